@@ -1,6 +1,6 @@
 import { assert, constantFrom, property, stringMatching } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decideEngineCall, type EngineRequest } from "./engine-call.ts";
+import { decideEngineCall } from "./engine-call.ts";
 
 const known = "ab".repeat(32);
 const rules = {
@@ -66,110 +66,103 @@ describe("what passes the engine proxy", () => {
 
 const cli = ["./node_cli", "prune", "--get"];
 
+const words = (text: string) => text.split(" ");
+const methods = words("GET HEAD POST PUT DELETE PATCH OPTIONS");
+const actions = words("stop kill start pause rename update attach resize export logs top archive");
+const containers = words("gh-sidecar gh-node2 gh-nod GH-NODE gh-node%00 gh-node/../gh-sidecar ..%2fgh-sidecar");
+
+/** Commands that are none of the node's own. */
+const commands: readonly (readonly string[])[] = [
+  ["sh", "-c", "id"],
+  ["./node_cli"],
+  ["./node_cli", "prune"],
+  ["./node_cli", "prune", "--disable"],
+  ["./node_cli", "prune", "--c", "--get", "--get"],
+  ["/data/../tmp/node_cli", "prune", "--get"],
+  ["/tmp/not_node_cli", "prune", "--get"],
+  ...words("node_cli /data/bin/node_cli /data/evil/node_cli ./bin/node_cli ././node_cli").map((program) => [
+    program,
+    "--version",
+  ]),
+  ...words("../../etc/passwd $(id) /data/bin/node.conf ./node.conf2 ./evil.conf /etc/shadow node.conf").map((path) => [
+    "./node_cli",
+    "prune",
+    "--c",
+    path,
+    "--get",
+  ]),
+];
+
+const execs: readonly unknown[] = [
+  ...commands.map((Cmd) => ({ Cmd })),
+  ...["/data", "/data/bin/", "/data/evil", "/data/bin/../evil", "/", "", "relative"].map((WorkingDir) => ({
+    Cmd: cli,
+    WorkingDir,
+  })),
+  { Cmd: cli, User: "root" },
+  { Cmd: cli, Privileged: true },
+  { Cmd: cli, Env: ["LD_PRELOAD=/x.so"] },
+  { Cmd: cli, AttachStdin: true },
+  { Cmd: cli, Tty: true },
+  { Cmd: cli.join(" ") },
+  "{",
+  "",
+];
+
 /** Calls that would expose the host, another container, or more of this one. */
-const forbidden: readonly (readonly [method: string, url: string, body?: unknown])[] = [
-  ...["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"].flatMap((method) =>
-    ["/", "/info", "/version", "/_ping", "/events", "/images/json", "/containers/json"].map(
-      (url) => [method, url] as const,
-    ),
+const forbidden: readonly (readonly [request: string, body?: unknown])[] = [
+  ...methods.flatMap((method) =>
+    words("/ /info /version /_ping /events /images/json /containers/json").map((url) => [`${method} ${url}`] as const),
   ),
-  ...[
-    "stop",
-    "kill",
-    "start",
-    "pause",
-    "rename",
-    "update",
-    "attach",
-    "resize",
-    "export",
-    "logs",
-    "top",
-    "archive",
-  ].flatMap((action) => ["GET", "POST"].map((method) => [method, `/v1.41/containers/gh-node/${action}`] as const)),
-  ...["gh-sidecar", "gh-node2", "gh-nod", "GH-NODE", "gh-node%00", "gh-node/../gh-sidecar", "..%2fgh-sidecar"].flatMap(
-    (name) => [["GET", `/containers/${name}/json`] as const, ["POST", `/containers/${name}/restart`] as const],
+  ...actions.flatMap((action) =>
+    ["GET", "POST"].map((method) => [`${method} /v1.41/containers/gh-node/${action}`] as const),
   ),
-  ["POST", "/containers/create", { Image: "x", HostConfig: { Privileged: true } }],
-  ["DELETE", "/containers/gh-node"],
-  ["POST", "/build"],
-  ["POST", "/images/create?fromImage=x"],
-  ["POST", "/volumes/create", {}],
-  ["POST", "/networks/create", {}],
-  ["POST", "/swarm/init", {}],
-  ["GET", "/secrets"],
-  ["POST", "/session"],
-  ["GET", "http://docker/containers/gh-node/json"],
-  ["GET", "//containers/gh-node/json"],
-  ["GET", "/v1.41//containers/gh-node/json"],
-  ["GET", "/v1.41/../containers/gh-node/json"],
-  ["GET", "/v9.99/containers/gh-node/json"],
-  ["GET", "/containers/gh-node/json?size=true"],
-  ["GET", "/containers/gh-node/json?a?b"],
-  ["POST", "/containers/gh-node/restart?t=301"],
-  ["POST", "/containers/gh-node/restart?t=-1"],
-  ["POST", "/containers/gh-node/restart?signal=SIGKILL"],
-  ["POST", "/containers/gh-node/restart?t=1&signal=SIGKILL"],
-  ["POST", "/containers/gh-node/exec", { Cmd: ["sh", "-c", "id"] }],
-  ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli"] }],
-  ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli", "prune"] }],
-  ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli", "prune", "--disable"] }],
-  ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli", "prune", "--c", "--get", "--get"] }],
-  ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli", "prune", "--c", "../../etc/passwd", "--get"] }],
-  ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli", "prune", "--c", "$(id)", "--get"] }],
-  ["POST", "/containers/gh-node/exec", { Cmd: ["/data/../tmp/node_cli", "prune", "--get"] }],
-  ["POST", "/containers/gh-node/exec", { Cmd: ["/tmp/not_node_cli", "prune", "--get"] }],
-  ...["node_cli", "/data/bin/node_cli", "/data/evil/node_cli", "./bin/node_cli", "././node_cli"].map(
-    (program) => ["POST", "/containers/gh-node/exec", { Cmd: [program, "--version"] }] as const,
+  ...containers.flatMap((name) => [
+    [`GET /containers/${name}/json`] as const,
+    [`POST /containers/${name}/restart`] as const,
+  ]),
+  ["POST /containers/create", { Image: "x", HostConfig: { Privileged: true } }],
+  ["DELETE /containers/gh-node"],
+  ["POST /build"],
+  ["POST /images/create?fromImage=x"],
+  ["POST /volumes/create", {}],
+  ["POST /networks/create", {}],
+  ["POST /swarm/init", {}],
+  ["GET /secrets"],
+  ["POST /session"],
+  ["GET http://docker/containers/gh-node/json"],
+  ["GET //containers/gh-node/json"],
+  ["GET /v1.41//containers/gh-node/json"],
+  ["GET /v1.41/../containers/gh-node/json"],
+  ["GET /v9.99/containers/gh-node/json"],
+  ["GET /containers/gh-node/json?size=true"],
+  ["GET /containers/gh-node/json?a?b"],
+  ...["t=301", "t=-1", "signal=SIGKILL", "t=1&signal=SIGKILL"].map(
+    (query) => [`POST /containers/gh-node/restart?${query}`] as const,
   ),
-  ...["/data/bin/node.conf", "./node.conf2", "./evil.conf", "/etc/shadow", "node.conf"].map(
-    (path) => ["POST", "/containers/gh-node/exec", { Cmd: ["./node_cli", "prune", "--c", path, "--get"] }] as const,
-  ),
-  ...["/data", "/data/bin/", "/data/evil", "/data/bin/../evil", "/", ""].map(
-    (WorkingDir) => ["POST", "/containers/gh-node/exec", { Cmd: cli, WorkingDir }] as const,
-  ),
-  ["POST", "/containers/gh-node/exec", { Cmd: cli, User: "root" }],
-  ["POST", "/containers/gh-node/exec", { Cmd: cli, Privileged: true }],
-  ["POST", "/containers/gh-node/exec", { Cmd: cli, Env: ["LD_PRELOAD=/x.so"] }],
-  ["POST", "/containers/gh-node/exec", { Cmd: cli, AttachStdin: true }],
-  ["POST", "/containers/gh-node/exec", { Cmd: cli, Tty: true }],
-  ["POST", "/containers/gh-node/exec", { Cmd: cli, WorkingDir: "relative" }],
-  ["POST", "/containers/gh-node/exec", { Cmd: cli.join(" ") }],
-  ["POST", "/containers/gh-node/exec", "{"],
-  ["POST", "/containers/gh-node/exec", ""],
-  ["POST", "/containers/gh-node/exec?x=1", { Cmd: cli }],
-  ["POST", `/exec/${"cd".repeat(32)}/start`, {}],
-  ["GET", `/exec/${"cd".repeat(32)}/json`],
-  ["POST", `/exec/${known}/resize?h=1&w=1`],
-  ["POST", `/exec/${known}/start`, { Detach: true }],
-  ["POST", `/exec/${known}/start`, { Tty: true }],
-  ["DELETE", `/exec/${known}/json`],
-  ["GET", `/exec/${known}/start`],
+  ...execs.map((body) => ["POST /containers/gh-node/exec", body] as const),
+  ["POST /containers/gh-node/exec?x=1", { Cmd: cli }],
+  [`POST /exec/${"cd".repeat(32)}/start`, {}],
+  [`GET /exec/${"cd".repeat(32)}/json`],
+  [`POST /exec/${known}/resize?h=1&w=1`],
+  [`POST /exec/${known}/start`, { Detach: true }],
+  [`POST /exec/${known}/start`, { Tty: true }],
+  [`DELETE /exec/${known}/json`],
+  [`GET /exec/${known}/start`],
 ];
 
 describe("what the engine proxy refuses", () => {
-  it("is more than a hundred ways to the host", () => {
-    expect(forbidden.length).toBeGreaterThan(100);
+  it.each(forbidden.map(([request, body]) => ({ request, body })))("$request $body", ({ request, body }) => {
+    const [method = "", url = ""] = words(request);
+    expect(decide(method, url, body)).toHaveProperty("refused");
   });
-
-  it.each(forbidden.map(([method, url, body]) => ({ method, url, body })))(
-    "$method $url $body",
-    ({ method, url, body }) => {
-      expect(decide(method, url, body)).toHaveProperty("refused");
-    },
-  );
 
   it("is every request whose path names another container", () => {
     const name = stringMatching(/^[a-zA-Z0-9_.%/-]{1,40}$/).filter((text) => text !== "gh-node");
     const action = constantFrom("json", "restart", "exec");
     assert(
       property(name, action, constantFrom("GET", "POST"), (container, what, method) => {
-        const request: EngineRequest = {
-          method,
-          url: `/v1.41/containers/${container}/${what}`,
-          body: JSON.stringify({ Cmd: cli }),
-        };
-        expect(decideEngineCall(request, rules)).toHaveProperty("refused");
+        expect(decide(method, `/v1.41/containers/${container}/${what}`, { Cmd: cli })).toHaveProperty("refused");
       }),
     );
   });

@@ -86,21 +86,6 @@ describe("a client's own connection", () => {
     }
     expect(await countSlowRequests(gateway)).toBe(2);
   });
-
-  it.each(odd.filter(([, status]) => status !== 200))(
-    "ends with the refusal of %s, and its next one is on the fast path",
-    async (_what, status, refused) => {
-      await using node = await startFakeNode();
-      await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier } });
-      using agent = new OwnAgent();
-      expect(await ask(gateway.url, { headers: json }, agent)).toMatchObject({ status: 200, connection: "keep-alive" });
-      expect(await ask(gateway.url, refused, agent)).toMatchObject({ status, connection: "close" });
-      for (let others = 0; others < 3; others += 1) {
-        expect((await ask(gateway.url, { headers: json }, agent)).text).toContain('"result":"0x0"');
-      }
-      expect(await countSlowRequests(gateway)).toBe(1);
-    },
-  );
 });
 
 /** A client with one connection. */

@@ -12,13 +12,15 @@ const body = '{"jsonrpc":"2.0","id":1,"method":"eth_gasPrice"}';
 const requestOf = (message: string) =>
   `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${message.length}\r\n\r\n${message}`;
 
+const syncing = requestOf('{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
+
 /** Sends all requests at once and reads nothing. */
-function connectDeafly(url: string, message = body, times = requests): Socket {
+function connectDeafly(url: string, sent = requestOf(body).repeat(requests)): Socket {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
   socket.on("error", () => socket.destroy());
   socket.pause();
-  socket.write(requestOf(message).repeat(times));
+  socket.write(sent);
   return socket;
 }
 
@@ -91,7 +93,7 @@ describe("a client that sends requests and reads no answers", () => {
         upstream: { connections: 1 },
         listener: { fastPath, slowReaderTimeoutMs: 1_000 },
       });
-      const socket = connectDeafly(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}', 1);
+      const socket = connectDeafly(gateway.url, syncing);
       await until("the answer waits for its reader", generousMs, async () => (await held(gateway)) > 1_000_000);
       // The node has one connection, which is free again.
       expect((await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_hashrate"}')).status).toBe(200);
@@ -111,7 +113,7 @@ describe("a client that sends requests and reads no answers", () => {
       memory: { connectionBytes: 1_000_000 },
       listener: { fastPath },
     });
-    const socket = connectDeafly(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}', 1);
+    const socket = connectDeafly(gateway.url, syncing);
     const received: Buffer[] = [];
     socket.on("data", (bytes: Buffer) => received.push(bytes));
     socket.pause();
@@ -166,10 +168,7 @@ describe("long answers, each its own", () => {
       await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath } });
       const late = Array.from({ length: 10 }, (_, client) => {
         const calls = Array.from({ length: 20 }, (__, call) => balance(1_000 + client * 100 + call));
-        const { hostname, port } = new URL(gateway.url);
-        const socket = connect({ host: hostname, port: Number(port) }).pause();
-        socket.write(calls.map(({ message }) => requestOf(message)).join(""));
-        return { socket, calls };
+        return { socket: connectDeafly(gateway.url, calls.map(({ message }) => requestOf(message)).join("")), calls };
       });
       for (let wave = 0; wave < 5; wave += 1) {
         const calls = Array.from({ length: 20 }, (_, place) => balance(10_000 + wave * 100 + place));

@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { describe, expect, it } from "vitest";
+import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { post, startTestGateway, testSettings, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { post, testSettings, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-const trusted = { callers: { trustedProxies: ["127.0.0.1"] } };
+const shared = { tiers: { public: limitlessTier }, callers: { trustedProxies: ["127.0.0.1"] } };
 const from = (address: string) => ({ "X-Forwarded-For": address });
 const storage = (at: number) =>
   JSON.stringify({
@@ -17,25 +18,18 @@ const storage = (at: number) =>
 describe("calls that wait for the node", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  beforeEach(async () => {
-    node = await startFakeNode();
-  });
-  afterEach(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
-  });
-
-  it("are served by turns: one caller's thousand delay another's by one", async () => {
-    const answers: (() => void)[] = [];
+  let answers: (() => void)[];
+  const restart = useGateway(shared, (started) => {
+    ({ node, gateway } = started);
+    answers = [];
     node.answer(({ id }, response) => {
       answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
       return byHand;
     });
-    gateway = await startTestGateway(node, {
-      tiers: { public: limitlessTier },
-      upstream: { connections: 2, queuedCallsPerCaller: 4_096, batchItems: 1 },
-      ...trusted,
-    });
+  });
+
+  it("are served by turns: one caller's thousand delay another's by one", async () => {
+    await restart({ upstream: { connections: 2, queuedCallsPerCaller: 4_096, batchItems: 1 }, ...shared });
     const waiting = async () => Number(/calls_queued (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
     const flood = (batch: number) =>
       post(
@@ -63,16 +57,7 @@ describe("calls that wait for the node", () => {
   it.each([1, 100])(
     "have the turns of all who wait for the same answer (batches to the node: %i)",
     async (batchItems) => {
-      const answers: (() => void)[] = [];
-      node.answer(({ id }, response) => {
-        answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
-        return byHand;
-      });
-      gateway = await startTestGateway(node, {
-        tiers: { public: limitlessTier },
-        upstream: { connections: 1, queuedCallsPerCaller: 4_096, batchItems },
-        ...trusted,
-      });
+      await restart({ upstream: { connections: 1, queuedCallsPerCaller: 4_096, batchItems }, ...shared });
       const shown = async (line: string) => (await gateway.metrics.metrics()).includes(`${line}\n`);
       const first = post(gateway.url, storage(5_000), from("9.9.9.1"));
       await until("the first is at the node", generousMs, () => answers.length === 1);

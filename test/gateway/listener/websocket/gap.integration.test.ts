@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
@@ -67,6 +67,7 @@ describe("a gap in the node's WebSocket", () => {
   const startClients = async () => {
     const one = await connectTestClient(gateway.url);
     const other = await connectTestClient(gateway.url);
+    onTestFinished(() => [one, other].forEach(({ socket }) => socket.terminate()));
     const heads = await subscribe(one, ["newHeads"]);
     const logs = await subscribe(one, ["logs", { address }]);
     const equalLogs = await subscribe(other, ["logs", { address: address.toUpperCase().replace("0X", "0x") }]);
@@ -95,22 +96,15 @@ describe("a gap in the node's WebSocket", () => {
       [1_002, 1_003, 1_004, 1_005].map((at) => hash(at)),
     );
     const expected = [log(1_002, 0), log(1_002, 1), log(1_004, 0), log(1_005, 0)];
-    for (const [client, id] of [
-      [one, logs],
-      [other, equalLogs],
-    ] as const)
-      expect(reported(client, id)).toEqual(expected);
+    expect([reported(one, logs), reported(other, equalLogs)]).toEqual([expected, expected]);
     const asked = node.requests.filter(({ method }) => method === "eth_getLogs");
     expect(asked.map(({ params }) => params)).toEqual([[{ fromBlock: "0x3ea", toBlock: "0x3ec", address }]]);
     expect(node.subscriptions()).toBe(2);
-    for (const client of [one, other]) {
-      expect(client.socket.readyState).toBe(client.socket.OPEN);
-      client.socket.terminate();
-    }
+    for (const { socket } of [one, other]) expect(socket.readyState).toBe(socket.OPEN);
   });
 
   it("is bridged over a reorganisation: what does not stand any more is sent as removed, the newest first", async () => {
-    const { one, heads, logs, other } = await startClients();
+    const { one, heads, logs } = await startClients();
     node.newHead(1_002, hash(1_002));
     node.newHead(1_003, hash(1_003));
     for (const entry of [log(1_002, 0), log(1_003, 0), log(1_003, 1)]) node.newLog(entry);
@@ -128,12 +122,10 @@ describe("a gap in the node's WebSocket", () => {
       [hash(1_003), "0x0", true],
       [hash(1_003, "f"), "0x0", false],
     ]);
-    one.socket.terminate();
-    other.socket.terminate();
   });
 
   it("is bridged at the second attempt when the connection is lost again during the first", async () => {
-    const { one, other, heads, logs } = await startClients();
+    const { one, heads, logs } = await startClients();
     node.newHead(1_002, hash(1_002));
     await until("the live one came", generousMs, () => reported(one, heads).length === 1);
     let finish: (() => void) | undefined;
@@ -154,15 +146,13 @@ describe("a gap in the node's WebSocket", () => {
       [1_002, 1_003, 1_004, 1_005].map((at) => hash(at)),
     );
     expect(reported(one, logs)).toEqual([log(1_003, 0)]);
-    one.socket.terminate();
-    other.socket.terminate();
   });
 
   it("is bridged for one that subscribed before the gateway had seen a block: the logs of the first one count as missed", async () => {
     await gateway[Symbol.asyncDispose]();
     gateway = await startTestGateway(node, { webSocket: { reconnectMs: 50, bridgeMs: 5_000, bridgeBlocks: 8 } });
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
-    const { one, other, heads, logs } = await startClients();
+    const { one, heads, logs } = await startClients();
     node.newHead(1_002, hash(1_002));
     await until("its head came, and none of its logs", generousMs, () => reported(one, heads).length === 1);
     node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_003, 0)] : "0x1"));
@@ -170,8 +160,6 @@ describe("a gap in the node's WebSocket", () => {
     const asked = node.requests.filter(({ method }) => method === "eth_getLogs");
     expect(asked.map(({ params }) => params)).toEqual([[{ fromBlock: "0x3ea", toBlock: "0x3eb", address }]]);
     expect(reported(one, logs)).toEqual([log(1_002, 0), log(1_003, 0)]);
-    one.socket.terminate();
-    other.socket.terminate();
   });
 
   it("closes clients when more blocks were missed than may be sent, or none is known any more", async () => {
