@@ -165,7 +165,11 @@ function buildCall(
   return { id, ...party, contract: channelsAddress, callData, authorization, isRelayed: true };
 }
 
-function refuseAsset({ asset }: OrderOf<"claim">["requirements"], { assets }: Transfers): Refusal | undefined {
+/** Returns why nothing new is paid in an asset: it is not, or no longer, in the settings. */
+export function refuseAsset(
+  { asset }: OrderOf<"claim">["requirements"],
+  { assets }: Pick<Transfers, "assets">,
+): Refusal | undefined {
   if (assets.has(asset.toLowerCase())) return undefined;
   return { reason: reason.requirements, message: `asset ${asset} is not settled here.` };
 }

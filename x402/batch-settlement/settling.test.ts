@@ -40,9 +40,8 @@ const transaction: Hex = "0xaa";
 
 const failToAsk = () => Promise.reject(new Error("the node is not reached"));
 
-/** Settles the deposit of a contract wallet that rejects its voucher. */
-function settleDeposit(changes: object): Promise<unknown> {
-  const transfers = {
+const createTransfers = (changes: object) =>
+  ({
     assets: new Map([[token.address, token]]),
     contracts: { has: () => true },
     isSigned: () => false,
@@ -56,9 +55,10 @@ function settleDeposit(changes: object): Promise<unknown> {
       payer: channelConfig.payer,
     }),
     ...changes,
-  } as unknown as Transfers;
-  return createChannelSettling().settle(order, transfers);
-}
+  }) as unknown as Transfers;
+
+/** Settles the deposit of a contract wallet that rejects its voucher. */
+const settleDeposit = (changes: object) => createChannelSettling().settle(order, createTransfers(changes));
 
 test("a deposit that has begun gets its outcome, whatever its wallet says of the voucher meanwhile", async () => {
   expect(await settleDeposit({})).toMatchObject({ answer: { state: "settled" }, reported: { amount: "100" } });
@@ -85,4 +85,13 @@ test("a deposit that has not begun depends on its voucher", async () => {
 
 test("a deposit that was made is pending while its channel can't be read, not an error that says that nothing was sent", async () => {
   expect(await settleDeposit({ read: failToAsk })).toMatchObject({ answer: { state: "pending", transaction } });
+});
+
+test.each([
+  ["voucher", { answer: { state: "refused", refusal: { reason: "invalid_payment_requirements" } } }],
+  ["refund", { answer: { state: "valid" } }],
+] as const)("a %s of an open channel in a token that is no longer served", async (type, verdict) => {
+  const sent = { ...order, payment: { type, channelConfig, voucher: payment.voucher } } as Order<ChannelPayload>;
+  const transfers = createTransfers({ checkWallet: async () => undefined, assets: new Map() });
+  expect(await createChannelSettling().verify(sent, transfers)).toMatchObject(verdict);
 });

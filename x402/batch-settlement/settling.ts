@@ -5,7 +5,7 @@ import type { Order, Settling, Transfers } from "../scheme.ts";
 import { createChannelStates, formatState, type ChannelStates } from "./channel-states.ts";
 import { checkDeposit } from "./deposit.ts";
 import type { ChannelPayload } from "./payload.ts";
-import { claimVouchers, refundChannel, settleClaimed } from "./seller-calls.ts";
+import { claimVouchers, refundChannel, refuseAsset, settleClaimed } from "./seller-calls.ts";
 import { checkVoucher, rejectConfig, rejectState, type SignedVoucher } from "./voucher.ts";
 
 const types = new Set(["deposit", "voucher", "refund", "claim", "settle"]);
@@ -35,6 +35,8 @@ export function createChannelSettling(): Settling<ChannelPayload> {
       const voucher = await checkOrder({ ...order, payment }, transfers);
       if ("reason" in voucher) return refuse(voucher, payer);
       if (payment.type !== "deposit") {
+        const unserved = payment.type === "voucher" ? refuseAsset(order.requirements, transfers) : undefined;
+        if (unserved !== undefined) return refuse(unserved, payer);
         const state = await states.judge(voucher, transfers, (now) => rejectState(voucher, now));
         if ("reason" in state) return refuse(state, payer);
         return { answer: { state: "valid" }, payer, reported: { extra: formatState(voucher.channelId, state) } };
