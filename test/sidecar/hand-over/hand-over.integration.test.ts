@@ -222,12 +222,16 @@ function gatewaySettingsWith(totalBytes: number): string {
   return JSON.stringify({ node: { httpUrl, webSocketUrl, chainId: 1672 }, ...listeners, cache: { totalBytes } });
 }
 
-it("a gateway that stands alone is handed over as well", async () => {
+it("a gateway that stands alone is handed over as well, and does not start again with invalid settings", async () => {
   await writeFile(path, gatewaySettingsWith(1_000_000));
-  await using gateway = await startService("gateway", {}, { args: ["--settings", path, "--hand-over"] });
+  const start = () => startService("gateway", {}, { args: ["--settings", path, "--hand-over"] });
+  await using gateway = await start();
   const [old] = await listChildren(gateway.pid);
   await writeFile(path, gatewaySettingsWith(2_000_000));
   await waitUntilInForce(gateway, path, gatewaySettingsWith(2_000_000));
   await until("the old process has left", generousMs, () => !existsSync(`/proc/${old}`));
   expect(await askGateway(gateway)).toMatch(/^0x/);
+  await gateway[Symbol.asyncDispose]();
+  await writeFile(path, gatewaySettingsWith(-1));
+  await expect(start()).rejects.toThrow(/ended with status 1:[^]*cache\.totalBytes/);
 });
