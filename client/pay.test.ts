@@ -83,6 +83,8 @@ describe("pay", () => {
     [{ maxAmount: "0.001" }, "costs 0.01, the cap per payment is 0.001"],
     [{ dryRun: true, maxAmount: "0.001" }, "costs 0.01, the cap per payment is 0.001"],
     [{ maxAmount: "5" }, "the cap per payment is 0.000005 (5 smallest units, as a number without a point is)"],
+    [{ network: "eip155:1" }, "exact on eip155:1672: the network is not allowed"],
+    [{ assets: [`0x${"01".repeat(20)}`] }, "is not in the list of allowed assets"],
   ])("ends with 3 where the price is outside of %j, and signs nothing", async (change, message) => {
     const shop = createSeller();
     const { status, stderr, stdout } = await run({ ...caps, ...change }, shop);

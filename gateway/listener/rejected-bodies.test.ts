@@ -62,6 +62,15 @@ describe("refused bodies", () => {
     expect(state.hasEnded).toBe(true);
   });
 
+  it("are read to 16 MiB each at most", async () => {
+    using bodies = new RejectedBodies();
+    const { exchange, state } = sender();
+    bodies.discard(exchange, "10.0.0.1");
+    await pass(1.5 * second);
+    expect(state.hasEnded).toBe(true);
+    expect(state.readBytes).toBeLessThan(bytesOfSecond + overBytes);
+  });
+
   it("are read for two seconds at most", async () => {
     using bodies = new RejectedBodies();
     const senders = Array.from({ length: 20 }, () => sender());

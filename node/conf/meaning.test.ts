@@ -62,6 +62,15 @@ const firstFormat: readonly (readonly [string, string, readonly string[]])[] = [
     ],
   ],
   [
+    "no monitor_config",
+    '{"chain":{}}',
+    [
+      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+      "e141a13d49948a00e7ef50bf36a0990fc639e2e2764edf5f793405a5a5a48441",
+    ],
+  ],
+  [
     "JSON5",
     "{chain:{monitor_config:{storage_enable_cetina:true}}}",
     [

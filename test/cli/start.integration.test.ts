@@ -66,6 +66,18 @@ test("a start that waits for a PostgreSQL that never answers ends at its deadlin
   expect(stderr).not.toContain("hidden");
 });
 
+test("a taken admin port ends the start with its setting's name", async () => {
+  const [node, other] = [await startSilentServer(), await startSilentServer()];
+  const port = String(other.port);
+  const env = { ...facilitatorEnv({ node: node.port }), GATEHOUSE_FACILITATOR_OPERATIONS_PORT: port };
+  const { status, stderr } = await runToEnd("facilitator", env, {
+    "start.deadlineMs": 20_000,
+    "chain.rpcTimeoutMs": 100,
+  });
+  const message = `port ${port} on 127.0.0.1 is in use; stop the process that uses it, or set GATEHOUSE_FACILITATOR_OPERATIONS_PORT to another port.`;
+  expect([status, stderr]).toEqual([1, expect.stringContaining(message)]);
+});
+
 test("SIGTERM while a start waits ends it at once", async () => {
   const node = await startSilentServer();
   const child = spawn(process.execPath, [program, "facilitator"], {

@@ -158,6 +158,22 @@ describe("a client of this project", () => {
   });
 });
 
+it("a facilitator that is unreachable from the start: 503 with Retry-After, nothing is charged, and it is never ready", async () => {
+  const [nowhere = 0] = await findFreePorts(1);
+  const env = { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: `http://127.0.0.1:${nowhere}` };
+  await using shop = await market.openShop(folder.path, env);
+  const url = `${findUrl(shop)}/data`;
+  const response = await pay(url, await signPaymentFor(url));
+  expect([response.status, response.headers.get("Retry-After"), await response.text()]).toEqual([
+    503,
+    "3",
+    '{"error":"payments can\'t be verified now; you were not charged, resend the same payment."}',
+  ]);
+  const isUnready = async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).status === 503;
+  await until("it is unready, so that a rollout with a wrong URL does not continue", generousMs, isUnready);
+  expect([market.upstream.hits(), await gain()]).toEqual([0, 0n]);
+});
+
 describe("a facilitator that is not what it should be", () => {
   const resources = new AsyncDisposableStack();
   let shop: ServiceProcess;
@@ -185,6 +201,19 @@ describe("a facilitator that is not what it should be", () => {
     market.facilitator.fault(undefined);
     expect((await pay(url, header)).status).toBe(200);
     expect(await gain()).toBe(10_000n);
+  });
+
+  it("loses the answer to a settlement: 202 and never a fresh 402; the same payment is charged once and delivered", async () => {
+    const url = `${findUrl(shop)}/data`;
+    const header = await signPaymentFor(url);
+    market.facilitator.fault({ on: "settle", loseAnswer: true });
+    const pending = await pay(url, header);
+    expect([pending.status, pending.headers.get("PAYMENT-REQUIRED")]).toEqual([202, null]);
+    expect(readSettlement(pending)).toMatchObject({ success: false, errorReason: "settlement_pending" });
+    market.facilitator.fault(undefined);
+    const response = await pay(url, header);
+    expect([response.status, readSettlement(response).success]).toEqual([200, true]);
+    expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
   });
 
   it("raises an error while settling: 202 with Retry-After, and the settlement is taken up without the client", async () => {

@@ -11,6 +11,7 @@ import {
   pay,
   payee,
   payer,
+  readRequired,
   signPaymentFor,
   createTemporaryFolder,
   type MarketWithShop,
@@ -53,6 +54,7 @@ describe("ways around the payment", () => {
     "GET /data\\",
     "GET http://shop.test/data",
     "GET http://shop.test//data",
+    "GET /data?a=1",
     "GET *",
     "HEAD /data",
     "OPTIONS /data",
@@ -82,6 +84,16 @@ describe("ways around the payment", () => {
   ])("the header %s pays nothing", async (header) => {
     market.upstream.behave("data");
     expect((await raw("GET /data", `${header}\r\n`)).status).toBe(402);
+    expect(market.upstream.hits()).toBe(0);
+  });
+
+  it.each(["nonsense", "e30=", "bnVsbA=="])("the payment %s is answered with 402 and why", async (payment) => {
+    market.upstream.behave("data");
+    const response = await pay(market.url, payment);
+    expect([response.status, readRequired(response).error]).toEqual([
+      402,
+      expect.stringMatching(/^invalid_payload: PAYMENT-SIGNATURE/),
+    ]);
     expect(market.upstream.hits()).toBe(0);
   });
 

@@ -74,6 +74,11 @@ describe("a seller whose terms no payment can meet", () => {
       /^it rejects every payment to the seller's terms \(token, payTo, price\): invalid_exact_evm_token_name_mismatch: extra\.name is "USD Coin", the token's is "USDC"\.$/,
     ],
     [
+      "a token that its facilitator does not settle",
+      async () => ({ GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: testAccount(5).address }),
+      /asset 0x\w+ is not settled here; use one of 0x/,
+    ],
+    [
       "a token of 18 decimals",
       async () => ({
         GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: await deployVersion("2", 18),

@@ -173,6 +173,23 @@ describe("one address", () => {
     await answered(port);
     await soon(() => first.isClosed);
   });
+
+  test("has at most what the setting says, all of it busy; a proxy has no limit of its own", async () => {
+    const budget = budgetOf(1_024, () => 0, { connectionsPerAddress: 2 });
+    const port = await serve(budget.listener({ name: "public" }), (address) => address === "127.0.2.9");
+    const held = [open(port, "127.0.2.1"), open(port, "127.0.2.1")];
+    for (const { ask } of held) ask("/busy");
+    await soon(() => budget.state().open === 2);
+    const third = open(port, "127.0.2.1");
+    await soon(() => third.isClosed);
+    expect(third.text).toMatch(/^HTTP\/1\.1 429 [^]*too many connections from this address; close some first\n$/);
+    for (const address of ["127.0.2.2", "127.0.2.9", "127.0.2.9", "127.0.2.9"]) await answered(port, address);
+    held[0]?.socket.destroy();
+    await soon(() => budget.state().open === 5);
+    await answered(port, "127.0.2.1");
+    const rejected = 'gatehouse_connections_rejected_total{listener="public",reason="address"} 1';
+    expect(await budget.metrics.metrics()).toContain(rejected);
+  });
 });
 
 const times = (count: number, made: () => boolean) => Array.from({ length: count }, made).filter(Boolean).length;
