@@ -100,7 +100,8 @@ function describe(issue: z.core.$ZodIssue, values: Readonly<Record<string, unkno
   const expected = findExpected(shape[key]);
   const secret = secretKeys.some((name) => name === key);
   const found = secret ? "an invalid value" : findFound(values, [key, ...inner]);
-  const allowed = inner.length === 0 && typeof expected === "string" ? `expected ${expected}` : issue.message;
+  const allowed =
+    typeof expected === "string" && (inner.length === 0 || isPattern(issue)) ? `expected ${expected}` : issue.message;
   const path = [key, ...inner].join(".");
   const isPlain = inner.every((part) => /^[\w-]+$/.test(part));
   return [
@@ -112,6 +113,11 @@ function describe(issue: z.core.$ZodIssue, values: Readonly<Record<string, unkno
       ".",
     ),
   ];
+}
+
+/** Reports whether an issue's own message would show a regular expression. */
+function isPattern(issue: z.core.$ZodIssue): boolean {
+  return issue.code === "invalid_key" || (issue.code === "invalid_format" && issue.format === "regex");
 }
 
 /** Returns the actual value at a path as text; undefined if its parent is missing or if the value is an object or a list. */

@@ -6,7 +6,7 @@ import { fixed } from "../settings/fixed.ts";
 /** A `postgresql:` URL, which may contain a password. */
 const postgresUrl = z
   .url({ protocol: /^postgres(ql)?$/ })
-  .meta({ expected: "a URL like postgresql://user:password@host:5432/database" });
+  .meta({ expected: "a URL like postgresql://<user>:<password>@<host>:5432/<database>" });
 
 /** Settings of the PostgreSQL server shared by a service's replicas; part of a ledger's settings. */
 export const postgresSettings = {

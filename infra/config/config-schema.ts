@@ -29,7 +29,7 @@ const secrets = {
   databaseUrl: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
-    .meta({ expected: "a URL like postgresql://user:password@host:5432/database" })
+    .meta({ expected: "a URL like postgresql://<user>:<password>@<host>:5432/<database>" })
     .describe("PostgreSQL database for the ledgers; required for replicas. Default: a SQLite file each"),
   postgresPassword: z
     .string()

@@ -1,15 +1,13 @@
 import { createServer, type Server } from "node:http";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { create } from "tar";
 import { describe, expect, test } from "vitest";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { parseConfig } from "#infra/stack-config.ts";
 import { preflight } from "#infra/preflight/preflight.ts";
 import { ConfigError } from "#infra/config/config-problem.ts";
-import { startContainer, createUniqueName } from "../support/engine/container.ts";
-import { runDocker } from "../support/engine/docker.ts";
+import { startContainer } from "../support/engine/container.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { asConfig, findFreeHostPorts } from "./host-ports.ts";
@@ -74,28 +72,6 @@ describe.skipIf(!found.ok)(`what the engine is queried for before anything is ma
         /^gatehouseImage: found 127\.0\.0\.1:1\/gatehouse:none, which the engine does not have and can't pull \(.+\); correct it with/,
       ),
     ]);
-  });
-
-  test("names a base image without Node or a shell, looks into one that has both, and leaves no container", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "gatehouse-base-image-"));
-    const name = createUniqueName("base");
-    const [empty, full] = [`${name}:empty`, `${name}:full`];
-    const looks = ["ps", "--all", "--format", "{{.Image}}", "--filter", "label=io.gatehouse.look"];
-    try {
-      await writeFile(join(directory, "file"), "");
-      await create({ cwd: directory, file: join(directory, "image.tar") }, ["file"]);
-      await runDocker("import", join(directory, "image.tar"), empty);
-      await runDocker("tag", image, full);
-      const builds = { gatehouseImage: "", devnetImage: "" };
-      expect(await problems({ ...builds, baseImage: empty })).toEqual([
-        `baseImage: found ${empty}, which has no node and no /bin/sh; expected an image with Node 24 or later on its PATH, and a shell for the devnet's. Correct it with \`pulumi config set baseImage …\`.`,
-      ]);
-      expect(await problems({ ...builds, baseImage: full })).toEqual([]);
-      expect(await runDocker(...looks)).not.toContain(name);
-    } finally {
-      await runDocker("image", "rm", empty, full);
-      await rm(directory, { recursive: true });
-    }
   });
 
   test("names an engine that does not answer, and one that is too old", async () => {
