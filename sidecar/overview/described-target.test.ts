@@ -11,7 +11,7 @@ const status = {
   figures: {},
 };
 
-test.each([true, false])("what a sidecar says of the time before its own start is handed on: %s", (beganEarlier) => {
+test.each([true, false])("passes on whether the state began before the sidecar started: %s", (beganEarlier) => {
   const answered = targetStatus.parse({ ...status, headline: { ...status.headline, beganEarlier } });
   const nowMs = Date.parse(status.at);
   expect(describeTarget(answered, nowMs)).toMatchObject({ sinceMs: nowMs - 120_000, beganEarlier });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseTargets, listTargetLines } from "./targets.ts";
 
-test("a file has a target on each line; credentials are sent, and not shown", () => {
+test("reads one target per line; sends credentials but never shows them", () => {
   const lines = listTargetLines(
     "# the fleet\n\nnode-7=http://10.0.0.7:9600  # Zurich\n  http://reader:word@10.0.0.8:9600/\n",
   );
@@ -13,7 +13,7 @@ test("a file has a target on each line; credentials are sent, and not shown", ()
 
 const listUrls = (count: number) => Array.from({ length: count }, (_, index) => `http://10.0.0.7:${index + 1}`);
 
-test("an overview has sixty-four targets, and with one more it is refused", () => {
+test("accepts 64 targets and rejects 65", () => {
   expect(parseTargets(listUrls(64))).toHaveLength(64);
   expect(() => parseTargets(listUrls(65))).toThrow("65 targets given; the limit is 64.");
 });
@@ -24,6 +24,6 @@ test.each([
   [["a=https://ops.example/node-a"], "has a path or a query"],
   [["a=http://10.0.0.7:1/?token=1"], "has a path or a query"],
   [["a=http://10.0.0.7:1", "a=http://10.0.0.8:1"], "two targets are named a"],
-])("anything but a list of targets is refused: %j", (lines, words) => {
+])("rejects anything but a list of targets: %j", (lines, words) => {
   expect(() => parseTargets(lines)).toThrow(words);
 });

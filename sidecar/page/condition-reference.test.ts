@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { printConditionReference } from "./condition-reference.ts";
 
-test("docs/conditions.md is what the code says; run `npm run docs` after a change", () => {
+test("docs/conditions.md matches the code; run `npm run docs` after a change", () => {
   const committed = readFileSync(new URL("../../docs/conditions.md", import.meta.url), "utf8");
   expect(committed).toBe(printConditionReference());
 });

@@ -10,18 +10,18 @@ describe("renderRunbook", () => {
   it.each([
     ["a script", "<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>"],
     ["a tag", "a <img src=x onerror=a()>", "<p>a &lt;img src=x onerror=a()&gt;</p>"],
-    ["a picture", "![a<b](https://e.example/x.png)", "<p>a&lt;b</p>"],
+    ["an image", "![a<b](https://e.example/x.png)", "<p>a&lt;b</p>"],
     ["code", "`<i>`", "<p><code>&lt;i&gt;</code></p>"],
-    ["a block", "```sh\n<i>\n```", "<pre><code>&lt;i&gt;</code></pre>"],
-    ["a block's language", "```<b>\na\n```", '<p class="language quiet">&lt;b&gt;</p>\n<pre><code>a</code></pre>'],
+    ["a code block", "```sh\n<i>\n```", "<pre><code>&lt;i&gt;</code></pre>"],
+    ["a code block's language", "```<b>\na\n```", '<p class="language quiet">&lt;b&gt;</p>\n<pre><code>a</code></pre>'],
   ])("shows %s as text", (_, markdown, html) => {
     expect(render(markdown)).toBe(html);
   });
 
   it.each([
-    ["another runbook", "node-down.md#do", '<a href="node-down.md#do">x</a>'],
-    ["a place on the page", "#do", '<a href="#do">x</a>'],
-    ["the web", 'https://e.example/?a="&b', '<a href="https://e.example/?a=&quot;&amp;b">x</a>'],
+    ["a different runbook", "node-down.md#do", '<a href="node-down.md#do">x</a>'],
+    ["an anchor on the page", "#do", '<a href="#do">x</a>'],
+    ["an external site", 'https://e.example/?a="&b', '<a href="https://e.example/?a=&quot;&amp;b">x</a>'],
   ])("links to %s", (_, href, html) => {
     expect(render(`[x](${href})`)).toBe(`<p>${html}</p>`);
   });
@@ -38,7 +38,7 @@ describe("renderRunbook", () => {
     expect(render(`[x](${href})`)).toBe(`<p>${html}</p>`);
   });
 
-  it("names headings as links in Markdown name them", () => {
+  it("generates the same heading anchors as Markdown", () => {
     const html = render("## What it's *not*: `a_b` & c\n\n## Do\n\n## Do");
     expect([...(html ?? "").matchAll(/id="([^"]*)"/g)].map(([, id]) => id)).toEqual([
       "what-its-not-a_b--c",
@@ -47,7 +47,7 @@ describe("renderRunbook", () => {
     ]);
   });
 
-  it("makes of each runbook a page with its title and without a broken link", () => {
+  it("renders every runbook as a page with its title and no broken links", () => {
     const runbooks = readRunbooks();
     expect(runbooks.size).toBeGreaterThan(30);
     const rendered = new Map([...runbooks].map(([name, text]) => [name, renderRunbook(name, text, runbooks)]));

@@ -16,7 +16,7 @@ const judge = (more: Partial<ForkSituation>) =>
     weekSeconds,
   );
 
-test("a fork that the programs do not know is said days ahead, by epoch and time, and once it has begun", () => {
+test("warns days ahead, and again after activation, of a fork that the binaries don't support, with its epoch and time", () => {
   expect(judge({})).toMatchObject({
     status: "False",
     reason: "OutdatedSoon",
@@ -32,7 +32,7 @@ test("a fork that the programs do not know is said days ahead, by epoch and time
   });
 });
 
-test("a node that knows the next fork is right, and says when that is", () => {
+test("reports a node that supports the next fork as healthy, with the activation time", () => {
   expect(judge({ own: [early, march] })).toMatchObject({
     status: "True",
     message:
@@ -44,13 +44,13 @@ test("a node that knows the next fork is right, and says when that is", () => {
   });
 });
 
-test("programs count by the commit that a fork names, not by a VERSION file that was replaced without them", () => {
+test("judges the binaries by the commit that a fork requires, not by a replaced VERSION file", () => {
   expect(judge({ own: [early, march], commit: "aaaaaaaaa1" })).toMatchObject({ reason: "OutdatedSoon" });
   expect(judge({ own: undefined, commit: "bbbbbbb" })).toMatchObject({ status: "True" });
   expect(judge({ own: undefined, commit: "ccccccc" })).toMatchObject({ status: "Unknown", reason: "NotCompared" });
 });
 
-test("where nobody knows when epoch 0 began, the epoch alone is said", () => {
+test("reports only the epoch if the time of epoch 0 is unknown", () => {
   expect(judge({ epochs: undefined })).toMatchObject({
     status: "Unknown",
     message: expect.stringMatching(/^From epoch 354, the chain requires spec 12.*set upgrade\.epochZeroMs/),
@@ -58,7 +58,7 @@ test("where nobody knows when epoch 0 began, the epoch alone is said", () => {
   expect(judge({ epochs: undefined, own: [march] })).toMatchObject({ status: "True" });
 });
 
-test("a schedule is read by its form, and one that is damaged says where", () => {
+test("parses a fork schedule and reports where an invalid one is malformed", () => {
   const schedule = { "Net-260301": { version: 12, epoch: 354, commit: "bbbbbbbbb" } };
   expect(readReleaseList(schedule)).toEqual({ ok: true, value: { releases: [], forks: [march] } });
   expect(readReleaseList({ "Net-260301": { version: 12 } })).toEqual({

@@ -19,7 +19,7 @@ function judge(version: string | undefined, more: Partial<RunningNode> = {}) {
   );
 }
 
-test("a version is too old from a height on, will be so soon, or is new enough", () => {
+test("reports whether a version is outdated, will be outdated soon, or is new enough", () => {
   expect(judge("0.15.9")).toMatchObject({
     reason: "Outdated",
     message:
@@ -33,7 +33,7 @@ test("a version is too old from a height on, will be so soon, or is new enough",
   expect(judge("0.17.0-rc.1")).toMatchObject({ status: "True", reason: "Supported" });
 });
 
-test("a height that is far away is reported as right, one whose time nobody can estimate as not known", () => {
+test("reports a distant height as supported, and one with no time estimate as unknown", () => {
   expect(judge("0.16.2", { secondsPerBlock: day })).toMatchObject({ reason: "Supported" });
   expect(judge("0.16.2", { secondsPerBlock: (7 * day) / 500 })).toMatchObject({ reason: "OutdatedSoon" });
   expect(judge("0.16.2", { secondsPerBlock: undefined })).toMatchObject({
@@ -43,7 +43,7 @@ test("a height that is far away is reported as right, one whose time nobody can 
   });
 });
 
-test("at the height itself, and past the newest row, it is judged by the newest that is needed", () => {
+test("requires the latest listed version at its height and beyond", () => {
   expect(judge("0.16.2", { height: 2_000 })).toMatchObject({
     reason: "Outdated",
     message: expect.stringContaining("2000"),
@@ -51,14 +51,14 @@ test("at the height itself, and past the newest row, it is judged by the newest 
   expect(judge("0.15.0", { height: 3_000 })).toMatchObject({ message: expect.stringContaining("v0.17.0") });
 });
 
-test("without a version or a height nothing is compared", () => {
+test("compares nothing without a version or a height", () => {
   expect(judge(undefined)).toMatchObject({ status: "Unknown", reason: "NotCompared" });
   expect(judge("0.16.2", { height: undefined })).toMatchObject({ reason: "NotCompared" });
 });
 
 const refusedFor = (problem: unknown) => ({ ok: false, problems: [problem] });
 
-test("an invalid list says what is wrong, and where", () => {
+test("reports what is wrong in an invalid list, and where", () => {
   expect(readReleaseList(list)).toEqual({ ok: true, value: { releases: list, forks: [] } });
   expect(readReleaseList({})).toEqual(refusedFor(expect.stringContaining("the file: ")));
   expect(readReleaseList([{ version: "new" }])).toEqual(refusedFor("0.version: expected a version such as 0.16.2."));

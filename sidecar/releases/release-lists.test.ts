@@ -10,7 +10,7 @@ import { fetchReleaseList, readStoredList } from "./release-lists.ts";
 
 const log = pino({ level: "silent" });
 
-test("a list at a URL is kept, and one that is damaged or missing later does not replace it", async () => {
+test("keeps the last valid list if its URL later returns a malformed one or none", async () => {
   const answer = { status: 200, body: '{"Net-1":{"version":3,"epoch":9}}' };
   const server = createServer((_, response) => void response.writeHead(answer.status).end(answer.body));
   server.listen(0, "127.0.0.1");

@@ -69,7 +69,7 @@ async function watch(httpUrl: string) {
   return { seen, reported };
 }
 
-test("a node that stops answering for a while has the old rate, so that nothing is reported as soon", async () => {
+test("keeps the last block rate while a node is unresponsive, and so warns of nothing early", async () => {
   const node = await startNode();
   const { seen, reported } = await watch(node.url);
   expect(await reported()).toMatchObject({ status: "True", reason: "Supported" });
@@ -78,7 +78,7 @@ test("a node that stops answering for a while has the old rate, so that nothing 
   expect(await reported()).toMatchObject({ status: "True", reason: "Supported" });
 });
 
-test("while the node never returned the times of its blocks nothing is certain, and the first rate settles it", async () => {
+test("reports Unknown until the node returns its first block times", async () => {
   const node = await startNode();
   node.answers = false;
   const { seen, reported } = await watch(node.url);

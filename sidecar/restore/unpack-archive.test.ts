@@ -9,7 +9,7 @@ import { unpackArchive } from "./unpack-archive.ts";
 
 const zeroBytes = 64 * 2 ** 20;
 
-test("zeros behind an archive's end take time by their number, not by its square", async () => {
+test("unpacks an archive with trailing zeros in linear, not quadratic, time", async () => {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-unpack-"));
   await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
   const [archive, tree] = [join(directory, "archive"), join(directory, "tree")];

@@ -16,7 +16,7 @@ function problemsOf(env: Readonly<Record<string, string>>): readonly string[] {
 const cron = "GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_CRON";
 const zone = "GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_TIME_ZONE";
 
-test("a cron expression and a time zone that are wrong are reported together with everything else", () => {
+test("reports an invalid cron expression and time zone together with all other errors", () => {
   const found = problemsOf({ [cron]: "every night", [zone]: "Europe/Atlantis", GATEHOUSE_SIDECAR_LISTEN_PORT: "x" });
   expect(found).toEqual([
     expect.stringMatching(/^GATEHOUSE_SIDECAR_LISTEN_PORT: found "x"; expected a port number/),
@@ -29,7 +29,7 @@ test("a cron expression and a time zone that are wrong are reported together wit
   ]);
 });
 
-test("an expression of which no time will come is refused, and one of which some will is taken", () => {
+test("rejects a cron expression that never fires and accepts one that does", () => {
   expect(problemsOf({ [cron]: "0 0 30 2 *" })).toEqual([
     expect.stringContaining('found "0 0 30 2 *"; it never matches a future time; expected a cron expression'),
   ]);

@@ -34,14 +34,14 @@ function stagesFrom(record: Progress, comesOut: (stage: Stage, step: number) => 
   return { stages, ended: now };
 }
 
-test("where every step works, each is made once, in order, and the new version is committed", () => {
+test("runs each step once, in order, and commits the new version if all succeed", () => {
   const { stages, ended } = stagesFrom(begun, () => true);
   expect(stages).toEqual(forwardStages);
   expect(ended).toMatchObject({ end: "committed" });
   expect(ended.failure).toBeUndefined();
 });
 
-describe("a step that fails leads back, by every step of the way back, and says why", () => {
+describe("rolls back through every rollback step after a failed step, and reports why", () => {
   it.each(forwardStages.filter((stage) => stage !== "cleaning"))("%s", (failing) => {
     const { stages, ended } = stagesFrom(begun, (stage) => stage !== failing);
     // From the first new program on, a supervisor may have started the new version. Before that, the node is verified
@@ -53,15 +53,15 @@ describe("a step that fails leads back, by every step of the way back, and says 
   });
 });
 
-test("on the way back the old programs and node.conf stand in place before the only copy of the data is used", () => {
+test("restores the old binaries and node.conf before touching the only copy of the data", () => {
   expect(backwardStages).toEqual(["back-stopping", "back-installing", "back-data", "back-proving"]);
 });
 
-test("a copy that can't be removed undoes nothing", () => {
+test("rolls back nothing if a copy can't be removed", () => {
   expect(decideAfterStep(at("cleaning"), fails, 2)).toMatchObject({ end: "committed", note: "it broke" });
 });
 
-describe("a way back that fails is tried again from its beginning, and then left to a person", () => {
+describe("retries a failed rollback from the beginning, then leaves it to the operator", () => {
   it.each(backwardStages)("%s", (failing) => {
     const from = at("back-stopping", goingBack);
     const { stages, ended } = stagesFrom(from, (stage) => stage !== failing);
@@ -75,7 +75,7 @@ describe("a way back that fails is tried again from its beginning, and then left
 
 const failsOnce = (_: Stage, step: number) => step !== 0;
 
-test("a node that was killed while the old version was proved is started once more", () => {
+test("restarts a node once that was killed while the old version was being verified", () => {
   const { stages, ended } = stagesFrom(at("back-proving", goingBack), failsOnce);
   expect(stages).toEqual(["back-proving", ...backwardStages]);
   expect(ended.end).toBe("rolled-back");
@@ -83,7 +83,7 @@ test("a node that was killed while the old version was proved is started once mo
   expect(untouched.stages).toEqual(["back-restarting", "back-stopping", "back-discarding", "back-restarting"]);
 });
 
-test("a sidecar that ends again and again in one step goes back; on the way back it goes on for as long as it takes", () => {
+test("rolls back if the sidecar keeps exiting in the same step, but never gives up on the rollback itself", () => {
   let record = at("copying");
   for (let ended = 0; ended < interruptionsMax; ended += 1) record = decideAfterInterruption(record, 2);
   expect(record).toMatchObject({ stage: "copying", interruptions: interruptionsMax });
@@ -96,7 +96,7 @@ test("a sidecar that ends again and again in one step goes back; on the way back
   expect(record.stage).toBe("back-discarding");
 });
 
-test("the new version may have run from the stage on that puts it in place, and that is remembered", () => {
+test("remembers that the new version may have run from the installing stage on", () => {
   const installing = decideAfterStep(at("copying"), done, 2);
   expect(installing).toMatchObject({ stage: "installing" });
   const back = decideAfterStep(installing, fails, 3);
@@ -104,7 +104,7 @@ test("the new version may have run from the stage on that puts it in place, and 
   expect(decideAfterStep(back, done, 4)).toMatchObject({ stage: "back-installing", failedStage: "installing" });
 });
 
-test("every upgrade ends, whatever comes out of each stage and wherever its sidecar ends", () => {
+test("finishes every upgrade, whatever each stage returns and wherever the sidecar exits", () => {
   for (let seed = 1; seed <= 500; seed += 1) {
     let random = seed;
     const draw = (below: number) => {

@@ -14,7 +14,7 @@ function notedStages() {
   return { made, stages: stages as UpgradePlatform<UpgradeRecord>["stages"] };
 }
 
-test("a step does not begin before it is on the disk that it does", async () => {
+test("records each step on disk before starting it", async () => {
   const { made, stages } = notedStages();
   let stands = begunUpgrade;
   const dependencies = {

@@ -334,11 +334,11 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   ],
 ];
 
-test("nothing is said of pruning before node_cli has printed anything", () => {
+test("reports nothing about pruning before node_cli has printed anything", () => {
   expect(conditions({ prune: { autoPrune: { kind: "unknown" }, progress, lastCheck: look } })).toEqual([]);
 });
 
-describe("conditions, from what the passes have found", () => {
+describe("derives conditions from observations", () => {
   const named = cases.map(([type, reason, found, text]) => ({ type, reason, found, text }));
 
   it.each(named)("$type is $reason: $text", ({ type, reason, found, text }) => {
@@ -353,13 +353,13 @@ describe("conditions, from what the passes have found", () => {
     expect(conditions({})).toEqual([]);
   });
 
-  it("come in the order of the nouns, several at once", () => {
+  it("are sorted by subject", () => {
     const found = { iterations: { result: "none" }, restarts: { hold: { message: "It fails." } } } as const;
     expect(conditions(found).map(({ type }) => type)).toEqual(["Reconciling", "NotPaused"]);
   });
 });
 
-test("a sidecar that may act by its setting names no date", () => {
+test("shows no date if the sidecar may act by its setting", () => {
   const reported = conditions({ adoption: { plan, authority: "acts" } }, { ...words, mode: "enforce" });
   expect(reported).toEqual([
     {
@@ -371,7 +371,7 @@ test("a sidecar that may act by its setting names no date", () => {
   ]);
 });
 
-test("a node that another driver restarts is restarted by hand by that driver's tool", () => {
+test("advises restarting a node with the tool of its own driver", () => {
   const reported = conditions({ restarts: { settled: { refusedEdit: "no key." } } }, { ...words, driver: "docker" });
   expect(reported[0]?.message).toContain("manually (with its own tool)");
 });

@@ -47,7 +47,7 @@ test("gatehouse config plan prints a diff and a reason for each change, and exit
   expect(await readFile(configPath, "utf8")).toBe(drifted);
 });
 
-test("gatehouse config plan prints no key and no password that stands inline next to a change", async () => {
+test("gatehouse config plan prints no key or password, even inline next to a change", async () => {
   const inline = {
     domain_key: "Mig/7b+T".repeat(8),
     stabilizing_key: "0x4002ab",
@@ -65,7 +65,7 @@ test("gatehouse config plan prints no key and no password that stands inline nex
   for (const secret of ["Mig/", "0x4002ab", "hunter2", "1234"]) expect(printed + errors).not.toContain(secret);
 });
 
-test("gatehouse config plan prints no secret of the lines around a change, to a person or a machine", async () => {
+test("gatehouse config plan prints no secrets from the lines around a change, in text or JSON", async () => {
   const key = `0x${"ab".repeat(32)}`;
   const text = drifted
     .replace("10.0.0.1", "http://bob:hunter2@10.0.0.1")
@@ -78,7 +78,7 @@ test("gatehouse config plan prints no secret of the lines around a change, to a 
   for (const secret of [key, "hunter2", "k3y-of-ours"]) expect(printed + errors).not.toContain(secret);
 });
 
-test("gatehouse config plan --write corrects the file, leaves nothing next to it, and then has nothing to do", async () => {
+test("gatehouse config plan --write corrects the file, leaves no other files behind, and then finds nothing to do", async () => {
   expect(await runPlanCommand({ ...options(), write: true }, settings, output)).toBe(0);
   expect(await readdir(directory)).toEqual(["node.conf"]);
   expect(await readFile(configPath, "utf8")).toContain("} // ours");
@@ -87,7 +87,7 @@ test("gatehouse config plan --write corrects the file, leaves nothing next to it
   expect(printed).toBe(`${configPath}: no changes.\n`);
 });
 
-test("gatehouse config plan --json is one document", async () => {
+test("gatehouse config plan --json prints one document", async () => {
   expect(await runPlanCommand({ ...options(), json: true }, settings, output)).toBe(2);
   expect(JSON.parse(printed)).toMatchObject({
     drift: true,
@@ -96,7 +96,7 @@ test("gatehouse config plan --json is one document", async () => {
   });
 });
 
-test("gatehouse config plan says what it can't do, and exits with 1", async () => {
+test("gatehouse config plan reports what it can't do, and exits with 1", async () => {
   expect(await runPlanCommand({ ...options(), nodeVersion: "new" }, settings, output)).toBe(1);
   expect(errors).toBe('plan: --node-version "new" is not a version; expected one such as 0.16.2.\n');
   await writeFile(configPath, "{");
@@ -104,7 +104,7 @@ test("gatehouse config plan says what it can't do, and exits with 1", async () =
   expect(errors).toContain(`plan: ${configPath}:1:2 is incomplete JSON`);
 });
 
-test("gatehouse config plan --json says that a file can't be read, and what --write did", async () => {
+test("gatehouse config plan --json reports an unreadable file, and what --write did", async () => {
   const json = { ...options(), json: true };
   expect(await runPlanCommand({ ...json, configPath: join(directory, "none") }, settings, output)).toBe(1);
   expect(planDocument.parse(JSON.parse(printed))).toEqual({
@@ -121,7 +121,7 @@ test("gatehouse config plan --json says that a file can't be read, and what --wr
   expect(planDocument.parse(JSON.parse(printed))).toMatchObject({ drift: true, written: true });
 });
 
-test("gatehouse config plan --json stays JSON, and shows no secret, whatever stands where a value should be", async () => {
+test("gatehouse config plan --json prints valid JSON without secrets, whatever is in place of a value", async () => {
   const odd = `{ "password": "hunter22", "note": "token: 'abc d1'", "to": "bob:hunter2@push" }`;
   await writeFile(configPath, drifted.replace('"10.0.0.1"', odd));
   expect(await runPlanCommand({ ...options(), json: true }, settings, output)).toBe(1);

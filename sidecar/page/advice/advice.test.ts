@@ -42,7 +42,7 @@ const waits = new Set([
   "WaitingForApproval",
 ]);
 
-test("for whatever can be wrong it says what to do, and there is a runbook", () => {
+test("lists next steps and a runbook for every possible fault", () => {
   const here = deployment({});
   const silent = wrong
     .filter((one) => listSteps(one, here).length === 0)
@@ -58,7 +58,7 @@ function adviseOnConfig(reason: string): string {
   return found.flatMap((one) => listSteps(one, deployment({})).map(({ text }) => text)).join(" ");
 }
 
-test("nobody is told that Gatehouse writes back a node.conf that it never replaces", () => {
+test("promises to restore node.conf only where Gatehouse does so", () => {
   for (const reason of ["Unreadable", "TooLarge", "NotAFile", "Unresponsive"]) {
     expect(adviseOnConfig(reason)).toContain("Gatehouse does not replace this file");
   }
@@ -67,7 +67,7 @@ test("nobody is told that Gatehouse writes back a node.conf that it never replac
   }
 });
 
-test("the commands are those of the deployment, ready for a shell", () => {
+test("prints commands for this deployment, ready to paste into a shell", () => {
   expect(deployment({})).toMatchObject({
     showProcess: "ss -ltnp 'sport = :18100'",
     start: "cd '/srv/my node/bin' && ./ops start --config ./node.conf",
@@ -88,7 +88,7 @@ test("the commands are those of the deployment, ready for a shell", () => {
   expect(deployment(compose)).toMatchObject({ start: "cd '/srv/my node' && docker compose start node" });
 });
 
-test("a node that only the sidecar reaches is queried from where the sidecar is", () => {
+test("queries a node that only the sidecar can reach from the sidecar's host", () => {
   const commandPrefix = "docker exec -it gatehouse-sidecar node /app/cli/gatehouse.js";
   const { queryRpc } = deployment({
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://node:18100",
@@ -97,7 +97,7 @@ test("a node that only the sidecar reaches is queried from where the sidecar is"
   expect(queryRpc).toBe(`${commandPrefix} doctor`);
 });
 
-test("for a node that hangs it says what this deployment does", () => {
+test("explains what this deployment does about a hung node", () => {
   const hanging = wrong.find(({ type, reason }) => type === "RpcResponding" && reason === "TimedOut")!;
   const lastStep = (driver: string) =>
     listSteps(
@@ -112,12 +112,12 @@ test("for a node that hangs it says what this deployment does", () => {
   expect(lastStep("none")?.command).toBeUndefined();
 });
 
-test("a node of another chain has a runbook that says so", () => {
+test("links to a runbook for a node on the wrong chain", () => {
   const name = findRunbook({ type: "ChainIdMatches", reason: "WrongChain" });
   expect(readRunbooks().get(name)).toContain("chain id");
 });
 
-test("no command shows what an address has besides its origin", () => {
+test("shows only the origin of a URL in commands", () => {
   const { queryRpc } = deployment({
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://operator:hunter2@10.0.0.7:8545/v1/secret-key",
   });

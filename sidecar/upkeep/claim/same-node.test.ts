@@ -13,28 +13,28 @@ const node: NodeIdentity = {
 const facts = { movedFrom: [] as readonly string[], layouts: [], entryExists: () => true };
 
 test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, string]>([
-  ["another chain", {}, { chainId: 1 }, "chain"],
-  ["another data path behind the same node.conf", {}, { dataPath: "/srv/b/data" }, "data path"],
-  ["another node.conf", {}, { configPath: "/srv/b/node.conf", namedPath: "/srv/b/node.conf" }, "node.conf"],
+  ["a different chain", {}, { chainId: 1 }, "chain"],
+  ["a different data path behind the same node.conf", {}, { dataPath: "/srv/b/data" }, "data path"],
+  ["a different node.conf", {}, { configPath: "/srv/b/node.conf", namedPath: "/srv/b/node.conf" }, "node.conf"],
   [
-    "another node.conf, whose data are not known",
+    "a different node.conf with an unknown data path",
     {},
     { configPath: "/srv/b/node.conf", namedPath: "/srv/b/node.conf", dataPath: undefined },
     "node.conf",
   ],
   [
-    "the neighbour in a StatefulSet",
+    "a neighbouring StatefulSet pod",
     { host: { kind: "pod", name: "node-0" } },
     { host: { kind: "pod", name: "node-1" } },
     "host",
   ],
   [
-    "another container on the same paths",
+    "a different container on the same paths",
     { host: { kind: "container", name: "a-node" } },
     { host: { kind: "container", name: "b-node" } },
     "host",
   ],
-])("%s is another node, until the move is said", (_, before, change, what) => {
+])("%s is a different node until the operator confirms the move", (_, before, change, what) => {
   const remembered = { ...node, ...before };
   const found = { ...remembered, ...change };
   const differences = findNodeDifferences(remembered, found, facts);
@@ -48,41 +48,41 @@ test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, string]>([
 
 test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, Partial<typeof facts>]>([
   ["itself", {}, {}, {}],
-  ["with a container's new host name", {}, { host: { kind: "machine", name: "f3a9" } }, {}],
+  ["with a new container host name", {}, { host: { kind: "machine", name: "f3a9" } }, {}],
   [
-    "in a Deployment's new pod",
+    "in a new Deployment pod",
     { host: { kind: "pod", name: "node-7d9c-24567" } },
     { host: { kind: "pod", name: "node-7d9c-99245" } },
     {},
   ],
-  ["behind a link that points elsewhere now", {}, { configPath: "/srv/a-2/bin/node.conf" }, {}],
+  ["behind a link that now points elsewhere", {}, { configPath: "/srv/a-2/bin/node.conf" }, {}],
   [
-    "with a node.conf that was moved while its data stayed",
+    "with a moved node.conf and unmoved data",
     {},
     { configPath: "/etc/node.conf", namedPath: "/etc/node.conf" },
     { entryExists: () => false },
   ],
   [
-    "whose node.conf was never found before, at another path",
+    "at a new path, if its node.conf was never found before",
     { dataPath: undefined },
     { configPath: "/srv/b/node.conf", namedPath: "/srv/b/node.conf", dataPath: "/srv/b/data" },
     {},
   ],
-  ["with a node.conf that can't be read now", {}, { dataPath: undefined }, {}],
-  ["whose expected chain was set wrong at first", { answeredChainId: 7 }, { chainId: 7 }, {}],
-])("the same node: %s", (_, before, change, more) => {
+  ["with a node.conf that is currently unreadable", {}, { dataPath: undefined }, {}],
+  ["after its expected chain was misconfigured at first", { answeredChainId: 7 }, { chainId: 7 }, {}],
+])("recognises the same node: %s", (_, before, change, more) => {
   const remembered = { ...node, ...before };
   expect(findNodeDifferences(remembered, { ...remembered, ...change }, { ...facts, ...more })).toEqual([]);
 });
 
-test("the layout of another version of the same workspace is the same node", () => {
+test("recognises the node in the layout of a different version of the same workspace", () => {
   const legacy = "/srv/a/node/domain/client/bin/node.conf";
   const remembered = { ...node, configPath: legacy, namedPath: legacy };
   expect(findNodeDifferences(remembered, node, { ...facts, layouts: [legacy, node.configPath] })).toEqual([]);
   expect(findNodeDifferences(remembered, node, facts).map(({ what }) => what)).toEqual(["node.conf"]);
 });
 
-test("two changes at once are found at once, and reported at once", () => {
+test("finds and reports two simultaneous changes together", () => {
   const found = { ...node, chainId: 7, dataPath: "/srv/b/data" };
   const differences = findNodeDifferences(node, found, facts);
   expect(differences).toEqual([

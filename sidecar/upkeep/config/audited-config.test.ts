@@ -59,7 +59,7 @@ const ownWrite = (value: object, isKilled = false) => {
   return content;
 };
 
-test("the first content ever seen is nobody's change; another one is reported once, with the keys and no value", async () => {
+test("ignores the first content seen, and reports a later change once, with the keys but no values", async () => {
   save({ a: 1, kept: { b: "one" }, gone: true });
   expect(await look()).toEqual([]);
   await versions.remember(
@@ -73,7 +73,7 @@ test("the first content ever seen is nobody's change; another one is reported on
   expect(await look()).toHaveLength(1);
 });
 
-test("what the sidecar wrote is nobody else's change, even where a kill left it with a begun write alone", async () => {
+test("never attributes the sidecar's own writes to others, even if a kill interrupted one", async () => {
   save({ a: 1 });
   await look();
   writeFileSync(path, ownWrite({ a: 2 }));
@@ -86,7 +86,7 @@ test("what the sidecar wrote is nobody else's change, even where a kill left it 
   expect(await look()).toHaveLength(1);
 });
 
-test("a content that was read before the sidecar's own write ended is not reported", async () => {
+test("ignores content that was read before the sidecar's own write finished", async () => {
   save({ a: 1 });
   await look();
   const auditedThen = state.auditedConfig.get();
@@ -94,7 +94,7 @@ test("a content that was read before the sidecar's own write ended is not report
   expect(await look({ auditedThen })).toEqual([]);
 });
 
-test("what an editor leaves for a moment is not reported; what stays broken, or away, is", async () => {
+test("ignores a short-lived state left by an editor, but reports a file that stays invalid or missing", async () => {
   save({ a: 1 });
   await look();
   rmSync(path);
@@ -105,7 +105,7 @@ test("what an editor leaves for a moment is not reported; what stays broken, or 
   expect((await look())[0]).toBe("node.conf was changed by another program or user and is invalid (Truncated).");
 });
 
-test("a program that writes again and again gets ten lines in ten minutes, and the next one counts the rest", async () => {
+test("logs at most ten changes in ten minutes, then counts the rest in one line", async () => {
   save({ a: 0 });
   await look();
   for (let a = 1; a <= 15; a += 1) {

@@ -40,35 +40,35 @@ async function withoutRootsRights<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-describe("a node.conf that can't be used is named with what is wrong", () => {
+describe("reports what is wrong with an unusable node.conf", () => {
   test.each([
-    ["of 0 bytes", "", "node.conf is empty; expected a JSON object with a chain object."],
+    ["that is empty", "", "node.conf is empty; expected a JSON object with a chain object."],
     [
-      "partly written",
+      "that is partly written",
       '{\n  "chain": {\n    "monitor',
       "node.conf:3:13 is incomplete JSON (invalid end of input), perhaps partly written: write the whole file again.",
     ],
     [
-      "with chain as a string",
+      "with a string as chain",
       '{"chain": "main"}',
       "node.conf has a string as chain; expected chain to be an object with monitor_config and startup_config.",
     ],
     [
-      "with no chain",
+      "without chain",
       "{}",
       "node.conf has no chain; expected chain to be an object with monitor_config and startup_config.",
     ],
     [
-      "nested too deep",
+      "with too many nesting levels",
       `{"chain": ${"[".repeat(200_000)}`,
       "node.conf:1:110 is nested more than 100 levels deep; check that it is a node's configuration file. Reduce the nesting, or restore it from a backup.",
     ],
-    ["that is a list", "[]", "node.conf is an array; expected a JSON object with a chain object."],
+    ["that is an array", "[]", "node.conf is an array; expected a JSON object with a chain object."],
   ])("%s", async (_, content, words) => {
     expect(await wordsAbout(content)).toBe(words);
   });
 
-  test("binary", async () => {
+  test("that is binary", async () => {
     const words = "node.conf is not UTF-8 text; write JSON, or restore the file from a backup.";
     expect(await wordsAbout(Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe))).toBe(words);
     expect(await wordsAbout("{\0}")).toBe(words);
@@ -84,13 +84,13 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
     expect(reading.bytes).toBeUndefined();
   });
 
-  test("that is not there, or a directory", async () => {
+  test("that is missing or a directory", async () => {
     expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: false, problem: { reason: "FileMissing" } });
     await mkdir(path);
     expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: false, problem: { reason: "NotAFile" } });
   });
 
-  test("that is a link to itself", async () => {
+  test("that links to itself", async () => {
     await symlink(path, path);
     const message = `${path} can't be read (ELOOP); \`ls -ld ${path}\` shows what it is. Move it away, and create node.conf there.`;
     expect(await readConfigFile(path, limitBytes)).toMatchObject({
@@ -99,7 +99,7 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
     });
   });
 
-  test.runIf(process.platform === "linux")("that its disk can't read", async () => {
+  test.runIf(process.platform === "linux")("on a failing disk", async () => {
     // Its first page is never mapped, so a read at its start is an I/O error, even for root.
     await symlink("/proc/self/mem", path);
     const message = `${path} can't be read (EIO): its disk or mount is failing (not a permission problem); \`dmesg\` and \`cat ${path} >/dev/null\` show why. Repair or remount the disk.`;
@@ -118,11 +118,11 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
       "ESTALE",
       "(ESTALE): its disk or mount is failing (not a permission problem); `dmesg` and `cat '/srv/my node.conf'",
     ],
-  ])("that can't be read for %s", (code, words) => {
+  ])("on a read that fails with %s", (code, words) => {
     expect(explainFailure("/srv/my node.conf", code)).toContain(words);
   });
 
-  test("that another user owns and this one may not read", async () => {
+  test("that is owned by a different user and not readable", async () => {
     await writeFile(path, "{}");
     await chmod(path, 0o000);
     await chmod(directory, 0o755);
@@ -137,7 +137,7 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
   });
 });
 
-describe("a node.conf that can be used", () => {
+describe("accepts a usable node.conf", () => {
   test.each([
     ["with a BOM", '\uFEFF{"chain":{}}', "json"],
     ["with CRLF and comments", '{\r\n// words\r\n"chain":{},\r\n}', "jsonc"],
@@ -147,14 +147,14 @@ describe("a node.conf that can be used", () => {
     expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: true, document: { format, chain: {} } });
   });
 
-  test("behind symbolic links, as a ConfigMap is mounted", async () => {
+  test("behind symbolic links, as in a mounted ConfigMap", async () => {
     await mkdir(join(directory, "..data"));
     await writeFile(join(directory, "..data", "node.conf"), '{"chain":{}}');
     await symlink(join("..data", "node.conf"), path);
     expect(await readConfigFile(path, limitBytes)).toMatchObject({ ok: true });
   });
 
-  test("means the same with other blanks and comments, and another thing with another value", async () => {
+  test("and hashes its values, ignoring whitespace and comments", async () => {
     const one = await hashOf('{"chain":{"a":12345678901234567890}}');
     expect(await hashOf('{ "chain" : { /* words */ "a" : 12345678901234567890 } }\r\n')).toBe(one);
     expect(await hashOf('{"chain":{"a":12345678901234567891}}')).not.toBe(one);

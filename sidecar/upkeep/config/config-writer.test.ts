@@ -47,7 +47,7 @@ async function write(expectedHash: string | undefined, versions = createConfigVe
   );
 }
 
-test("a write of node.conf is in the audit log before the file is replaced, and with its outcome after it", async () => {
+test("audits a write to node.conf before replacing the file, and its outcome afterwards", async () => {
   const before = { sha256: hashContent(readFileSync(path)) };
   const copy = expect.stringMatching(/\/versions\/\d{8}-[0-9a-f]{12}\.conf$/) as unknown;
   expect(await write(before.sha256)).toEqual({ ok: true, copy });
@@ -59,12 +59,12 @@ test("a write of node.conf is in the audit log before the file is replaced, and 
   expect(events.list()).toMatchObject([{ kind: "write", message: "node.conf: b is 2." }]);
 });
 
-test("a write that is called off leaves no line", async () => {
+test("logs nothing for a cancelled write", async () => {
   expect(await write("another")).toMatchObject({ ok: false, reason: "ChangedMeanwhile" });
   expect(reported).toEqual([]);
 });
 
-test("a write that fails has one line with the reason, however often it is tried", async () => {
+test("logs a failed write once, with the reason, however often it is retried", async () => {
   const versions = { ...createConfigVersions(directory), keep: () => Promise.reject(new Error("the disk is full")) };
   const sha256 = hashContent(readFileSync(path));
   for (let count = 0; count < 2; count += 1) {

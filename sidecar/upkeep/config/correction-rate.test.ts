@@ -8,7 +8,7 @@ function rateWithClock() {
   return { time, rate: createCorrectionRate({ wallMs: () => time.nowMs, monotonicMs: () => time.nowMs }) };
 }
 
-test("more than 60 corrections a minute are a contest, until a minute of calm", () => {
+test("reports a conflict after more than 60 corrections a minute, until a minute of calm", () => {
   const { time, rate } = rateWithClock();
   for (let index = 0; index < 61; index += 1) rate.record(`content ${index}`);
   expect(rate.contested()).toBe(true);
@@ -17,7 +17,7 @@ test("more than 60 corrections a minute are a contest, until a minute of calm", 
   expect(rate.contested()).toBe(false);
 });
 
-test("a program that writes the same thing each half hour is noticed at the third time, and forgotten after six hours", () => {
+test("detects a program that rewrites the same content every half hour on the third write, and forgets it after six hours", () => {
   const { time, rate } = rateWithClock();
   const reported = [0, 1, 2].map(() => {
     rate.record("theirs");
@@ -30,7 +30,7 @@ test("a program that writes the same thing each half hour is noticed at the thir
   expect(rate.repeated()).toBe(false);
 });
 
-test("the node's own start is named once it has overwritten the same content at two restarts in a row", () => {
+test("blames the node's own startup once it has overwritten the same content at two consecutive restarts", () => {
   const { rate } = rateWithClock();
   const record = (meaning: string, restartMs?: number) => rate.record(`theirs ${meaning}`, { meaning, restartMs });
   record("a");
@@ -50,13 +50,13 @@ test("the node's own start is named once it has overwritten the same content at 
   expect(rate.undoneByStart()).toBeUndefined();
 });
 
-test("a program that writes again and again while the node is restarted is not taken for its start", () => {
+test("does not mistake a repeated writer during restarts for the node's startup", () => {
   const { rate } = rateWithClock();
   for (const restartMs of [1, 1, 2, 2, 3, 3]) rate.record("theirs", { meaning: "a", restartMs });
   expect([rate.undoneByStart(), rate.repeated()]).toEqual([undefined, true]);
 });
 
-test("the node's own start is not blamed while another program keeps writing", () => {
+test("does not blame the node's startup while a different program keeps writing", () => {
   const { time, rate } = rateWithClock();
   for (const restartMs of [1, 2]) rate.record("theirs", { meaning: "a", restartMs });
   expect(rate.undoneByStart()).toBe("a");

@@ -63,7 +63,7 @@ async function judge(
 const counted = (script: string) => `echo >>runs; ${script}`;
 const runs = async () => (await readFile(join(directory, "runs"), "utf8")).length;
 
-test("what the check refuses is requested again, ever more rarely, and passes once the cause is fixed", async () => {
+test("retries a failed check with growing delays, and passes once the cause is fixed", async () => {
   const check = counted("test -e key || { echo no key; exit 1; }");
   expect(await judge(check)).toEqual({
     words:
@@ -82,7 +82,7 @@ test("what the check refuses is requested again, ever more rarely, and passes on
   expect(await runs()).toBe(3);
 });
 
-test("the waits end at ten minutes, and a person's word cuts them short", async () => {
+test("waits ten minutes at most, and rechecks at once when the operator asks", async () => {
   expect(forgetRejection(config)).toBe(false);
   for (let count = 0; count < 8; count += 1) {
     const refusal = await judge("exit 1");
@@ -94,16 +94,16 @@ test("the waits end at ten minutes, and a person's word cuts them short", async 
 });
 
 test.each([
-  ["takes too long", "exec sleep 60", /^restart\.checkCommand failed: sh did not finish within 200 ms/],
-  ["is ended by a signal", "kill -9 $$", /^restart\.checkCommand failed: sh was killed by SIGKILL/],
-])("a check that %s has said nothing of node.conf", async (_, script, words) => {
+  ["times out", "exec sleep 60", /^restart\.checkCommand failed: sh did not finish within 200 ms/],
+  ["is killed by a signal", "kill -9 $$", /^restart\.checkCommand failed: sh was killed by SIGKILL/],
+])("does not reject node.conf if the check %s", async (_, script, words) => {
   expect((await judge(script, script.includes("sleep") ? 200 : 20_000))?.words).toMatch(words);
 });
 
 const withPorts = (http: string, ws: string) =>
   JSON.stringify({ chain: { startup_config: { init_config: { http_port: http, ws_port: ws } } } });
 
-test("a port at which the sidecar would not reach the node is refused, with the setting to change first", async () => {
+test("rejects a port on which the sidecar could not reach the node, and reports the setting to change first", async () => {
   const before = withPorts("18100", "18200");
   const moved = await judge("exit 0", 20_000, { before, edit: withPorts("18300", "18200") });
   expect(moved?.words).toMatch(
@@ -114,7 +114,7 @@ test("a port at which the sidecar would not reach the node is refused, with the 
   );
 });
 
-test("where ports are mapped between the sidecar and the node, the node's own may change", async () => {
+test("lets the node's port change if ports are mapped between the sidecar and the node", async () => {
   const before = withPorts("8100", "8200");
   expect(await judge("exit 0", 20_000, { before, edit: withPorts("8101", "8201") })).toBeUndefined();
 });

@@ -16,11 +16,11 @@ function judge(copy: string, lastRan: string, over: Parameters<typeof checkResto
   return judged.ok ? "restored" : judged.why;
 }
 
-test("a copy that names neither data nor keys may be any node's", () => {
+test("rejects a backup with neither a data path nor keys, since it may belong to any node", () => {
   expect(judge(nameless, nameless)).toBe("it has neither a data path nor keys, so it can't be matched to this node");
 });
 
-test("what the node ran with until now is its own, whatever it names and whatever stands there now", () => {
+test("restores the configuration that the node last ran with, whatever it contains and whatever is in place now", () => {
   expect(judge(nameless, nameless, { ran: deriveMeaning(readDocument(nameless)) })).toBe("restored");
   const standing = readDocument(owned("/srv/b/data"));
   expect(judge(owned("../data"), owned("../data"), { standing })).toContain(
@@ -30,7 +30,7 @@ test("what the node ran with until now is its own, whatever it names and whateve
   expect(judge(owned("../data"), owned("../data"), { standing, ran })).toBe("restored");
 });
 
-test("what the node ran with may have been kept by an earlier version", () => {
+test("recognises a last-run configuration stored by an earlier version", () => {
   // As stored by version 0.1.0 for the text of `nameless`.
   const ran =
     "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a-44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a-5140a4f4b6ea2a3d4a376f4edf223bcc4d95b1657d49f26caa4a1c7ba39055a0";
@@ -39,7 +39,7 @@ test("what the node ran with may have been kept by an earlier version", () => {
   expect(judge(other, other, { ran })).toContain("it has neither a data path nor keys");
 });
 
-test("a copy with other data than those that the node last ran with is never restored", () => {
+test("never restores a backup with a data path other than that of the last run", () => {
   const ran = deriveMeaning(readDocument(owned("/srv/b/data")));
   expect(judge(owned("/srv/b/data"), owned("../data"), { ran })).toContain(
     "storage_data_path is /srv/b/data in the backup",

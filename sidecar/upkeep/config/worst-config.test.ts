@@ -32,15 +32,12 @@ const shapes: Readonly<Record<string, string>> = {
   escapes: filled('{"a":"', () => String.raw`\u0000`, '"}'),
 };
 
-test.each(Object.entries(shapes))(
-  "a node.conf of %s, as large as one may be, is read within half a second",
-  (_, text) => {
-    const bytes = Buffer.from(text);
-    expect(bytes.length).toBeGreaterThan(configLimitBytes - 16);
-    parseConfig(bytes);
-    const before = process.threadCpuUsage();
-    parseConfig(bytes);
-    const { user, system } = process.threadCpuUsage(before);
-    expect((user + system) / 1_000).toBeLessThan(maxMs);
-  },
-);
+test.each(Object.entries(shapes))("reads a node.conf of %s at the size limit within half a second", (_, text) => {
+  const bytes = Buffer.from(text);
+  expect(bytes.length).toBeGreaterThan(configLimitBytes - 16);
+  parseConfig(bytes);
+  const before = process.threadCpuUsage();
+  parseConfig(bytes);
+  const { user, system } = process.threadCpuUsage(before);
+  expect((user + system) / 1_000).toBeLessThan(maxMs);
+});

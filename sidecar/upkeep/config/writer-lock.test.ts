@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createWriterLock } from "./writer-lock.ts";
 
-test("one file by two different links, and by its own name, is one file", async () => {
+test("resolves two links and the real name to the same file", async () => {
   const directory = await realpath(await mkdtemp(join(tmpdir(), "gatehouse-lock-")));
   try {
     for (const name of ["real", "a", "b"]) await mkdir(join(directory, name));

@@ -75,47 +75,47 @@ const judge = (check: DataCheck, failedStarts: readonly FailedStart[] = [], more
 
 const words = (judged: DataAssessment) => ("missing" in judged ? judged.missing.join("; ") : judged.kind);
 
-describe("signs speak against the data", () => {
+describe("suspects the data", () => {
   test.each([
     [
-      "by starts that end",
+      "after starts that fail",
       down,
       [ended, ended, ended],
       "exited in 3 consecutive starts, after 2.0 s at 2026-01-02T03:04:05",
     ],
     [
-      "by a head that stays far below",
+      "after a head that stays far below its old height",
       behind,
       [stood, stood, stood],
       "is stuck at block 500 after 3 consecutive starts; it was at 1000",
     ],
     [
-      "by a final block with another hash",
+      "after a final block with a different hash",
       other,
       [],
       "had the hash 0x55 at 2026-01-02T03:04:05.000Z, now has the hash 0x66",
     ],
-    ["by a final block that is gone", gone, [], "is missing, though the node is at 1001"],
+    ["after a final block that is missing", gone, [], "is missing, though the node is at 1001"],
   ] as const)("%s", (_, check, starts, sign) => {
     const judged = judge(check, starts);
     expect(judged).toMatchObject({ kind: "suspect", signs: [expect.stringContaining(sign)] });
   });
 });
 
-describe("nothing speaks against the data", () => {
+describe("does not suspect the data", () => {
   test.each([
-    ["of a node that runs well", up, [], "sound"],
-    ["of one that came back after starts that ended", up, [ended, ended, ended], "sound"],
-    ["of one that is down without a start that failed", down, [], "unknown"],
-    ["of one that gave no answer and may be starting", down, [{ ...ended, kind: undefined }], "unknown"],
+    ["of a healthy node", up, [], "sound"],
+    ["of a node that recovered after failed starts", up, [ended, ended, ended], "sound"],
+    ["of a node that is down without a failed start", down, [], "unknown"],
+    ["of an unresponsive node that may be starting", down, [{ ...ended, kind: undefined }], "unknown"],
     [
-      "of one that stands where it was",
+      "of a node at its old height",
       { ...behind, height: 990, block: { kind: "found", hash } },
       [stood, stood, stood],
       "unknown",
     ],
     [
-      "of one on a chain with another first block",
+      "of a node on a chain with a different genesis block",
       { ...other, genesis: { kind: "found", hash: "0x11" } },
       [],
       "another-chain",
@@ -128,36 +128,41 @@ const standing = [stood, stood, stood];
 
 test.each([
   ["too few starts", down, [ended, ended], "a temporary fault (2 of 3 consecutive starts failed in the same way)"],
-  ["one that failed otherwise in between", down, [ended, ended, stood, ended], "(1 of 3 consecutive starts"],
-  ["a start with another node.conf", down, startsWith({ configHash: "edited" }), "RollbackReady"],
-  ["a start whose node.conf changed meanwhile", down, startsWith({ configHash: undefined }), "RollbackReady"],
-  ["no node.conf that is known to be good", { ...down, healthyHash: undefined }, three, "RollbackReady"],
-  ["another node.conf since", { ...down, configHash: "edited" }, three, "node.conf (not the verified version"],
-  ["a process that was at work before it ended", down, startsWith({ afterMs: 300_000 }), "one start ran for 300.0 s"],
-  ["a lack of memory", down, startsWith({ lackedMemory: true }), "lack of memory"],
-  ["a process that still runs", { ...down, processes: [12] }, three, "a leftover node process (12,"],
-  ["a port that is taken", downAt({ takenPorts: ["30303"] }), three, "listens on 30303"],
+  ["one start that failed differently", down, [ended, ended, stood, ended], "(1 of 3 consecutive starts"],
+  ["a start with a different node.conf", down, startsWith({ configHash: "edited" }), "RollbackReady"],
+  ["a start during which node.conf changed", down, startsWith({ configHash: undefined }), "RollbackReady"],
+  ["no node.conf known to be good", { ...down, healthyHash: undefined }, three, "RollbackReady"],
+  ["a node.conf changed since", { ...down, configHash: "edited" }, three, "node.conf (not the verified version"],
+  [
+    "a process that ran for a while before it exited",
+    down,
+    startsWith({ afterMs: 300_000 }),
+    "one start ran for 300.0 s",
+  ],
+  ["low memory", down, startsWith({ lackedMemory: true }), "lack of memory"],
+  ["a process that is still running", { ...down, processes: [12] }, three, "a leftover node process (12,"],
+  ["a port in use", downAt({ takenPorts: ["30303"] }), three, "listens on 30303"],
   ["a full disk", downAt({ freeRatio: 0.01 }), three, "1.0 % of the data disk is free; health.diskFree"],
-  ["a disk that is gone", downAt({ problem: "it is not there" }), three, "it is not there"],
-  ["a key that is gone", downAt({ missingKeys: ["/k"] }), three, "missing key files (/k)"],
-  ["other programs", { ...down, programs: "others" }, three, "changed binaries"],
-  ["another data directory", downAt({ dataInode: 8 }), three, "a replaced data directory"],
+  ["a missing disk", downAt({ problem: "it is not there" }), three, "it is not there"],
+  ["a missing key", downAt({ missingKeys: ["/k"] }), three, "missing key files (/k)"],
+  ["changed binaries on disk", { ...down, programs: "others" }, three, "changed binaries"],
+  ["a changed data directory", downAt({ dataInode: 8 }), three, "a replaced data directory"],
   ["a stranded upgrade", { ...down, isStranded: true }, three, "the failed upgrade"],
   ["no peers", { ...behind, peers: 0 }, standing, "net_peerCount is 0"],
-  ["peers that nobody knows", { ...behind, peers: undefined }, standing, "net_peerCount is unknown"],
-  ["a node that syncs", { ...behind, isSyncing: true }, standing, "eth_syncing is true"],
-  ["a chain that stands", { ...behind, referenceHeight: 500 }, standing, "no later block"],
-  ["another chain", { ...behind, isExpectedChain: false }, standing, "ChainIdMatches"],
+  ["an unknown peer count", { ...behind, peers: undefined }, standing, "net_peerCount is unknown"],
+  ["a syncing node", { ...behind, isSyncing: true }, standing, "eth_syncing is true"],
+  ["a chain without new blocks", { ...behind, referenceHeight: 500 }, standing, "no later block"],
+  ["no references to compare with", { ...behind, isExpectedChain: false }, standing, "ChainIdMatches"],
   ["no references", { ...other, references: [] }, [], "lag.references is empty"],
+  ["unresponsive references", { ...other, references: [{ kind: "unknown" }] }, [], "no reference returns that block"],
   [
-    "references that are silent",
-    { ...other, references: [{ kind: "unknown" }] },
+    "references that also have a different block",
+    { ...other, references: [forked] },
     [],
-    "no reference returns that block",
+    "has a different block there, too",
   ],
-  ["a chain that has another block, too", { ...other, references: [forked] }, [], "has a different block there, too"],
   [
-    "references that do not agree",
+    "references that disagree",
     {
       ...other,
       references: [old, forked],
@@ -165,24 +170,24 @@ test.each([
     [],
     "a different block there",
   ],
-  ["a block that is gone while the node syncs", { ...gone, isSyncing: true }, [], "eth_syncing is true"],
-  ["a first block that is not returned", { ...other, genesis: { kind: "unknown" } }, [], "a different chain"],
-] as const)("with %s it is in doubt, and that is said", (_, check, starts, missing) => {
+  ["a block missing while the node syncs", { ...gone, isSyncing: true }, [], "eth_syncing is true"],
+  ["a genesis block that is not returned", { ...other, genesis: { kind: "unknown" } }, [], "a different chain"],
+] as const)("reports the data as in doubt, with the reason: %s", (_, check, starts, missing) => {
   const judged = judge(check, starts);
   expect(judged.kind).toBe("doubt");
   expect(words(judged)).toContain(missing);
 });
 
-test("starts that fail while a program is missing say nothing of the data, and which one is missing is said", () => {
+test("does not suspect the data after starts that fail because of a missing binary, and reports which is missing", () => {
   const judged = judge({ ...down, programs: "others", programNames: ["ops", "other"] }, three);
   expect(judged).toEqual({ kind: "unknown", why: expect.stringContaining("a binary was missing (node in the bin") });
 });
 
-test("a block that the node may have pruned since is no sign", () => {
+test("does not suspect the data because of a block that the node may have pruned", () => {
   expect(judge({ ...gone, height: 20_000 }).kind).toBe("sound");
 });
 
-test("of a node that was never seen well nothing is known to compare with", () => {
+test("has nothing to compare with for a node never seen healthy", () => {
   const judged = judge(down, three, { mark: undefined });
   expect(words(judged)).toBe("an older fault (the sidecar has not yet seen this node healthy)");
 });

@@ -44,7 +44,7 @@ async function lookWithoutProcess(then: RpcState) {
   );
 }
 
-test("a node that ended while it was looked at is not taken for one that runs well without a process: what was known of its process stays", async () => {
+test("does not report a node that exited during the check as healthy, and keeps what is known of its process", async () => {
   const { check } = await lookWithoutProcess({
     ...unknownHealth,
     failure: { reason: "ConnectionRefused", message: "Refused." },
@@ -52,7 +52,7 @@ test("a node that ended while it was looked at is not taken for one that runs we
   expect(check).toMatchObject({ isAnswering: false, isHealthy: false, height: undefined });
 });
 
-test("a node that answers, and whose process the sidecar can't see, runs well", async () => {
+test("reports a responding node as healthy even if the sidecar can't see its process", async () => {
   const { check, process } = await lookWithoutProcess({ ...unknownHealth, height: 9 });
   expect([check.isHealthy, process]).toEqual([true, undefined]);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { observeData } from "./data-observation.ts";
 import { watchData, type DataWatch, type WatchDataDependencies, type WatchDataSeen } from "./watch-data.ts";
 
-test("a look at the data that does not end is no word about now, and no other begins alongside it", () => {
+test("reports a data check that never finishes as failed, and starts no second one alongside it", () => {
   const data = observeData();
   const looking = Promise.withResolvers<void>().promise;
   data.note({ found: { kind: "sound" }, looking });
@@ -20,7 +20,7 @@ test("a look at the data that does not end is no word about now, and no other be
   });
 });
 
-test("once a restart has ended the data are looked at at once: what was found before it is no word about now", () => {
+test("checks the data immediately after a restart, and discards the earlier result", () => {
   const data = observeData();
   data.note({
     found: { kind: "doubt", signs: ["2 starts failed"], missing: [] },

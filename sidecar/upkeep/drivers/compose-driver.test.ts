@@ -7,7 +7,7 @@ import { composeVariables, createComposeDriver } from "./compose-driver.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-test("the commands of compose get what says where docker is, and no secret of the sidecar", async () => {
+test("gives compose commands the docker connection variables but none of the sidecar's secrets", async () => {
   vi.stubEnv("GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN", "secret-of-the-sidecar");
   vi.stubEnv("DOCKER_HOST", "unix:///run/other.sock");
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-compose-"));
@@ -48,11 +48,11 @@ async function restart(command: readonly string[], service?: string): Promise<st
   return (await readFile(told, "utf8")).trim();
 }
 
-test("restarts the node's service alone, with the time that the node needs to stop", async () => {
+test("restarts only the node's service, with the stop timeout that the node needs", async () => {
   expect(await restart(["docker", "compose", "restart"], "node")).toBe("compose restart --timeout 300 node");
 });
 
-test("runs the specification's command where no service is named, and an operator's own as it is", async () => {
+test("runs the specified command if no service is set, and an operator's own command unchanged", async () => {
   expect(await restart(["docker", "compose", "restart"])).toBe("compose restart");
   expect(await restart(["docker", "compose", "restart", "other"], "node")).toBe("compose restart other");
 });
@@ -74,6 +74,6 @@ test.each([
   ['[{"State":"paused"}]', true],
   ["[]", "unknown"],
   ["no such service", "unknown"],
-])("a container runs by %s: %s", async (printed, runs) => {
+])("derives from %s whether a container is running: %s", async (printed, runs) => {
   expect(await readRuns(printed)).toBe(runs);
 });

@@ -14,7 +14,7 @@ const row = (local: string, state: string, inode: number) =>
 /** Time that a table may block the thread: reading all of this one takes ten times as long. */
 const maxMs = 30;
 
-test("finds the sockets that listen on a port, and no other port's", async () => {
+test("finds only the sockets listening on the given port", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "sockets-"));
   const table = join(directory.path, "tcp");
   const rows = [
@@ -41,7 +41,7 @@ test("does not read the connections, however many there are", async () => {
   expect((user + system) / 1_000).toBeLessThan(maxMs);
 });
 
-test.skipIf(process.platform !== "linux")("finds a socket of this machine", async () => {
+test.skipIf(process.platform !== "linux")("finds a listening socket on this machine", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -56,7 +56,7 @@ const stallMs = 150;
 /** Clock ticks, Linux's unit for a process's start and the machine's uptime. */
 const precisionMs = 25;
 
-test("a process is never taken for younger than it is, however long this one stands still while it looks", async () => {
+test("never underestimates a process's age, however long this process stalls during the check", async () => {
   const child = spawn("sleep", ["60"]);
   try {
     await new Promise((resolve) => child.once("spawn", resolve));
@@ -76,7 +76,7 @@ test("a process is never taken for younger than it is, however long this one sta
   }
 });
 
-test("of a process that has ended nothing is reported", async () => {
+test("reports nothing for a process that has exited", async () => {
   const child = spawn("true");
   await new Promise((resolve) => child.once("exit", resolve));
   expect(await readProcessStart(child.pid ?? 0, systemClock)).toBeUndefined();

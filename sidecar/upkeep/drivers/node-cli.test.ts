@@ -19,7 +19,7 @@ test.each<[string, string | undefined, string, string, number?]>([
     "TooMuchOutput",
     "node_cli printed more than 65536 bytes, the limit, and was killed; check that it is the right program.",
   ],
-])("node_cli %s is said in words", async (_, text, reason, words, mode = 0o755) => {
+])("reports a plain error if node_cli is %s", async (_, text, reason, words, mode = 0o755) => {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-node-cli-"));
   await using _directory = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
   const path = join(directory, "node_cli");

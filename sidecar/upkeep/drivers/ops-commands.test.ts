@@ -6,7 +6,7 @@ import { systemClock } from "#daemon/clock.ts";
 import { readStartTicks } from "./host-processes.ts";
 import { stopByOps } from "./ops-commands.ts";
 
-it("stops a node by its process that is seen only once its port is open, next to another node for whose sake the stop command is not run", async () => {
+it("stops a node whose process appears only once its port is open, without running the stop command for the neighbouring node", async () => {
   const child = spawn("sleep", ["60"]);
   const ended = once(child, "exit");
   await once(child, "spawn");

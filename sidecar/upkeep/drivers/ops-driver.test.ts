@@ -9,19 +9,19 @@ const restart = async (stop: string, start: string) => {
   await ops.driver.restart(AbortSignal.timeout(20_000));
 };
 
-it("names the program once that is not there to stop the node and to start it", async () => {
+it("names a program once if it is missing for both stopping and starting the node", async () => {
   await expect(restart("./ops", "./ops")).rejects.toThrow(
     /^\.\/ops does not exist; correct the program's path, or install it there\.$/,
   );
 });
 
-it("names what kept the node from stopping, where that is another thing", async () => {
+it("names both the missing stop program and the missing start program", async () => {
   await expect(restart("./stop", "./start")).rejects.toThrow(
     /^\.\/start does not exist; .* \(earlier: \.\/stop does not exist; .*\)$/,
   );
 });
 
-it("says before it is needed which program is not there, or can't be run", async () => {
+it("reports ahead of time which program is missing or not executable", async () => {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-ops-"));
   await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
   const problem = async (stop: string, start: string) => {

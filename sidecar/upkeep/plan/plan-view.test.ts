@@ -4,7 +4,7 @@ import { createPlanView } from "./plan-view.ts";
 
 const restart: Plan = { actions: [{ kind: "restart", reason: "the node reads it only at startup" }], problems: [] };
 
-test("a plan promises no restart where no driver makes one", () => {
+test("promises no restart if no driver can make one", () => {
   expect(createPlanView(restart, undefined, { prunes: false, restarts: true }).steps).toEqual([
     "the node is restarted (the node reads it only at startup)",
   ]);
@@ -13,7 +13,7 @@ test("a plan promises no restart where no driver makes one", () => {
   ]);
 });
 
-test("pruning that is not known yet is part of what is agreed to, and said to be for good", () => {
+test("includes irreversible pruning in the approved plan even before its state is known", () => {
   const { steps, digest } = createPlanView({ actions: [], problems: [] }, undefined, { prunes: true, restarts: true });
   expect(steps).toEqual([expect.stringMatching(/^auto-pruning is enabled once .* this can't be undone/)]);
   expect(digest).not.toBe(
@@ -21,7 +21,7 @@ test("pruning that is not known yet is part of what is agreed to, and said to be
   );
 });
 
-test("what can't be undone comes first, and what is missing to carry it out is part of what is agreed to", () => {
+test("lists irreversible steps first, and includes missing prerequisites in the approved plan", () => {
   const prune = { kind: "enable-auto-prune", reason: "it is desired" } as const;
   const planned = { actions: [...restart.actions, prune], problems: [] };
   const means = { prunes: true, restarts: true };

@@ -102,7 +102,7 @@ const monitor = fc.record({
 });
 
 describe("plan", () => {
-  test("a plan that was carried out leaves nothing to do, and touches nothing else", () => {
+  test("has nothing to do after being applied, and changes nothing else", () => {
     fc.assert(
       fc.property(configuration, version, monitor, (text, nodeVersion, monitorWanted) => {
         const wanted: Desired = { ...desired, monitor: monitorWanted };
@@ -120,7 +120,7 @@ describe("plan", () => {
     );
   });
 
-  test("after it, the file has only keys that the version reads", () => {
+  test("leaves only keys that the version reads", () => {
     fc.assert(
       fc.property(configuration, version, (text, nodeVersion) => {
         const after = written(planText(text, nodeVersion)) ?? text;
@@ -134,7 +134,7 @@ describe("plan", () => {
     );
   });
 
-  test("an upgrade keeps the values under the new names", () => {
+  test("keeps the values under the new names in an upgrade", () => {
     const text =
       '{"chain":{"monitor_config":{"enable_pamir_cetina":true,"pamir_cetina_job_name":"n","pamir_cetina_push_address":"a","pamir_cetina_push_interval":7,"pamir_cetina_push_port":1}}}';
     const after = written(planText(text, "0.16.0"));
@@ -144,7 +144,7 @@ describe("plan", () => {
     expect(written(planText(after ?? "", "0.15.0"))).toBe(text);
   });
 
-  test("the instance's name, which 0.16 has no key for, is removed with a line that names it", () => {
+  test("removes the instance name, which has no key in 0.16, and reports its value", () => {
     const text =
       '{"chain":{"monitor_config":{"enable_pamir_cetina":true,"pamir_cetina_job_name":"n","pamir_cetina_push_address":"a","pamir_cetina_push_interval":7,"pamir_cetina_push_port":1,"pamir_cetina_instance_name":"node-7"}}}';
     expect(planText(text, "0.15.9")).toEqual({ actions: [], problems: [] });
@@ -161,7 +161,7 @@ describe("plan", () => {
     expect(written(planText(text, "0.16.0"))).not.toContain("instance_name");
   });
 
-  test("what a file has lost comes back from earlier files, of either naming, before a default does", () => {
+  test("restores lost keys from earlier files, in either naming, before falling back to a default", () => {
     const healthy = { enable_pamir_cetina: false, pamir_cetina_job_name: "n", pamir_cetina_push_port: "9092" };
     const good = { storage_cetina_job_name: "m", storage_cetina_push_address: "10.0.0.1", storage_cetina_push_port: 1 };
     const wanted: Desired = {
@@ -189,7 +189,7 @@ describe("plan", () => {
     expect(changes[1]?.reason).toBe("as in the last healthy node.conf");
   });
 
-  test("a port that was pasted with the address is taken, unless the file or a setting has one", () => {
+  test("uses the port pasted with the address unless the file or a setting has one", () => {
     const pasted = '{"chain":{"monitor_config":{"storage_cetina_push_address":"http://10.0.0.5:9099"}}}';
     expect(monitorAfter(pasted)).toMatchObject({
       storage_cetina_push_address: "10.0.0.5",
@@ -206,7 +206,7 @@ describe("plan", () => {
     });
   });
 
-  test("a file without monitor_config gets one", () => {
+  test("adds monitor_config to a file without it", () => {
     const after = written(planText('{\n\t"chain": {\n\t\t"a": 1\n\t}\n}\n', "0.16.2"));
     expect(after).toContain('\t\t"monitor_config": {\n\t\t\t"storage_enable_cetina": true,');
     expect(planText(after ?? "", "0.16.2").actions).toEqual([]);
@@ -215,11 +215,11 @@ describe("plan", () => {
   test.each([
     ["an empty one-line object", '{"chain":{"monitor_config":{}, "a":  1}}'],
     ["an empty object with a comment", '{"chain":{"monitor_config":{ /* none */ }}} // end\n'],
-    ["an empty object over lines", '{\r\n\t"chain": {\r\n\t\t"monitor_config": {\r\n\t\t}, "a":  1\r\n\t}\r\n}'],
-    ["no object", '{"chain": {"monitor_config": null, "a":  1 /* none */}}\n'],
+    ["an empty object across lines", '{\r\n\t"chain": {\r\n\t\t"monitor_config": {\r\n\t\t}, "a":  1\r\n\t}\r\n}'],
+    ["not an object", '{"chain": {"monitor_config": null, "a":  1 /* none */}}\n'],
     ["nothing", '{"chain": {"a":  1 // one\n}}'],
-    ["an empty chain", '{"chain":{ }, "__proto__":  {"a":  1}}'],
-  ])("monitor_config is %s: every byte around it stays", (_, text) => {
+    ["missing from an empty chain", '{"chain":{ }, "__proto__":  {"a":  1}}'],
+  ])("keeps every surrounding byte if monitor_config is %s", (_, text) => {
     const first = planText(text, "0.16.2");
     expect(first.problems).toEqual([]);
     const after = written(first) ?? "";
@@ -233,7 +233,7 @@ describe("plan", () => {
     expect(after.includes("\r\n")).toBe(text.includes("\r\n"));
   });
 
-  test("no Pushgateway known: said, and nothing switched on", () => {
+  test("reports a missing Pushgateway and enables nothing", () => {
     const wanted: Desired = {
       ...desired,
       monitor: { enabled: true, fallback: { ...fallback, pushAddress: undefined } },
@@ -249,7 +249,7 @@ describe("plan", () => {
     ]);
   });
 
-  test("a key that stands twice is named with its place and left alone", () => {
+  test("reports the position of a duplicate key and leaves it unchanged", () => {
     const planned = planText(
       '{"chain":{"monitor_config":{"storage_cetina_push_port":1,\n"storage_cetina_push_port":2}}}',
       "0.16.2",
@@ -260,12 +260,12 @@ describe("plan", () => {
     );
   });
 
-  test("JSON5 is refused", () => {
+  test("rejects JSON5", () => {
     const text = "{chain: {monitor_config: {storage_enable_cetina: false}, hex: 0x10}}";
     expect(planText(text, "0.16.2").problems[0]?.message).toContain("is JSON5, which can't be edited in place");
   });
 
-  test("a restart is due when the node has read another configuration", () => {
+  test("plans a restart if the node has read a different configuration", () => {
     const text = written(planText('{"chain":{}}', "0.16.2")) ?? "";
     const document = readDocument(text);
     const observed = { document, version: parseNodeVersion("0.16.2") };
@@ -275,7 +275,7 @@ describe("plan", () => {
     expect(plan({ ...observed, document: commented, nodeHas: deriveMeaning(document) }, desired).actions).toEqual([]);
   });
 
-  test("a version in doubt corrects values under the names that stand there, and renames, adds and restarts nothing", () => {
+  test("corrects only values under existing names if the version is uncertain: no renames, additions or restarts", () => {
     const storage = written(planText('{"chain":{}}', "0.16.2")) ?? "";
     const pamir = written(planText('{"chain":{}}', "0.15.0")) ?? "";
     expect(doubted(pamir.replace("true", "false")).actions).toMatchObject([
@@ -296,13 +296,13 @@ describe("plan", () => {
     }
   });
 
-  test("of a version that nothing reports, nothing is written and nothing restarted", () => {
+  test("writes and restarts nothing if the version is unknown", () => {
     const planned = plan({ document: readDocument('{"chain":{}}'), nodeHas: "unknown" }, desired);
     expect(planned.actions).toEqual([]);
     expect(planned.problems).toMatchObject([{ reason: "VersionUnknown" }]);
   });
 
-  test("auto-pruning is switched on when it is off", () => {
+  test("enables auto-pruning if it is off", () => {
     const pruneInfo = {
       autoPrune: false,
       reservedWindow: 100_000n,

@@ -10,7 +10,7 @@ import type { PruneObservation } from "./prune-observation.ts";
 
 const fail = () => Promise.reject(new TypeError("not foreseen"));
 
-test("auto-pruning that was on is not called so once switching it on again ended by an error that nobody foresaw", async () => {
+test("stops reporting auto-pruning as on after an unexpected error while enabling it", async () => {
   const seen = createObservation<PruneObservation>({});
   seen.note({ autoPrune: { kind: "on" } });
   const planned = { actions: [{ kind: "enable-auto-prune", reason: "it is off" }], problems: [] } as unknown as Plan;
