@@ -101,8 +101,10 @@ function addService(
         return command.error(`${name}: --hand-over requires a settings file; specify one with --settings`);
       }
       const { superviseService } = await import("#daemon/hand-over/supervisor.ts");
+      const { selectServiceVariables } = await import("../service-definitions.ts");
+      const environment = selectServiceVariables(name, process.env);
       const servesOn = handsOver === "or-serves-on";
-      await endProcess(await superviseService({ service: name, settingsPath, environment: process.env, servesOn }));
+      await endProcess(await superviseService({ service: name, settingsPath, environment, servesOn }));
     }
     // Imported here, so that no other command loads logging, metrics and their libraries.
     const { runService } = await import("#daemon/service.ts");

@@ -6,6 +6,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { formatArgument } from "#node/layout.ts";
 import { findRunningNode } from "#devnet/node/running-node.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
+import { selectVariables } from "#daemon/process/program-environment.ts";
 
 type NodeLocation = Readonly<{ directory: string; runDirectory: string }>;
 
@@ -73,7 +74,7 @@ export type RunOpsOptions = Readonly<{ directory: string; deadlineMs: number; si
 const outputKeptCharacters = 4_096;
 
 /**
- * Runs the node's `./ops` in its bin directory, in its own process group, so that Ctrl-C does not reach the node.
+ * Runs the node's `./ops` in its bin directory, in its own process group, so that Ctrl-C does not reach the node, and without the services' secrets.
  *
  * @throws {StartupError} with the output of `ops`, when it fails, exceeds the deadline, or `signal` aborts.
  */
@@ -83,7 +84,12 @@ export async function runOps(args: readonly string[], { directory, deadlineMs, s
   let said = "";
   try {
     const child = await startProcess(() =>
-      spawn(join(directory, "ops"), args, { cwd: directory, detached: true, stdio: ["ignore", "pipe", "pipe"] }),
+      spawn(join(directory, "ops"), args, {
+        cwd: directory,
+        env: selectVariables(),
+        detached: true,
+        stdio: ["ignore", "pipe", "pipe"],
+      }),
     );
     const ended = once(child, "close", { signal: stop });
     ended.catch(() => child.kill());

@@ -40,3 +40,20 @@ it("links the pages at the ports that the user chose", () => {
   expect(environments.sidecar["GATEHOUSE_SIDECAR_LISTEN_PAGES"]).toBe(pages.join(","));
   expect(environments["resource-server"]["GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PAGES"]).toBe(pages.join(","));
 });
+
+it("gives each service the user's settings for it, and no other service's", () => {
+  const directory = locateStateDirectory("/stack");
+  const env = {
+    ...key,
+    GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: "planted-control-token-of-32-chars",
+    GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: accounts.client.privateKey,
+    HTTPS_PROXY: "http://127.0.0.1:3128",
+  };
+  const { environments } = planStack({ directory, accounts, signerKeyFile: "/stack/key", env });
+  const holders = (name: string) =>
+    Object.entries(environments).flatMap(([service, given]) => (given[name] === undefined ? [] : [service]));
+  expect(holders("GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN")).toEqual(["sidecar"]);
+  expect(holders("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY")).toEqual(["facilitator"]);
+  expect(holders("GATEHOUSE_PAY_SIGNER_PRIVATE_KEY")).toEqual([]);
+  expect(holders("HTTPS_PROXY")).toHaveLength(5);
+});

@@ -14,6 +14,7 @@ import { isOperatedService, listScrapedServices, stackServices, type ScrapedServ
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { embeddedMnemonic, type EmbeddedAccounts } from "./accounts.ts";
+import { selectServiceVariables } from "../service-definitions.ts";
 import { buildChildEnvironment, type Variables } from "./child-environment.ts";
 import type { RequestedPort } from "./free-ports.ts";
 import type { StateDirectory } from "./state-directory.ts";
@@ -108,11 +109,17 @@ export function planStack({ directory, accounts, signerKeyFile, env: user }: Sta
     scraped,
     pages,
     environments: {
-      pushgateway: pushgatewayEnv,
-      upstream: upstreamEnv,
-      sidecar: { GATEHOUSE_SIDECAR_LISTEN_PAGES: links, ...sidecarEnv },
-      facilitator: { GATEHOUSE_FACILITATOR_OPERATIONS_PAGES: links, ...facilitatorEnv },
-      "resource-server": { GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PAGES: links, ...resourceServerEnv },
+      pushgateway: selectServiceVariables("pushgateway", pushgatewayEnv),
+      upstream: selectServiceVariables("upstream", upstreamEnv),
+      sidecar: selectServiceVariables("sidecar", { GATEHOUSE_SIDECAR_LISTEN_PAGES: links, ...sidecarEnv }),
+      facilitator: selectServiceVariables("facilitator", {
+        GATEHOUSE_FACILITATOR_OPERATIONS_PAGES: links,
+        ...facilitatorEnv,
+      }),
+      "resource-server": selectServiceVariables("resource-server", {
+        GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PAGES: links,
+        ...resourceServerEnv,
+      }),
     },
   };
 }

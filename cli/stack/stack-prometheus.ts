@@ -4,6 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { waitUntil, within } from "#daemon/time.ts";
+import { selectVariables } from "#daemon/process/program-environment.ts";
 import { sendSignal } from "#daemon/process/send-signal.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { stopChild } from "#daemon/process/stop-child.ts";
@@ -37,7 +38,7 @@ const endsWithItsParent =
 
 /** @throws {StartupError} with install instructions, if Prometheus is not on PATH. */
 export function requirePrometheus(): void {
-  if (spawnSync("prometheus", ["--version"], { stdio: "ignore" }).status === 0) return;
+  if (spawnSync("prometheus", ["--version"], { env: selectVariables(), stdio: "ignore" }).status === 0) return;
   throw new StartupError(
     "--observe needs the program `prometheus`, which is not on PATH. Install it (Debian and Ubuntu: `apt install prometheus`; macOS: " +
       "`brew install prometheus`; others: https://prometheus.io/download), or omit --observe.",
@@ -102,7 +103,11 @@ function spawnPrometheus(directory: string, port: number, logPath: string): Chil
   const log = openLogFile(logPath);
   try {
     // A separate process group, so that Ctrl-C reaches only the stack, which controls the shutdown order.
-    return spawn("sh", ["-c", endsWithItsParent, "sh", ...command], { detached: true, stdio: ["pipe", log, log] });
+    return spawn("sh", ["-c", endsWithItsParent, "sh", ...command], {
+      env: selectVariables(),
+      detached: true,
+      stdio: ["pipe", log, log],
+    });
   } finally {
     closeSync(log);
   }

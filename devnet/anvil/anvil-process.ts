@@ -8,6 +8,7 @@ import { within } from "#daemon/time.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
+import { selectVariables } from "#daemon/process/program-environment.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 import { guardByParent } from "../parent-guard.ts";
 
@@ -49,11 +50,11 @@ export async function startAnvilProcess(
 ): Promise<AnvilProcess> {
   endOrphan(options.directory, log);
   const [program, ...args] = guardByParent([findAnvil(), ...buildArguments(options)]);
-  const child = await startProcess(() => spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] })).catch(
-    (cause: unknown) => {
-      throw new StartupError(`anvil can't be run: ${String(cause)}`, { cause });
-    },
-  );
+  const child = await startProcess(() =>
+    spawn(program, args, { env: selectVariables(), stdio: ["ignore", "pipe", "pipe"] }),
+  ).catch((cause: unknown) => {
+    throw new StartupError(`anvil can't be run: ${String(cause)}`, { cause });
+  });
   const output = keepEnd(child.stdout);
   const errors = keepEnd(child.stderr);
   const exited = new Promise<string>((resolve) => {

@@ -7,6 +7,7 @@ import { stopChild } from "#daemon/process/stop-child.ts";
 import { waitUntil } from "#daemon/time.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
+import { selectVariables } from "#daemon/process/program-environment.ts";
 import { guardByParent } from "../parent-guard.ts";
 
 export type RealPushgatewayOptions = Readonly<{
@@ -45,11 +46,11 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
     `--persistence.file=${persistenceFile ?? ""}`,
   ]);
   await requireFreePort(options);
-  const child = await startProcess(() => spawn(command, args, { stdio: ["ignore", "inherit", "inherit"] })).catch(
-    (cause: unknown) => {
-      throw new StartupError(`${program} can't be run: ${String(cause)}`, { cause });
-    },
-  );
+  const child = await startProcess(() =>
+    spawn(command, args, { env: selectVariables(), stdio: ["ignore", "inherit", "inherit"] }),
+  ).catch((cause: unknown) => {
+    throw new StartupError(`${program} can't be run: ${String(cause)}`, { cause });
+  });
   let state: "running" | "stopping" | "gone" = "running";
   const { promise: ended, resolve: reportEnd } = Promise.withResolvers<string>();
   child.once("exit", (status, signal) => {
@@ -97,7 +98,7 @@ const versionDeadlineMs = 5_000;
 export async function isOnPath(program: string): Promise<boolean> {
   try {
     const child = await startProcess(() =>
-      spawn(program, ["--version"], { stdio: "ignore", timeout: versionDeadlineMs }),
+      spawn(program, ["--version"], { env: selectVariables(), stdio: "ignore", timeout: versionDeadlineMs }),
     );
     const [status] = await once(child, "exit");
     return status === 0;

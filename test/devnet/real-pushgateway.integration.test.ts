@@ -1,8 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { isOnPath } from "#devnet/pushgateway/real-pushgateway.ts";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { isOnPath, startRealPushgateway } from "#devnet/pushgateway/real-pushgateway.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { startService } from "../support/service-process.ts";
 
@@ -44,4 +44,21 @@ describe.skipIf(!entryExists)(`Prometheus's own Pushgateway, as gatehouse runs i
     expect(data.flags["persistence.file"]).toBe("");
     expect(await gateway.metrics()).not.toContain("push_time_seconds");
   });
+});
+
+test("the program gets none of the services' secrets in its environment", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-pushgateway-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const place = join(directory, "environment");
+  const entry = join(directory, "program");
+  await writeFile(entry, `#!/bin/sh\nenv >>${place}\nexit 3\n`, { mode: 0o700 });
+  vi.stubEnv("GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN", "planted-token");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await isOnPath(entry)).toBe(false);
+  const [port = 0] = await findFreePorts(1);
+  const starting = startRealPushgateway({ program: entry, host: "127.0.0.1", port, persistenceFile: undefined });
+  await expect(starting).rejects.toThrow("is not ready");
+  const environments = await readFile(place, "utf8");
+  expect(environments.match(/^PATH=/gm)).toHaveLength(2);
+  expect(environments).not.toContain("planted");
 });

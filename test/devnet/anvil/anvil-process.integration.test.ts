@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { within } from "#daemon/time.ts";
 import { startAnvilProcess, type AnvilProcess } from "#devnet/anvil/anvil-process.ts";
 
@@ -10,7 +10,10 @@ let directory: string;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "gatehouse-anvil-"));
 });
-afterEach(() => rmSync(directory, { recursive: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(directory, { recursive: true });
+});
 
 function start(): Promise<AnvilProcess> {
   return startAnvilProcess({ chainId: 1672, directory }, { log: pino({ level: "silent" }) });
@@ -35,4 +38,13 @@ test("an anvil that can't start says why", async () => {
   const log = pino({ level: "silent" });
   const starting = startAnvilProcess({ chainId: -1, directory }, { log });
   await expect(starting).rejects.toThrow(/anvil did not start: it exited \(exit \d+\); it printed: error/);
+});
+
+test("anvil gets none of the services' secrets in its environment", async () => {
+  vi.stubEnv("GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN", "planted-token");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "planted-key");
+  await using anvil = await start();
+  const environment = readFileSync(`/proc/${anvil.pid}/environ`, "utf8");
+  expect(environment).toContain("PATH=");
+  expect(environment).not.toContain("planted");
 });

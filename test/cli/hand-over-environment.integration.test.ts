@@ -1,0 +1,27 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { listChildren } from "../support/list-children.ts";
+import { startService } from "../support/service-process.ts";
+
+test("a handed-over service gets its own secrets, and no other service's", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-environment-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const settings = join(directory, "gateway.json5");
+  await writeFile(settings, JSON.stringify({ node: { httpUrl: "http://127.0.0.1:9", chainId: 1672 } }));
+  await using gateway = await startService(
+    "gateway",
+    {
+      GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
+      GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
+      GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: "planted-token",
+      GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: "planted-key",
+    },
+    { args: ["--settings", settings, "--hand-over"] },
+  );
+  const [serving = 0] = await listChildren(gateway.pid);
+  const environment = await readFile(`/proc/${serving}/environ`, "utf8");
+  expect(environment).toContain("GATEHOUSE_GATEWAY_LISTEN_PORT=0");
+  expect(environment).not.toContain("planted");
+});
