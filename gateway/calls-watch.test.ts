@@ -17,7 +17,7 @@ function judge(calls: readonly CallCount[], before?: ConditionStatus) {
   return deriveCallsCondition(history.add(sumCalls({ calls }), 30_000), before);
 }
 
-describe("what became of the calls", () => {
+describe("the condition of recent calls", () => {
   it.each([
     [
       "all answered",
@@ -41,32 +41,32 @@ describe("what became of the calls", () => {
     expect(judge(calls)).toMatchObject({ reason, message });
   });
 
-  it("is wrong where all of a few calls fail", () => {
+  it("is False if all of a few calls fail", () => {
     expect(judge([ended("failed", 12)])).toMatchObject({ status: "False", reason: "UpstreamFailing" });
   });
 
-  it("does not blame the node for what callers do: refused, limited and cancelled calls", () => {
+  it("does not blame the node for rejected, limited or cancelled calls", () => {
     const calls = [ended("node", 30), ended("refused", 500), ended("limited", 500), ended("cancelled", 500)];
     expect(judge(calls)).toMatchObject({ status: "True", message: "30 of 30 calls of the last 60 s were served." });
   });
 
-  it("is not said where nobody has called yet", () => {
+  it("is undefined before the first calls", () => {
     expect(judge([ended("node", 19)])).toBeUndefined();
   });
 
-  it("stays right while callers rest, and says so", () => {
+  it("stays True while callers are idle, and says so", () => {
     const message = "Too few calls to judge: 3 of 3 calls of the last 60 s were served. Earlier ones were.";
     expect(judge([ended("node", 3)], "True")).toMatchObject({ reason: "Succeeding", message });
     const few = "Too few calls to judge: 0 of 0 calls of the last 60 s were served.";
     expect(judge([], "False")).toMatchObject({ reason: "TooFewCalls", message: few });
   });
 
-  it("takes no notice of single failures", () => {
+  it("ignores single failures", () => {
     expect(judge([ended("node", 30), ended("failed", 9)])).toMatchObject({ status: "True" });
     expect(judge([ended("node", 1_000), ended("failed", 49)])).toMatchObject({ status: "True" });
   });
 
-  it("stays wrong until hardly a call fails any more", () => {
+  it("stays False until almost all calls succeed again", () => {
     const some = [ended("node", 970), ended("failed", 30)];
     expect(judge(some)).toMatchObject({ status: "True" });
     expect(judge(some, "False")).toMatchObject({ status: "False" });
@@ -74,8 +74,8 @@ describe("what became of the calls", () => {
   });
 });
 
-describe("the calls of the last minute", () => {
-  it("forget what ended before it", () => {
+describe("calls in the last minute", () => {
+  it("drops calls that ended more than a minute ago", () => {
     const history = new CallHistory(60_000);
     history.add(sumCalls({ calls: [] }), 0);
     for (let atMs = 2_000; atMs <= 60_000; atMs += 2_000) history.add(sumCalls({ calls: [ended("failed", 50)] }), atMs);
@@ -88,7 +88,7 @@ describe("the calls of the last minute", () => {
     });
   });
 
-  it("start from zero when they are cleared: what failed while the node was away is not counted", () => {
+  it("start from zero when cleared, so that failures during a node outage are not counted", () => {
     const history = new CallHistory(60_000);
     history.add(sumCalls({ calls: [] }), 0);
     history.clear();
@@ -102,7 +102,7 @@ describe("the calls of the last minute", () => {
     });
   });
 
-  it("add up the tiers of a method", () => {
+  it("sum the tiers of a method", () => {
     const history = new CallHistory(60_000);
     history.add(sumCalls({ calls: [] }), 0);
     const calls = [ended("failed", 3), { ...ended("failed", 4), tier: "gold" }];
@@ -155,8 +155,8 @@ function startWatch() {
   };
 }
 
-describe("the watch of the calls", () => {
-  it("judges ten minutes where few call, so that one call a minute that fails is seen", async () => {
+describe("the calls watch", () => {
+  it("judges ten minutes of low traffic, so that one failing call a minute is noticed", async () => {
     await using watch = startWatch();
     for (let minute = 1; minute < 10; minute += 1) {
       watch.state.calls = [ended("failed", minute)];
@@ -167,7 +167,7 @@ describe("the watch of the calls", () => {
     expect(await watch.look(58_000)).toMatchObject({ reason: "UpstreamFailing", message });
   });
 
-  it("counts nothing of a time in which the gateway did not serve, and blames no node that is away", async () => {
+  it("counts no time in which the gateway did not serve, and does not blame a node that is down", async () => {
     await using watch = startWatch();
     watch.state.calls = [ended("failed", 50)];
     expect(await watch.look(2_000)).toMatchObject({ reason: "UpstreamFailing" });

@@ -9,16 +9,16 @@ const behind = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
 const nowMs = 10_000;
 
 test.each<[string, NodeInfo, NodeFitness]>([
-  ["of which nothing is known", {}, "chainUnknown"],
-  ["whose first look failed a moment ago", { rpc: { sinceMs: 7_001, fault: refused } }, "chainUnknown"],
-  ["that answers", { rpc: { sinceMs: 0, fault: undefined }, chain: "expected", height: "advancing" }, "fit"],
-  ["that has been silent for less than 3 s", { rpc: { sinceMs: 7_001, fault: refused }, chain: "expected" }, "fit"],
-  ["that has been silent for 3 s", { rpc: { sinceMs: 7_000, fault: refused } }, "down"],
-  ["that answers another chain", { rpc: { sinceMs: 0, fault: undefined }, chain: "another" }, "anotherChain"],
-  ["whose height stands still while the references' rises", { chain: "expected", height: stalled }, "behind"],
-  ["that is behind the references", { chain: "expected", height: "advancing", lag: behind }, "behind"],
-  ["whose chain makes no block", { chain: "expected", height: "idle", lag: "current" }, "fit"],
-])("a node %s", (_, facts, fitness) => {
+  ["without any data", {}, "chainUnknown"],
+  ["whose first check failed a moment ago", { rpc: { sinceMs: 7_001, fault: refused } }, "chainUnknown"],
+  ["that responds", { rpc: { sinceMs: 0, fault: undefined }, chain: "expected", height: "advancing" }, "fit"],
+  ["unresponsive for less than 3 s", { rpc: { sinceMs: 7_001, fault: refused }, chain: "expected" }, "fit"],
+  ["unresponsive for 3 s", { rpc: { sinceMs: 7_000, fault: refused } }, "down"],
+  ["on a different chain", { rpc: { sinceMs: 0, fault: undefined }, chain: "another" }, "anotherChain"],
+  ["whose height stalls while the references advance", { chain: "expected", height: stalled }, "behind"],
+  ["behind the references", { chain: "expected", height: "advancing", lag: behind }, "behind"],
+  ["whose chain produces no blocks", { chain: "expected", height: "idle", lag: "current" }, "fit"],
+])("fitness of a node %s", (_, facts, fitness) => {
   expect(evaluateNodeFitness(facts, { hasReferences: true, nowMs })).toBe(fitness);
 });
 
@@ -34,11 +34,11 @@ const policy = {
 };
 const keys = { ...policy, setting: "gateway.callers.keysPath", path: "/etc/keys.json5" };
 
-test("without a file that is read again there is nothing to say", () => {
+test("without hot-reloaded files there is no condition to report", () => {
   expect(deriveFilesCondition([])).toBeUndefined();
 });
 
-test("files that are in force are right, and named", () => {
+test("files in effect are True, and listed", () => {
   expect(deriveFilesCondition([policy, keys])).toEqual({
     type: "FilesLoaded",
     status: "True",
@@ -47,7 +47,7 @@ test("files that are in force are right, and named", () => {
   });
 });
 
-test("one that is refused is wrong, with the reason and what is in force instead", () => {
+test("a rejected file is False, with the reason and the version still in effect", () => {
   expect(deriveFilesCondition([{ ...policy, problems: ["ranges: no.", "tiers: no."] }, keys])).toEqual({
     type: "FilesLoaded",
     status: "False",

@@ -11,7 +11,7 @@ function takenKeys(entry: object): ApiKeys {
 }
 
 describe("API keys", () => {
-  it("are found by their hash alone, and by all of it", () => {
+  it("are matched by their full hash", () => {
     const hash = sha256("good");
     // Has the same lookup part of the hash; the rest, which distinguishes it, is compared in constant time.
     const twin = `${hash.slice(0, 32)}${"0".repeat(32)}`;
@@ -23,7 +23,7 @@ describe("API keys", () => {
     expect(twins.holderOf("good")).toBeUndefined();
   });
 
-  it("are never shown by what is wrong with their file", () => {
+  it("never appear in errors about their file", () => {
     const hash = sha256("good");
     const reading = readApiKeys({
       keys: [

@@ -5,7 +5,7 @@ import { identifyByCredential, logProxyNotices } from "./identify.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { createSettingNames } from "../settings/names.ts";
 
-it("remembers an address that sent a token without the head that it was cut from", async () => {
+it("remembers the address of a token without retaining the request head it was sliced from", async () => {
   const [heads, headBytes] = [500, 16_384];
   const verifications = createProcessRateLimiter({ clients: heads }, { now: () => 0 });
   const identify = identifyByCredential({
@@ -54,7 +54,7 @@ function notices(proxyProtocol: boolean) {
   return { notice: logProxyNotices({ forwardedHeader: "x-forwarded-for", proxyProtocol }, dependencies), lines, clock };
 }
 
-it("reports a proxy that the settings lack, once an hour", () => {
+it("reports a proxy missing from the settings once an hour", () => {
   const { notice, lines, clock } = notices(false);
   notice(false, plain);
   expect(lines).toEqual([]);
@@ -68,7 +68,7 @@ it("reports a proxy that the settings lack, once an hour", () => {
   expect(lines).toHaveLength(2);
 });
 
-it("reports a trusted proxy that does not say whom it serves, unless its connections do", () => {
+it("reports a trusted proxy that omits the client address, unless the proxy protocol supplies it", () => {
   const { notice, lines } = notices(false);
   notice(true, { ...plain, forwarded: "for=198.51.100.7" });
   expect(lines).toEqual([

@@ -14,7 +14,7 @@ import { createTokens } from "./tokens.ts";
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-tokens-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it("remembers as many verified tokens as may be, and then forgets them all and verifies them again", async () => {
+it("caches verified tokens up to the limit, then clears the cache and verifies them again", async () => {
   const jwksPath = join(folder, "jwks.json");
   const { publicKey, privateKey } = await generateKeyPair("ES256");
   writeFileSync(jwksPath, JSON.stringify({ keys: [await exportJWK(publicKey)] }));

@@ -44,7 +44,7 @@ function run(
 const calls = (count: number, params = "[]") =>
   Array.from({ length: count }, (_, id) => ({ id: String(id), method: "a", params }));
 
-test("a batch whose client disconnects while its calls start also sends those that another caller waits for", async () => {
+test("a batch whose client disconnects during dispatch still sends the calls that another caller waits for", async () => {
   const sent: string[] = [];
   let clock = 0;
   // Each reading of the clock ends the tick; the later ticks never run.
@@ -71,7 +71,7 @@ test("a batch whose client disconnects while its calls start also sends those th
   expect(sent).toEqual(["call 0"]);
 });
 
-test("a batch that is cancelled while it starts a call cancels that call, too", () => {
+test("a batch that is cancelled while it starts a call cancels that call too", () => {
   const cancelled: string[] = [];
   const later: (() => void)[] = [];
   let clock = 0;
@@ -88,7 +88,7 @@ test("a batch that is cancelled while it starts a call cancels that call, too", 
   expect(cancelled).toEqual(["0", "1"]);
 });
 
-test("a batch whose responses exceed their limit cancels its calls in flight, and sends no more", () => {
+test("a batch whose responses exceed their limit cancels its calls in flight and sends no more", () => {
   const sinks = new Map<string, ResponseSink>();
   const cancelled: string[] = [];
   let text = "";
@@ -122,7 +122,7 @@ const answerLong: BatchDependencies["handle"] = (_, sink) => {
   return finishedFlow;
 };
 
-test("the remaining calls of a batch whose responses exceed their limit take little time", () => {
+test("a batch whose responses exceed their limit rejects the remaining calls quickly", () => {
   const count = 50_000;
   const parts: Buffer[] = [];
   const beganMs = performance.now();

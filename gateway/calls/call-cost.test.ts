@@ -22,14 +22,14 @@ function timeCalls(count: number, { isBatch = true, rateLimit = {} } = {}) {
   return { owed, end };
 }
 
-describe("the node's time for calls that run contract code", () => {
-  it.each([true, false])("is free as far as their units buy it; in a batch: %s", (isBatch) => {
+describe("node time of calls that run contract code", () => {
+  it.each([true, false])("is free up to what their compute units cover; in a batch: %s", (isBatch) => {
     const { owed, end } = timeCalls(1, { isBatch });
     end(0, 26);
     expect(owed).toEqual([]);
   });
 
-  it.each([true, false])("costs a unit for each millisecond beyond; in a batch: %s", (isBatch) => {
+  it.each([true, false])("costs a unit for each millisecond beyond that; in a batch: %s", (isBatch) => {
     const { owed, end } = timeCalls(1, { isBatch });
     end(1_000, 2_000.5);
     expect(owed).toEqual([974]);
@@ -38,7 +38,7 @@ describe("the node's time for calls that run contract code", () => {
   it.each([
     [true, [96, 100, 100]],
     [false, [174, 174, 174, 74]],
-  ])("counts each moment once for calls of one batch (%s), and for each call sent alone", (isBatch, expected) => {
+  ])("counts each moment once for calls in one batch (%s) and once per call otherwise", (isBatch, expected) => {
     const { owed, end } = timeCalls(4, { isBatch });
     end(0, 200);
     end(0, 200);
@@ -72,20 +72,20 @@ function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
   return { owed, sum: () => owed.reduce((all, units) => all + units, 0), sink, outcomes, texts };
 }
 
-describe("the answer to a call", () => {
-  it("charges nothing for what every answer has free", () => {
+describe("the cost of a response", () => {
+  it("is zero within the free allowance", () => {
     const { owed, sink } = indebted();
     sink.text("x".repeat(17 * kib - 1), "node");
     expect(owed).toEqual([]);
   });
 
-  it("charges a whole answer by the KiB beyond that", () => {
+  it("is charged per KiB beyond the free allowance", () => {
     const { owed, sink } = indebted({ unitsPerAnswerKiB: 3, freeAnswerKiB: 10 });
     sink.bytes(Buffer.alloc(30 * kib), "node");
     expect(owed).toEqual([60]);
   });
 
-  it("charges a streamed answer as it comes, and all of it in the end", () => {
+  it("is charged for a streamed response as chunks arrive, and in full by the end", () => {
     const { owed, sum, sink } = indebted();
     sink.begin(undefined, "node");
     for (let piece = 0; piece < 200; piece += 1) {
@@ -97,7 +97,7 @@ describe("the answer to a call", () => {
     expect(sum()).toBe(2_000 - 16);
   });
 
-  it("charges for what came of an answer that broke off", () => {
+  it("covers the received part of an interrupted response", () => {
     const { sum, sink } = indebted();
     sink.begin(undefined, "node");
     sink.chunk(Buffer.alloc(50 * kib));
@@ -105,7 +105,7 @@ describe("the answer to a call", () => {
     expect(sum()).toBe(50 - 16);
   });
 
-  it("ends the call once, with the source of its response or with its failure, which before any of it is an error", () => {
+  it("ends the call once, with the source of its response or with its failure, which is an error if no data was sent", () => {
     const [answered, failed, broken] = [indebted(), indebted(), indebted()];
     answered.sink.text("{}", "coalesced");
     answered.sink.cancelled();
@@ -117,7 +117,7 @@ describe("the answer to a call", () => {
     expect(broken.texts).toEqual(["tooLarge"]);
   });
 
-  it("charges nothing where rates are not limited, or answers are free", () => {
+  it("is zero without rate limits, or if responses are free", () => {
     for (const settings of [{ enabled: false }, { unitsPerAnswerKiB: 0 }]) {
       const { owed, sink } = indebted(settings);
       sink.text("x".repeat(100 * kib), "node");
@@ -129,7 +129,7 @@ describe("the answer to a call", () => {
     }
   });
 
-  it("charges nothing for a refusal", () => {
+  it("is zero for a rejection", () => {
     const { owed, sink } = indebted();
     sink.text("x".repeat(100 * kib), "gateway", 1);
     expect(owed).toEqual([]);

@@ -6,8 +6,8 @@ import { roomyMemory } from "../testing/unlimited-memory.ts";
 import { createTextSink, type TextResponse } from "../responses/text-sink.ts";
 import { handleCall } from "./call-handler.ts";
 
-describe("a range in pieces", () => {
-  it("is rejected by a limiter that decides later", async () => {
+describe("a split range", () => {
+  it("is rejected by an asynchronous limiter", async () => {
     const sent: string[] = [];
     const { context } = createTestContext({
       settings: { tiers: { public: { ...limitlessTier, splitBlocks: 1_000 } } },

@@ -74,7 +74,7 @@ const batchOf = (count: number, size: number) =>
   Buffer.from(`[${Array.from({ length: count }, () => balance(size)).join(",")}]`);
 
 describe("the message handler", () => {
-  it("answers whatever comes once, with JSON-RPC or with nothing, and lets no call stay under way", () => {
+  it("responds to any input at most once, with JSON-RPC or an empty body, and leaves no call in flight", () => {
     const { ask, passed, gate } = startHandler();
     const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
     fc.assert(
@@ -95,7 +95,7 @@ describe("the message handler", () => {
     );
   }, 3_600_000);
 
-  it("reads and answers a long batch in turns, and a short one at once while that is quick", () => {
+  it("reads and answers a long batch over several ticks, and a short one at once while that is quick", () => {
     const slow = startHandler({ lookMs: 0.4, limits: {} });
     const long = slow.begin(batchOf(100, 1_000));
     expect(long.texts).toEqual([]);
@@ -108,7 +108,7 @@ describe("the message handler", () => {
     expect((JSON.parse(short.texts[0]!) as object[]).length).toBe(200);
   });
 
-  it("gives a long message up when its reader goes, in the middle of reading or of answering", () => {
+  it("abandons a long message if its client disconnects while it is read or answered", () => {
     for (const turnsBefore of ["none", "some"]) {
       const { begin, turn, passed, gate } = startHandler({ lookMs: 1, limits: {} });
       const { texts, flow } = begin(batchOf(100, 1_000));
@@ -120,7 +120,7 @@ describe("the message handler", () => {
     }
   });
 
-  it("charges each whole KiB of a call, and a long message before any of it is read", () => {
+  it("charges each full KiB of a call, and charges a long message before reading it", () => {
     const tier = { computeUnitsPerSecond: 0.001, computeUnitBurst: 26 + 2 * 60 };
     const single = startHandler({ tier });
     expect(single.ask(Buffer.from(balance(30_000)))[0]).toContain('"result"');
@@ -133,7 +133,7 @@ describe("the message handler", () => {
     expect(long.ask(batchOf(2, 40_000))[0]).toMatch(/"id":null,.*"code":-32005,"message":"rate limit exceeded/);
   });
 
-  it("rejects a call that waited, when the responses that came meanwhile cost more than its caller has", async () => {
+  it("rejects a queued call if responses received meanwhile used up its caller's units", async () => {
     const { begin, passed, gate, limiter, policy } = startHandler({ tier: { concurrency: 1, computeUnitBurst: 100 } });
     const tier = policy.tiers.get("public")!;
     const { overload } = policy.settings;
@@ -148,7 +148,7 @@ describe("the message handler", () => {
     expect([passed.length, gate.callsInFlight, gate.callsWaiting]).toEqual([1, 0, 0]);
   });
 
-  it("refuses parameters that are longer than the method can need, by the method's name", () => {
+  it("rejects params longer than the method can need, and names the method", () => {
     const { ask } = startHandler({ limits: {} });
     const call = (method: string, size: number) =>
       ask(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":["${"x".repeat(size - 4)}"]}`))[0];

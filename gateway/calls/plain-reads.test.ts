@@ -180,8 +180,8 @@ function batchOf(accounts: readonly number[], answeredBefore: number, newPiece?:
   return { key: "a", batch, separator: ",", isCancelled: false, answeredBefore };
 }
 
-describe("plain reads of batches", () => {
-  it("are answered, limited, counted and cancelled as calls are that go through the handler", async () => {
+describe("plain reads in batches", () => {
+  it("are answered, limited, counted and cancelled like calls that pass through the handler", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array<Request>(

@@ -23,13 +23,13 @@ const openRpcRules = JSON.parse(
     .replaceAll(/https:\/\/meta\.json-schema\.tools\/?/g, "http://json-schema.org/draft-07/schema#"),
 ) as object;
 
-describe("the catalogue", () => {
-  it("knows every method once", () => {
+describe("the method catalogue", () => {
+  it("lists every method once", () => {
     expect(new Set(specifiedMethods.map(({ name }) => name)).size).toBe(specifiedMethods.length);
     expect(specifiedMethods).toHaveLength(27 + 6 + 10 + 8 + 10 + 4 + 1);
   });
 
-  it("gives each method the audience that the specification's Availability column says", () => {
+  it("assigns each method the audience in the specification's Availability column", () => {
     expect(named("private")).toEqual([
       "net_listening",
       "net_peerCount",
@@ -52,7 +52,7 @@ describe("the catalogue", () => {
     ]);
   });
 
-  it("answers the placeholders with the specification's constants", () => {
+  it("returns the specification's constants for the placeholder methods", () => {
     const constants = specifiedMethods.flatMap(({ name, constant }) =>
       constant === undefined ? [] : [[name, constant]],
     );
@@ -70,7 +70,7 @@ describe("the catalogue", () => {
     });
   });
 
-  it("limits tracers wherever a method takes tracer options", () => {
+  it("limits tracers for every method that takes tracer options", () => {
     for (const { name, params, limit } of specifiedMethods) {
       const at = params.findIndex(({ shape }) => shape === "tracerOptions");
       const overrides = name === "debug_traceCall" ? { overrides: true } : {};
@@ -78,7 +78,7 @@ describe("the catalogue", () => {
     }
   });
 
-  it("takes an operator's changes", () => {
+  it("applies an operator's changes", () => {
     const catalogue = createCatalogue({
       net_listening: { audience: "public" },
       eth_call: { cache: false },
@@ -89,20 +89,20 @@ describe("the catalogue", () => {
     expect(catalogue.get("my_own")).toMatchObject({ audience: "private", answeredBy: "node" });
   });
 
-  it("loses a method that an operator wants nobody to have, for every listener", () => {
+  it("removes a method on every listener if an operator disables it", () => {
     const catalogue = createCatalogue({ eth_coinbase: { audience: "nobody" } });
     for (const listener of ["public", "private", "internal"] as const) {
       expect(buildOpenRpcDocument(catalogue, listener).methods.map(({ name }) => name)).not.toContain("eth_coinbase");
     }
   });
 
-  it("queries the node again, when a connection was closed, for all but what it must not do twice", () => {
+  it("retries on a closed connection, except for calls that must not be sent twice", () => {
     const once = specifiedMethods.filter(({ repeatable }) => !repeatable).map(({ name }) => name);
     expect(once).toEqual(["eth_sendRawTransaction", "eth_subscribe", "eth_unsubscribe"]);
     expect(createCatalogue({ eth_sendTransaction: {} }).get("eth_sendTransaction")?.repeatable).toBe(false);
   });
 
-  it("describes to each listener the methods that it has", () => {
+  it("describes to each listener the methods it serves", () => {
     const counts = (["public", "private", "internal"] as const).map(
       (listener) => buildOpenRpcDocument(createCatalogue({}), listener).methods.length,
     );
@@ -110,7 +110,7 @@ describe("the catalogue", () => {
   });
 
   it.each(["public", "private", "internal"] as const)(
-    "makes a valid OpenRPC document for the %s listener",
+    "generates a valid OpenRPC document for the %s listener",
     (listener) => {
       const validate = new Ajv({ strict: false, validateFormats: false }).compile(openRpcRules);
       const changes = { my_own: { audience: "public" }, eth_batchGetBlockByNumber: { audience: "private" } } as const;
@@ -122,11 +122,11 @@ describe("the catalogue", () => {
     },
   );
 
-  it("is what the docs say", () => {
+  it("matches the docs", () => {
     expect(readFileSync("docs/rpc-methods.md", "utf8")).toBe(printMethodReference());
   });
 
-  it("shows the settings' defaults in the docs", () => {
+  it("matches the default settings in the docs", () => {
     const defaults = policySchema.parse({});
     const { ranges, limits, rateLimit } = defaults;
     const others = printMethodReference({

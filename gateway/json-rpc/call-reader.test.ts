@@ -23,8 +23,8 @@ const wires = (message: Message) =>
   message.kind === "batch" ? message.calls.map((one) => isBad(one) || one.wire) : [];
 const values = (count: number) => `[${Array.from({ length: count }, () => "1").join(",")}]`;
 
-describe("a call as most clients write it", () => {
-  it("is read as in any other layout, at every bound and beyond", () => {
+describe("a call in the most common layout", () => {
+  it("is read like any other layout, at and beyond every limit", () => {
     const params = [
       "[]",
       '["0x0","latest"]',
@@ -59,7 +59,7 @@ describe("a call as most clients write it", () => {
     }
   });
 
-  it("is kept as it came, because the node gets the same, and no other call is", () => {
+  it("keeps its text only if the node gets the same text", () => {
     const text = usual("7", "eth_call", '[{"to":"0x04"},"latest"]');
     expect(read(` ${text}\n`)).toMatchObject({ call: { wire: text } });
     expect(wires(read(`[${text}, ${text}]`))).toEqual([text, text]);

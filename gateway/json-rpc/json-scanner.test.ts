@@ -18,7 +18,7 @@ function parses(text: string): boolean {
 }
 
 describe("skipValue", () => {
-  it("accepts what JSON.parse accepts and nothing else", () => {
+  it("accepts exactly what JSON.parse accepts", () => {
     const piece = fc.constantFrom(
       ...'{}[],:"\\-+.eE0123456789truefalsn \t\n\u0000\u007f\u00ff'.split(""),
       "true",
@@ -37,7 +37,7 @@ describe("skipValue", () => {
     );
   });
 
-  it("accepts a broken valid text exactly when JSON.parse does", () => {
+  it("accepts a corrupted valid text exactly when JSON.parse does", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), fc.nat(), fc.nat(255), (json, place, code) => {
         const at = place % (json.length + 1);
@@ -48,7 +48,7 @@ describe("skipValue", () => {
     );
   });
 
-  it("refuses nesting beyond the limit without overflowing", () => {
+  it("rejects nesting beyond the limit without a stack overflow", () => {
     expect(accepts("[".repeat(64) + "]".repeat(64))).toBe(true);
     expect(accepts("[".repeat(65) + "]".repeat(65))).toBe(false);
     expect(accepts("[".repeat(5_000_000))).toBe(false);

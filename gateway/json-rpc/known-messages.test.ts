@@ -96,8 +96,8 @@ const repeatable = fc.oneof(
   fc.tuple(fc.constantFrom(...shapes), fc.constantFrom(...ids)).map(([shape, id]) => withId(shape, id)),
 );
 
-describe("a reader that knows messages again", () => {
-  it("reads each message as one that knows none", () => {
+describe("a reader that recognises repeated messages", () => {
+  it("reads each message like a reader without a cache", () => {
     const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
     const read = createMessageReader();
     fc.assert(
@@ -112,7 +112,7 @@ describe("a reader that knows messages again", () => {
     );
   }, 3_600_000);
 
-  it.each(shapes)("reads %s with any id in its place, again and again", (shape) => {
+  it.each(shapes)("reads %s with any id, repeatedly", (shape) => {
     const read = createMessageReader();
     for (const id of [...ids, ...ids, ...ids, ...ids.toReversed()]) {
       const body = withId(shape, id);
@@ -124,7 +124,7 @@ describe("a reader that knows messages again", () => {
     ['{"jsonrpc":"2.0","id":', ',"method":"m","params":[1]}'],
     ['{"jsonrpc":"2.0","method":"m","params":[1],"id":', "}"],
     ['{"method":"m","params":[1],"id":', ',"jsonrpc":"2.0"}'],
-  ])("knows %s…%s from the third time on, whatever its id", (before, after) => {
+  ])("recognises %s…%s from the third time on, with any id", (before, after) => {
     const read = createMessageReader();
     expect(["1", "22", "333", "999999999999999", "0"].map((id) => isKnown(read, `${before}${id}${after}`))).toEqual([
       false,
@@ -139,7 +139,7 @@ describe("a reader that knows messages again", () => {
     });
   });
 
-  it("takes the bytes of a message as they were, also when their buffer is used again", () => {
+  it("keeps the original bytes of a message even if their buffer is reused", () => {
     const read = createMessageReader();
     const text = '{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}';
     const body = Buffer.from(text);
@@ -149,7 +149,7 @@ describe("a reader that knows messages again", () => {
     expect(isKnown(read, text)).toBe(true);
   });
 
-  it("takes nothing that is cut short for a whole call that is kept in the same place", () => {
+  it("never takes a truncated call for a cached one in the same slot", () => {
     const read = createMessageReader();
     // One in 1,024 pairs shares a slot.
     for (let number = 0; number < 8_000; number += 1) {
@@ -159,7 +159,7 @@ describe("a reader that knows messages again", () => {
     }
   });
 
-  it("does not know long messages", () => {
+  it("does not cache long messages", () => {
     const read = createMessageReader();
     const known = [10, 1_000].map((length) => {
       const text = `{"jsonrpc":"2.0","id":1,"method":"m","params":["${"x".repeat(length)}"]}`;
@@ -168,7 +168,7 @@ describe("a reader that knows messages again", () => {
     expect(known).toEqual([true, false]);
   });
 
-  it("reads again what other limits may refuse", () => {
+  it("reads a message again if other limits may reject it", () => {
     const read = createMessageReader();
     const text = '{"jsonrpc":"2.0","id":1,"method":"m","params":[[[1]]]}';
     for (const [bounds, known] of [
@@ -182,7 +182,7 @@ describe("a reader that knows messages again", () => {
     }
   });
 
-  it("keeps no more memory alive than what it knows", async () => {
+  it("retains no more memory than the cached messages", async () => {
     const grownMegabytes = () => {
       collectGarbage();
       return (process.memoryUsage().arrayBuffers - before) / 1e6;

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { isEmptyResult, readAnswer } from "./read-answer.ts";
 
 describe("isEmptyResult", () => {
-  it.each(["null", "[]", "{}", '""', '"0x"', " null ", "[ ]", "[\n          \n]", "{\t}"])("holds for %j", (json) => {
+  it.each(["null", "[]", "{}", '""', '"0x"', " null ", "[ ]", "[\n          \n]", "{\t}"])("accepts %j", (json) => {
     expect(isEmptyResult(json)).toBe(true);
   });
 
-  it.each(["false", "0", '"0x0"', "[null]", '{"a":null}', '" "', `[${" ".repeat(20)}1]`])("does not for %j", (json) => {
+  it.each(["false", "0", '"0x0"', "[null]", '{"a":null}', '" "', `[${" ".repeat(20)}1]`])("rejects %j", (json) => {
     expect(isEmptyResult(json)).toBe(false);
   });
 });
@@ -19,7 +19,7 @@ describe("readAnswer", () => {
     ['{"jsonrpc":"2.0","id":1,"error":{"code":3}}', { kind: "error", json: '{"code":3}' }],
     ['{"jsonrpc":"2.0","id":1}', undefined],
     ["no JSON", undefined],
-  ])("takes out of %j what it says", (text, answer) => {
+  ])("extracts the result or error from %j", (text, answer) => {
     expect(readAnswer(text, "1")).toEqual(answer);
   });
 });

@@ -13,7 +13,7 @@ const invalid = (id: string, size?: { kib: number }) => ({
 const parseError = { kind: "single", call: { id: "null", error: { code: -32700, message: "parse error" } } };
 
 describe("readMessage", () => {
-  it("keeps an id and parameters byte for byte", () => {
+  it("keeps id and params byte for byte", () => {
     for (const id of ["9007199254740993", "1e3", "-0.10", '"\\u00e9\\ud800"', "null", "true", '""']) {
       expect(read(`{"id": ${id} ,"jsonrpc":"2.0","method":"m","params": [ 1.0, {"a": 2 }]}`)).toEqual({
         kind: "single",
@@ -22,14 +22,14 @@ describe("readMessage", () => {
     }
   });
 
-  it("reads notifications and absent parameters", () => {
+  it("reads notifications and absent params", () => {
     expect(read('{"jsonrpc":"2.0","method":"m","params":null}')).toEqual({
       kind: "single",
       call: { id: undefined, method: "m", params: undefined },
     });
   });
 
-  it("lets the last of equal keys count, escaped or not, and minds the case of keys", () => {
+  it("uses the last of duplicate keys, escaped or not, and matches keys case-sensitively", () => {
     expect(read('{"jsonrpc":"2.0","id":1,"method":"a","m\\u0065thod":"b","Method":"c"}')).toEqual({
       kind: "single",
       call: { id: 1 + "", method: "b", params: undefined },
@@ -48,7 +48,7 @@ describe("readMessage", () => {
     ["{}", "null"],
     ["5", "null"],
     ['"text"', "null"],
-  ])("answers %s with invalid request", (text, id) => {
+  ])("responds to %s with invalid request", (text, id) => {
     expect(read(text)).toEqual(invalid(id));
   });
 
@@ -65,17 +65,17 @@ describe("readMessage", () => {
     "\u{feff}{}",
     '{"jsonrpc":"2.0"]',
     "[1]x",
-  ])("answers %j with a parse error", (text) => {
+  ])("responds to %j with a parse error", (text) => {
     expect(read(text)).toEqual(parseError);
   });
 
-  it("reads a call that is nested as deep as may be, and no deeper one", () => {
+  it("accepts a call nested to the limit and rejects a deeper one", () => {
     expect(read(nested(limits.depth))).toMatchObject({ call: { id: "1", method: "m" } });
     expect(read(nested(limits.depth + 1))).toEqual(parseError);
     expect(read(`[${nested(limits.depth + 1)}]`)).toEqual(parseError);
   });
 
-  it("answers bytes that are no UTF-8 with a parse error", () => {
+  it("responds to bytes that are not UTF-8 with a parse error", () => {
     expect(readMessage(Buffer.from([0x22, 0xff, 0x22]), limits)).toEqual(parseError);
   });
 
@@ -108,12 +108,12 @@ describe("readMessage", () => {
     ["empty lists", `[${"[],".repeat(100)}1]`],
     ["keys", `[{${'"a":1,'.repeat(50)}"a":1}]`],
     ["escapes", `["${"\\n".repeat(101)}"]`],
-  ])("refuses a call with too many %s, alone and in a batch", (_, params) => {
+  ])("rejects a call with too many %s, in a batch or not", (_, params) => {
     expect(read(call(params))).toEqual(tooLarge);
     expect(read(`[${call("[]")},${call(params)}]`)).toEqual(tooLarge);
   });
 
-  it("counts each call of a batch by itself", () => {
+  it("applies the limits to each call of a batch separately", () => {
     const large = call(`["${"x".repeat(3_000)}"${",1".repeat(80)}]`);
     expect(read(`[${large},${large},${large}]`)).toMatchObject({ kind: "batch", calls: [{ kib: 3 }, { kib: 3 }, {}] });
   });
@@ -124,12 +124,12 @@ describe("readMessage", () => {
     expect(reading.next()).toMatchObject({ kind: "batch", calls: [{ method: "m" }, { method: "m" }, { id: "null" }] });
   });
 
-  it("takes an id of a KiB, and no longer one", () => {
+  it("accepts an id of 1 KiB and rejects a longer one", () => {
     expect(read(call("[]", `"${"x".repeat(1_022)}"`))).toMatchObject({ call: { method: "m" } });
     expect(read(call("[]", `"${"x".repeat(1_023)}"`))).toEqual(invalid("null", { kib: 1 }));
   });
 
-  it("reads no envelope of more than 64 members, nor a name or version that is longer than they can be", () => {
+  it("accepts 64 members and rejects 65, and rejects overlong method names and versions", () => {
     const roomy = { ...limits, callValues: 1_000 };
     const withMembers = (count: number) => {
       const others = Array.from({ length: count - 3 }, (_, at) => member(at)).join(",");
@@ -144,7 +144,7 @@ describe("readMessage", () => {
     });
   });
 
-  it("reads a long run of white space, and takes a longer one for no JSON", () => {
+  it("accepts a long run of white space and rejects a longer one as invalid JSON", () => {
     const roomy = { ...limits, callBytes: 1_000_000 };
     const spaced = (count: number) => readMessage(Buffer.from(call(`[${" ".repeat(count)}]`)), roomy);
     expect(spaced(65_535)).toMatchObject({ call: { method: "m" } });

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findElement } from "./read-object.ts";
 
-describe("an element of an array", () => {
-  it("is the JSON text at its place, whatever stands around and in it", () => {
+describe("an array element", () => {
+  it("is the JSON text at its index, whatever surrounds or fills it", () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), fc.constantFrom(0, 1, 3), (values, indent) => {
         const array = Buffer.from(JSON.stringify(values, undefined, indent)).toString("latin1");
@@ -18,7 +18,7 @@ describe("an element of an array", () => {
     );
   });
 
-  it("is distinguished from what looks like one in a string", () => {
+  it("is not confused by a lookalike in a string", () => {
     expect(findElement(String.raw` [ "a\\\",]" , {"b":["],"]} , "latest" ] `, 2)).toBe('"latest"');
     expect(findElement(String.raw`["\\","pending"]`, 1)).toBe('"pending"');
     expect(findElement("[]", 0)).toBe(undefined);

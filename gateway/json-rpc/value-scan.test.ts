@@ -45,7 +45,7 @@ function scanned(text: string, stepBytes: number): number {
 }
 
 describe.each([1, 2, 3, 7, 64, 1e6])("a value scanned %i bytes at a time", (stepBytes) => {
-  it("ends where the scanner says, and is refused where it refuses", () => {
+  it("ends where the scanner ends, and fails where it fails", () => {
     for (const text of [...values, ...broken]) {
       for (const after of ["", ",1", "]", " "]) {
         const whole = text + after;
@@ -58,7 +58,7 @@ describe.each([1, 2, 3, 7, 64, 1e6])("a value scanned %i bytes at a time", (step
   });
 });
 
-it("a step of a long string, or of many values, goes no further than its bound", () => {
+it("a step through a long string or many values never exceeds its limit", () => {
   const texts = [`"${"x".repeat(1e6)}"`, `[${"1,".repeat(5e5)}1]`, `[${'"a\\n",'.repeat(1e5)}1]`];
   for (const text of texts) {
     const scan = scanOf(text);

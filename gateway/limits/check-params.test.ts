@@ -31,7 +31,7 @@ function refusal(name: string, params: unknown, known: ChainHead | null = head):
 }
 
 describe("eth_getLogs", () => {
-  it("passes up to 100 blocks, both ends counted", () => {
+  it("accepts up to 100 blocks, both ends included", () => {
     const filter = { fromBlock: "0x1", toBlock: "0x64", address: [address], topics: [null, [hash]] };
     expect(check("eth_getLogs", [filter])).toEqual({ kind: "pass", params: JSON.stringify([filter]) });
     expect(refusal("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x65" }])).toBe(
@@ -39,7 +39,7 @@ describe("eth_getLogs", () => {
     );
   });
 
-  it("resolves tags against the head and takes missing bounds for latest", () => {
+  it("resolves tags against the head and treats missing bounds as latest", () => {
     expect(refusal("eth_getLogs", [{}], null)).toBe("pass");
     expect(refusal("eth_getLogs", [{ fromBlock: "0x385" }])).toBe("pass");
     expect(refusal("eth_getLogs", [{ fromBlock: "0x384" }])).toContain("101 blocks requested");
@@ -48,17 +48,17 @@ describe("eth_getLogs", () => {
     expect(refusal("eth_getLogs", [{ fromBlock: "earliest" }], null)).toContain("not known yet");
   });
 
-  it("refuses inverted ranges of numbers and leaves the node what is beyond the head", () => {
+  it("rejects inverted numeric ranges and leaves blocks beyond the head to the node", () => {
     expect(refusal("eth_getLogs", [{ fromBlock: "0x10", toBlock: "0x1" }])).toBe("invalid block range params");
     expect(refusal("eth_getLogs", [{ fromBlock: "0x3e9", toBlock: "latest" }])).toBe("pass");
   });
 
-  it("takes a block hash, and not with bounds", () => {
+  it("accepts a block hash, but not together with bounds", () => {
     expect(refusal("eth_getLogs", [{ blockHash: hash }])).toBe("pass");
     expect(refusal("eth_getLogs", [{ blockHash: hash, fromBlock: "0x1" }])).toContain("cannot specify both");
   });
 
-  it("can't be widened by another spelling, a duplicate or a foreign key", () => {
+  it("can't be widened by an alternative spelling, a duplicate or an unknown key", () => {
     const params = '[{"fromBlock":"0x1","toBlock":"0x2","FromBlock":"0x0","toblock":"0xffff","fromBlock":"0x2","x":1}]';
     expect(check("eth_getLogs", params)).toEqual({ kind: "pass", params: '[{"fromBlock":"0x2","toBlock":"0x2"}]' });
     const proto = '[{"__proto__":{"toBlock":"0xffff"},"fromBlock":"0x3e8","constructor":{"prototype":{"a":1}}}]';
@@ -78,12 +78,12 @@ describe("eth_getLogs", () => {
     [[{ topics: [null, null, null, null, null] }]],
     [[{ topics: ["0x1"] }]],
     [[{ topics: [Array.from({ length: 1_001 }, () => hash)] }]],
-  ])("refuses an invalid filter (case %#)", (params) => {
+  ])("rejects an invalid filter (case %#)", (params) => {
     expect(check("eth_getLogs", params)).toMatchObject({ kind: "refuse", error: { code: -32_602 } });
   });
 
   it.each([[{ fromBlock: "pending" }], [{ toBlock: "pending" }], [{ fromBlock: "0x1", toBlock: "pending" }]])(
-    "of pending blocks is refused in geth's words: %j",
+    "rejects pending blocks with geth's message: %j",
     (filter) => {
       expect(check("eth_getLogs", [filter])).toMatchObject({
         kind: "refuse",
@@ -92,7 +92,7 @@ describe("eth_getLogs", () => {
     },
   );
 
-  it("is split into permitted pieces for those who may", () => {
+  it("is split into permitted chunks for tiers that allow it", () => {
     const filter = { fromBlock: "0x1", toBlock: "0xfa", address };
     const checked = check("eth_getLogs", [filter], { splitBlocks: 300 });
     expect(checked.kind === "split" && checked.pieces.map((piece) => (JSON.parse(piece) as [object])[0])).toEqual([
@@ -103,8 +103,8 @@ describe("eth_getLogs", () => {
   });
 });
 
-describe("eth_newFilter, where an operator adds it", () => {
-  it("has the cap of eth_getLogs and is never split", () => {
+describe("eth_newFilter, added by an operator", () => {
+  it("has the range limit of eth_getLogs and is never split", () => {
     expect(refusal("eth_newFilter", [{ fromBlock: "0x1", toBlock: "0x64" }])).toBe("pass");
     expect(refusal("eth_newFilter", [{ fromBlock: "0x1", toBlock: "0x65" }])).toContain("limited to 100 blocks");
     expect(check("eth_newFilter", [{ fromBlock: "0x1", toBlock: "0x65" }], { splitBlocks: 300 }).kind).toBe("refuse");
@@ -112,7 +112,7 @@ describe("eth_newFilter, where an operator adds it", () => {
 });
 
 describe("trace_filter", () => {
-  it("takes the mode that clients send, and hands on the one that is not the default", () => {
+  it("accepts the mode that clients send, and forwards a non-default one", () => {
     const filter = { fromBlock: "0x1", toBlock: "0x2", fromAddress: [address], toAddress: [address] };
     for (const mode of ["union", null]) {
       expect(check("trace_filter", [{ ...filter, mode }])).toEqual({ kind: "pass", params: JSON.stringify([filter]) });
@@ -127,7 +127,7 @@ describe("trace_filter", () => {
     }
   });
 
-  it("passes up to 500 blocks and counts a missing fromBlock from 0", () => {
+  it("accepts up to 500 blocks and counts a missing fromBlock as 0", () => {
     expect(refusal("trace_filter", [{ fromBlock: "0x1", toBlock: "0x1f4" }])).toBe("pass");
     expect(refusal("trace_filter", [{ fromBlock: "0x1", toBlock: "0x1f5" }])).toContain(
       "501 blocks requested, limited to 500",
@@ -162,12 +162,12 @@ describe("trace_filter", () => {
       { fromBlock: "0x3e9", toBlock: "latest" },
       { fromBlock: "0x3e9", toBlock: "latest" },
     ],
-  ])("sends the node no bound but in hexadecimal, if it is known and in order: %j", (given, passed) => {
+  ])("sends the node only valid, ordered hexadecimal bounds: %j", (given, passed) => {
     expect(check("trace_filter", [given])).toEqual({ kind: "pass", params: JSON.stringify([passed]) });
   });
 
   it.each(["Mode", "FromBlock", "toblock", "fromaddress", "__proto__", "limit"])(
-    "refuses the field %s by its name",
+    "rejects the field %s by name",
     (name) => {
       const params = `[{"fromBlock":"0x1","toBlock":"0x2",${JSON.stringify(name)}:"0xffff"}]`;
       expect(check("trace_filter", params)).toMatchObject({
@@ -180,7 +180,7 @@ describe("trace_filter", () => {
     },
   );
 
-  it("shows no more of a foreign field than a short name", () => {
+  it("truncates the name of an unknown field in the error", () => {
     expect(refusal("trace_filter", [{ ["\u0000é".repeat(1_000)]: 1 }]).length).toBeLessThan(500);
   });
 });
@@ -208,11 +208,11 @@ describe("tracer options", () => {
     ["debug_traceBlock", ["0xf9", { Tracer: "callTracer" }]],
     ["debug_traceBlock", ["0xf9", { tracer: js }, { tracer: "callTracer" }]],
     ["debug_traceCallMany", [[{ deep: [{ TRACER: js }] }], {}, { tracer: "callTracer" }]],
-  ])("refuses others of %s (case %#)", (name, params) => {
+  ])("rejects all others for %s (case %#)", (name, params) => {
     expect(check(name, params)).toMatchObject({ kind: "refuse", error: { code: -32_602 } });
   });
 
-  it("pass when they change nothing for callTracer, and go no further", () => {
+  it("are dropped if they change nothing for callTracer", () => {
     const idle = { disableStorage: true, disableStack: true, disableMemory: true, enableMemory: false, limit: 0 };
     for (const name of ["debug_traceTransaction", "debug_traceBlockByHash"]) {
       expect(
@@ -225,7 +225,7 @@ describe("tracer options", () => {
     );
   });
 
-  it("count as left out when null or empty: callTracer is meant", () => {
+  it("default to callTracer if null or empty", () => {
     const params = JSON.stringify([hash, { tracer: "callTracer" }]);
     for (const options of [null, {}, { tracer: null, enableMemory: null }]) {
       expect(check("debug_traceTransaction", [hash, options])).toEqual({ kind: "pass", params });
@@ -233,7 +233,7 @@ describe("tracer options", () => {
   });
 
   it.each(["enableMemory", "enableReturnData", "disableStack", "disableStorage", "fullStorage"])(
-    "of the struct logger are refused where no tracer is named: %s",
+    "of the struct logger are rejected without a tracer: %s",
     (name) => {
       for (const options of [{ [name]: true }, { [name]: false, tracer: null }]) {
         expect(refusal("debug_traceTransaction", [hash, options])).toBe(
@@ -244,14 +244,14 @@ describe("tracer options", () => {
     },
   );
 
-  it("are refused by name when nobody knows them", () => {
+  it("are rejected by name if unknown", () => {
     expect(refusal("debug_traceTransaction", [hash, { Reexec: 1 }])).toBe('unknown tracer option "Reexec"');
     expect(refusal("debug_traceBlockByNumber", ["latest", { overrides: {} }])).toBe(
       'unknown tracer option "overrides"',
     );
   });
 
-  it("of debug_traceCall carry overrides where settings allow it, and nowhere else", () => {
+  it("may include overrides in debug_traceCall only, if settings allow it", () => {
     const options = {
       tracer: "callTracer",
       stateOverrides: { [address]: { balance: "0x1" } },
@@ -271,12 +271,12 @@ describe("tracer options", () => {
     }
   });
 
-  it("are taken as the last parameter of methods that an operator adds", () => {
+  it("are read from the last parameter of methods added by an operator", () => {
     const params = [[{ transactions: [] }], { block: "latest" }, { tracer: "callTracer" }];
     expect(check("debug_traceCallMany", params)).toEqual({ kind: "pass", params: JSON.stringify(params) });
   });
 
-  it("give the node no more time than the method has", () => {
+  it("never exceed the method's timeout", () => {
     for (const [given, passed] of [
       ["5s", "5000ms"],
       ["250ms", "250ms"],
@@ -287,7 +287,7 @@ describe("tracer options", () => {
     }
   });
 
-  it("names callTracer to the node whatever is left out", () => {
+  it("always name callTracer to the node, even by default", () => {
     expect(check("debug_traceTransaction", [hash])).toEqual({
       kind: "pass",
       params: JSON.stringify([hash, { tracer: "callTracer" }]),
@@ -300,7 +300,7 @@ describe("tracer options", () => {
     });
   });
 
-  it("charge a traced call that names no gas for five times the cap, and leave it to the node", () => {
+  it("charge a traced call without gas for five times the cap, and send it without gas", () => {
     for (const call of [{ to: address }, { gas: null, to: address }]) {
       expect(check("debug_traceCall", [call, "latest"])).toEqual({
         kind: "pass",
@@ -317,13 +317,13 @@ function chargedGas(call: object): number | string | undefined {
 }
 
 describe("eth_createAccessList", () => {
-  it("is charged for several runs of its gas, which is the cap if it specifies none", () => {
+  it("is charged for several runs of its gas, or of the cap if it specifies none", () => {
     expect(chargedGas({ to: address })).toBe(250_000_000);
     expect(chargedGas({ to: address, gas: "0xffffffff" })).toBe(250_000_000);
     expect(chargedGas({ to: address, gas: "0x186a0" })).toBe(500_000);
   });
 
-  it("reaches the node as it came, without a gas limit of the gateway's", () => {
+  it("reaches the node unchanged, without a gas limit added by the gateway", () => {
     const params = JSON.stringify([{ to: address }, "latest"]);
     expect(check("eth_createAccessList", params)).toMatchObject({ kind: "pass", params });
   });
@@ -344,12 +344,12 @@ describe("the gas of a call", () => {
     `{${to},"gas":"4294967295"}`,
     `{${to},"gas":"0x${"0".repeat(100)}ffffffff"}`,
     `{${to},"gas":"0x1","gas":"0xffffffff"}`,
-  ])("gas above the cap is the cap, and all else stays: %s", (call) => {
+  ])("reduces gas above the cap and keeps the rest: %s", (call) => {
     expect(gasOf(call)).toBe(`[{${to},"gas":${capped}},"latest"]`);
   });
 
   it.each(["Gas", "GAS", "gaſ", "g\\u0061s", "gasLimit", "gaslimit"])(
-    "so is that of a key that some node reads: %s",
+    "reduces gas in a key that some node accepts: %s",
     (name) => {
       const call = Buffer.from(`{${to},"${name}":"0xffffffff"}`).toString("latin1");
       const key = Buffer.from(name.replace("\\u0061", "a")).toString("latin1");
@@ -366,17 +366,17 @@ describe("the gas of a call", () => {
     `{${to},"gas":"all"}`,
     '"0xffffffff"',
     "null",
-  ])("what is not above it goes on as it is: %s", (call) => {
+  ])("forwards gas up to the cap unchanged: %s", (call) => {
     expect(gasOf(call)).toBe(`[${call},"latest"]`);
   });
 
-  it("a call with too many fields to be read is refused if one may name gas", () => {
+  it("rejects a call with too many fields to scan if one may specify gas", () => {
     const many = Array.from({ length: 64 }, (_, at) => `"k${at}":0`).join(",");
     expect(gasOf(`{${many},"gas":"0xffffffff"}`)).toBe("refuse");
   });
 });
 
-describe("remembered checks", () => {
+describe("cached checks", () => {
   const filter = JSON.stringify([{ fromBlock: "0x1", toBlock: "0x2" }]);
 
   it("return the outcome of an identical check that passed", () => {
@@ -388,7 +388,7 @@ describe("remembered checks", () => {
     expect(checks(basis, filter)).not.toBe(outcome);
   });
 
-  it("are made again for another policy, head, tier or method, and for an earlier one", () => {
+  it("are repeated for a different policy, head, tier or method, including an earlier one", () => {
     const basis = basisOf("eth_getLogs");
     const { policy } = basis;
     for (const change of [
@@ -409,7 +409,7 @@ describe("remembered checks", () => {
     }
   });
 
-  it("are made each time for rejected and split parameters", () => {
+  it("are not used for rejected or split params", () => {
     const checks = rememberChecks();
     for (const [basis, kind] of [
       [basisOf("eth_getLogs"), "refuse"],
@@ -422,7 +422,7 @@ describe("remembered checks", () => {
     }
   });
 
-  it("are remembered up to a number and a length", () => {
+  it("are limited in number and length", () => {
     const checks = rememberChecks();
     const basis = basisOf("eth_getLogs");
     const long = JSON.stringify([

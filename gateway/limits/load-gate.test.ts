@@ -22,7 +22,7 @@ function startGate(bounds: Readonly<Record<string, number>> = {}, loopDelayMs = 
 }
 
 describe("the load gate", () => {
-  it("lets each caller have as many calls under way as its tier allows, again and again", () => {
+  it("repeatedly allows each caller as many concurrent calls as its tier permits", () => {
     const { enter, leave } = startGate();
     for (let round = 0; round < 3; round += 1) {
       expect([enter("a"), enter("a"), enter("a")]).toEqual([undefined, undefined, "concurrency"]);
@@ -33,7 +33,7 @@ describe("the load gate", () => {
     }
   });
 
-  it("refuses all beyond the calls that may be under way, and counts those that it refuses for none", () => {
+  it("rejects calls beyond the total concurrency, and does not count the rejected ones", () => {
     const { enter, leave, callsInFlight } = startGate({ callsInFlight: 2 });
     expect([enter("a"), enter("b"), enter("c"), enter("c"), enter("c")]).toEqual([
       undefined,
@@ -49,7 +49,7 @@ describe("the load gate", () => {
     expect([enter("c"), enter("c"), enter("c")]).toEqual([undefined, undefined, "concurrency"]);
   });
 
-  it("refuses heavy calls beyond those that may be under way, while light ones go on", () => {
+  it("rejects heavy calls beyond their own concurrency while light ones continue", () => {
     const { enter, leave } = startGate({ heavyParallel: 1 });
     expect([enter("a", heavy), enter("b", heavy), enter("b", light)]).toEqual([undefined, "overload", undefined]);
     leave("b", light);
@@ -58,7 +58,7 @@ describe("the load gate", () => {
     expect(enter("b", heavy)).toBeUndefined();
   });
 
-  it("refuses heavy calls under load, while light ones go on", () => {
+  it("rejects heavy calls under load while light ones continue", () => {
     const { enter, leave } = startGate({ heavyCallsInFlight: 1 });
     expect([enter("a"), enter("a", heavy), enter("b")]).toEqual([undefined, "overload", undefined]);
     leave("a");
@@ -66,12 +66,12 @@ describe("the load gate", () => {
     expect(enter("a", heavy)).toBeUndefined();
   });
 
-  it("refuses heavy calls while the event loop runs late", () => {
+  it("rejects heavy calls while the event loop lags", () => {
     const { enter } = startGate({ loopDelayMs: 200 }, 201);
     expect([enter("a", heavy), enter("a")]).toEqual(["overload", undefined]);
   });
 
-  it("keeps count of those with calls under way, however many others come and go", () => {
+  it("keeps counting callers with calls in flight, however many others come and go", () => {
     const { enter, leave, callsInFlight } = startGate();
     enter("stays");
     enter("stays");
@@ -94,7 +94,7 @@ describe("the load gate", () => {
 const blockedMs = 400;
 const now = () => performance.now();
 
-it("a loop that stood still counts as late, for the next half second", async () => {
+it("treats a blocked event loop as lagging for the next half second", async () => {
   using loop = watchLoopDelay({ now });
   expect(loop.delayMs()).toBe(0);
   const until = now() + blockedMs;

@@ -18,7 +18,7 @@ describe("createProcessRateLimiter", () => {
     expect(limiter.acquire("a", 1, rates)).toBeCloseTo(100);
   });
 
-  it("admits no more than burst plus rate over any time", () => {
+  it("never admits more than burst plus rate over any period", () => {
     const { clock, limiter } = limiterAt(0);
     let admitted = 0;
     for (let ms = 0; ms < 10_000; ms += 7) {
@@ -29,7 +29,7 @@ describe("createProcessRateLimiter", () => {
     expect(admitted).toBeLessThanOrEqual(103);
   });
 
-  it("charges compute units, also of a call dearer than the burst", () => {
+  it("charges compute units, even for a call that costs more than the burst", () => {
     const { clock, limiter } = limiterAt(0);
     expect(limiter.acquire("a", 500, rates)).toBeUndefined();
     expect(limiter.acquire("a", 1, rates)).toBeCloseTo(10);
@@ -37,7 +37,7 @@ describe("createProcessRateLimiter", () => {
     expect(limiter.acquire("a", 500, rates)).toBeUndefined();
   });
 
-  it("returns how long units would have to be waited for, and charges nothing for it", () => {
+  it("returns the wait for units without charging them", () => {
     const { clock, limiter } = limiterAt(1_000);
     expect(limiter.waitFor("a", 100, rates)).toBeUndefined();
     expect(limiter.acquire("a", 60, rates)).toBeUndefined();
@@ -47,7 +47,7 @@ describe("createProcessRateLimiter", () => {
     expect(limiter.acquire("a", 50, rates)).toBeUndefined();
   });
 
-  it("lets a caller owe units, who calls again when they are paid", () => {
+  it("lets a caller go into debt and call again once it is paid", () => {
     const { clock, limiter } = limiterAt(0);
     limiter.owe("a", 150, rates);
     expect(limiter.acquire("a", 10, rates)).toBeCloseTo(600);
@@ -57,7 +57,7 @@ describe("createProcessRateLimiter", () => {
     expect(limiter.acquire("a", 10, rates)).toBeUndefined();
   });
 
-  it("lets nobody owe more than a whole burst", () => {
+  it("limits the debt to a full burst", () => {
     const { clock, limiter } = limiterAt(0);
     for (let answer = 0; answer < 50; answer += 1) limiter.owe("a", 1_000, rates);
     expect(limiter.acquire("a", 100, rates)).toBeCloseTo(2_000);
@@ -66,7 +66,7 @@ describe("createProcessRateLimiter", () => {
     expect(limiter.acquire("b", 100, rates)).toBeUndefined();
   });
 
-  it("has a caller wait no longer than its present rates can make it, once they were raised", () => {
+  it("limits the wait to what current rates require after a raise", () => {
     const { clock, limiter } = limiterAt(1_000);
     const slow = { requestsPerSecond: 0.01, requestBurst: 1, computeUnitsPerSecond: 0.1, computeUnitBurst: 100 };
     expect(limiter.acquire("a", 100, slow)).toBeUndefined();
@@ -78,7 +78,7 @@ describe("createProcessRateLimiter", () => {
     expect(limiter.acquire("a", 1, rates)).toBeUndefined();
   });
 
-  it("keeps callers apart and remembers a bounded number of them", () => {
+  it("limits callers separately and remembers a limited number of them", () => {
     const { limiter } = limiterAt(0, 2);
     for (const key of ["a", "b", "c", "d"]) {
       for (let call = 0; call < 3; call += 1) expect(limiter.acquire(key, 1, rates)).toBeUndefined();

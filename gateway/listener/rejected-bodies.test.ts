@@ -38,11 +38,11 @@ async function pass(ms: number) {
   }
 }
 
-describe("refused bodies", () => {
+describe("rejected bodies", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }));
   afterEach(() => void vi.useRealTimers());
 
-  it("are read at 16 MiB a second, however many there are", async () => {
+  it("are read at 16 MiB a second in total", async () => {
     using bodies = new RejectedBodies();
     const senders = Array.from({ length: 20 }, () => sender());
     senders.forEach(({ exchange }, at) => bodies.discard(exchange, `10.0.0.${at % 4}`));
@@ -53,7 +53,7 @@ describe("refused bodies", () => {
     expect(readBytes).toBeLessThan(bytesOfSecond + overBytes + 20 * 2 * pieceBytes);
   });
 
-  it("take turns by address: who has one is not held up by who has a hundred", async () => {
+  it("are read round-robin by address: a hundred bodies from one do not delay a single one from another", async () => {
     using bodies = new RejectedBodies();
     for (let at = 0; at < 100; at += 1) bodies.discard(sender().exchange, "10.0.0.1");
     const { exchange, state } = sender(5_242_880);
@@ -62,7 +62,7 @@ describe("refused bodies", () => {
     expect(state.hasEnded).toBe(true);
   });
 
-  it("are read to 16 MiB each at most", async () => {
+  it("are read up to 16 MiB each", async () => {
     using bodies = new RejectedBodies();
     const { exchange, state } = sender();
     bodies.discard(exchange, "10.0.0.1");
@@ -71,7 +71,7 @@ describe("refused bodies", () => {
     expect(state.readBytes).toBeLessThan(bytesOfSecond + overBytes);
   });
 
-  it("are read for two seconds at most", async () => {
+  it("are read for up to two seconds", async () => {
     using bodies = new RejectedBodies();
     const senders = Array.from({ length: 20 }, () => sender());
     for (const { exchange } of senders) bodies.discard(exchange, "10.0.0.1");

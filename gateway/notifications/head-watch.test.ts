@@ -37,11 +37,11 @@ function startWatch() {
   return { state, watch };
 }
 
-describe("the watch of the head", () => {
+describe("the head watch", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it("resets a subscription that misses heads, however slowly they come", async () => {
+  it("resets a subscription that misses heads, however slowly they arrive", async () => {
     const { state, watch } = startWatch();
     using _ = watch;
     watch.linkOpened();
@@ -54,7 +54,7 @@ describe("the watch of the head", () => {
     expect(state.resets).toBe(1);
   });
 
-  it("leaves a subscription alone that sends heads late", async () => {
+  it("leaves a subscription with late heads untouched", async () => {
     const { state, watch } = startWatch();
     using _ = watch;
     watch.linkOpened();
@@ -67,7 +67,7 @@ describe("the watch of the head", () => {
     expect(state.resets).toBe(0);
   });
 
-  it("says that the node is back when only a request showed that it was away", async () => {
+  it("reports a recovered node even if only a request showed the outage", async () => {
     const { state, watch } = startWatch();
     using _ = watch;
     await vi.advanceTimersByTimeAsync(2_000);

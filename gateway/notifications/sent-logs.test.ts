@@ -6,7 +6,7 @@ const log = (block: number, index: number, bytes = 0) =>
 
 const logOf = (transaction: string) => log(1, 0).replace("{", `{"transactionHash":"${transaction}",`);
 
-it("remembers what stands, within one budget for all, and knows what it has forgotten", () => {
+it("remembers canonical logs within one shared budget, and knows what it has dropped", () => {
   const budget = { spentBytes: 0 };
   const one = new SentLogs(budget);
   const other = new SentLogs(budget);
@@ -25,12 +25,12 @@ it("remembers what stands, within one budget for all, and knows what it has forg
   expect(budget.spentBytes).toBe(0);
 });
 
-it("marks an entry as removed, also one that does not say that it stands", () => {
+it("marks an entry as removed even if it has no removed field", () => {
   expect(JSON.parse(formatRemovedLog(log(1, 0)))).toMatchObject({ blockNumber: "0x1", removed: true });
   expect(JSON.parse(formatRemovedLog('{"logIndex":"0x0"}'))).toEqual({ logIndex: "0x0", removed: true });
 });
 
-it("tells entries of one block apart whose index counts within their transaction", () => {
+it("distinguishes entries of one block whose index is counted per transaction", () => {
   const sent = new SentLogs({ spentBytes: 0 });
   sent.note(logOf("0xa"));
   expect([sent.has(logOf("0xa")), sent.has(logOf("0xb"))]).toEqual([true, false]);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createPrometheusMeter } from "./call-metrics.ts";
 import { limitNames } from "./meter.ts";
 
-test("what limits refuse of a tier is counted from zero once it has called, so that the first refusal is an increase", async () => {
+test("a tier's rejections start at zero with its first call, so that the first rejection is an increase", async () => {
   const registry = new Registry();
   const meter = createPrometheusMeter(registry);
   const counts = async () =>
@@ -20,7 +20,7 @@ test("what limits refuse of a tier is counted from zero once it has called, so t
   expect((await meter.traffic()).limited).toEqual([{ limit: "rate", tier: "public", count: 1 }]);
 });
 
-test("calls of a fraction of a millisecond are told apart", async () => {
+test("call durations below a millisecond are distinguished", async () => {
   const registry = new Registry();
   const meter = createPrometheusMeter(registry);
   meter.call({ method: "eth_chainId", tier: "public", outcome: "cache", seconds: 0.0002, requestId: undefined });

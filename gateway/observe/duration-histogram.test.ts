@@ -9,7 +9,7 @@ function sorted(text: string): readonly string[] {
     .map((line) => line.replace(/\{(.*)\}/, (_, labels: string) => `{${labels.split(",").sort().join(",")}}`));
 }
 
-it("prints and gives what prom-client's own histogram does", async () => {
+it("prints and returns the same as prom-client's histogram", async () => {
   const options = { name: "test_seconds", help: "Test.", labelNames: ["method"], buckets: [0.1, 1] };
   const ours = new Registry();
   const theirs = new Registry();

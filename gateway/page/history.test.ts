@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createCharts } from "#status/charts.ts";
 import { createHistory, sampleEveryMs } from "./history.ts";
 
-test("each range keeps 121 looks, and calls are counted over the last minute, however long it goes on", async () => {
+test("keeps 121 samples per range, and counts calls over the last minute, however long it runs", async () => {
   let nowMs = 0;
   let count = 0;
   const history = createHistory({

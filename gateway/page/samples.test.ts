@@ -16,7 +16,7 @@ function looks(heights: readonly (number | undefined)[], rest: Partial<Sample> =
   }));
 }
 
-test("blocks per minute are those of the last minute; a height that stands still has none", () => {
+test("reports blocks per minute over the last minute, and none for a stalled height", () => {
   const rising = Array.from({ length: 13 }, (_, index) => 100 + index * 5);
   const still = Array.from({ length: 13 }, () => 160);
   const { blocksPerMinute } = buildColumns(looks([...rising, ...still]));
@@ -25,24 +25,24 @@ test("blocks per minute are those of the last minute; a height that stands still
   expect(blocksPerMinute.at(-1)).toBe(0);
 });
 
-test("no rate is shown over a time in which the node gave no answer, nor over less than ten seconds", () => {
+test("reports no rate across a node outage, or over less than ten seconds", () => {
   const { blocksPerMinute, rpcMs } = buildColumns(looks([100, 105, 110, undefined, 400, 405, 410]));
   expect(blocksPerMinute).toEqual([null, null, 60, null, null, null, 60]);
   expect(rpcMs).toEqual([3, 3, 3, null, 3, 3, 3]);
 });
 
-test("looks that lie further apart than a minute show the blocks between two of them", () => {
+test("reports blocks between samples more than a minute apart", () => {
   const far = [0, 600, 1_200].map((height, index) => ({ ...looks([height])[0]!, monotonicMs: index * 720_000 }));
   expect(buildColumns(far).blocksPerMinute).toEqual([null, 50, 50]);
 });
 
-test("a clock that was put back changes no rate, and a height that went back is no negative one", () => {
+test("ignores a clock set back, and never reports a negative rate after the height drops", () => {
   const back = looks([100, 105, 110]).map((sample) => ({ ...sample, atMs: 1_000_000 - sample.atMs }));
   expect(buildColumns(back).blocksPerMinute).toEqual([null, null, 60]);
   expect(buildColumns(looks([100, 90, 80])).blocksPerMinute).toEqual([null, null, 0]);
 });
 
-test("requests are shown each second, and what nobody reported is no value", () => {
+test("reports requests per second, and no value if no data was collected", () => {
   const calls = looks([1, 2, 3]).map((sample, index) => ({ ...sample, calls: index * 210, errors: index * 5 }));
   const columns = buildColumns(calls);
   expect(columns.requestsPerSecond).toEqual([null, 42, 42]);

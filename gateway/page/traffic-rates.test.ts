@@ -14,7 +14,7 @@ const call = (
   count,
 });
 
-test("calls are shown by method and tier over the time between two moments, with what failed and what was limited", () => {
+test("shows calls by method and tier between two samples, with failures and limited calls", () => {
   const before: Traffic = { calls: [call("eth_call", 100)], limited: [{ limit: "rate", tier: "public", count: 5 }] };
   const now: Traffic = {
     calls: [call("eth_call", 400), call("eth_call", 60, "limited"), call("eth_getLogs", 30, "failed", "paid")],
@@ -33,7 +33,7 @@ test("calls are shown by method and tier over the time between two moments, with
   expect(rates.limited).toEqual([{ tier: "public", limit: "rate", perMinute: 60 }]);
 });
 
-test("a moment without calls has none; of many methods the ten busiest are shown, the rest in one line", () => {
+test("omits samples without calls, and shows the ten busiest methods, with the rest combined", () => {
   const many = Array.from({ length: 14 }, (_, index) => call(`method_${index}`, 60 * (index + 1)));
   const now: Traffic = { calls: many, limited: [] };
   expect(computeRates(now, listCounts(now), 60_000).byMethod).toEqual([]);

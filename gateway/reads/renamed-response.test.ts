@@ -35,8 +35,8 @@ const written = (result: string) => Buffer.from(`{"jsonrpc":"2.0","result":${res
 const expected = (result: string) => `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
 const long = `"${"x".repeat(3_000_000)}"`;
 
-describe("an answer to an id that a node might write another way", () => {
-  it("goes on as it comes, whatever its length and wherever it is cut", () => {
+describe("a response to an id that a node might reformat", () => {
+  it("is streamed as it arrives, at any length and with any chunking", () => {
     for (const firstBytes of [1, 20, 23, 24, 25, 1_000]) {
       const { answer, events, text, lengthBytes } = answerTo();
       const bytes = Buffer.from(usual(long));
@@ -51,7 +51,7 @@ describe("an answer to an id that a node might write another way", () => {
     }
   });
 
-  it("is broken off where the node's is", () => {
+  it("is aborted where the node's response is", () => {
     const { answer, events } = answerTo();
     answer.begin(undefined, "node");
     answer.chunk(Buffer.from(usual(long).slice(0, 100)));
@@ -59,7 +59,7 @@ describe("an answer to an id that a node might write another way", () => {
     expect(events).toEqual(["unavailable"]);
   });
 
-  it("is read when it is written another way, up to a length", () => {
+  it("is parsed if the id is reformatted, up to a length", () => {
     for (const pieces of [1, 2]) {
       const { answer, text, events } = answerTo();
       const bytes = written('"0x1"');

@@ -48,8 +48,8 @@ function startSplit(total: number, options: { parallel?: number; limitBytes?: nu
   return { flow, asked, events, answer, readers, text: () => text };
 }
 
-describe("a range in pieces", () => {
-  it("is joined in order, with no more pieces under way or waiting for their turn than may be", () => {
+describe("a split range", () => {
+  it("is joined in order, with a limited number of chunks in flight or buffered", () => {
     const split = startSplit(5);
     expect(split.asked).toEqual(["[0]", "[1]", "[2]"]);
     split.answer(2, '["c"]');
@@ -63,7 +63,7 @@ describe("a range in pieces", () => {
     expect(split.events).toEqual(["node", "text"]);
   });
 
-  it("is streamed when it is long, waits for a slow reader, and is never more than is permitted", () => {
+  it("is streamed if long, waits for a slow reader, and never exceeds its size limit", () => {
     let takes = true;
     const split = startSplit(6, { parallel: 1, limitBytes: 400_000, takes: () => takes });
     const long = `["${"x".repeat(70_000)}"]`;
@@ -86,7 +86,7 @@ describe("a range in pieces", () => {
     expect(tooLong.events).toEqual(["begin", "failed", "broken"]);
   });
 
-  it("fails as a whole with the first error, and requests nothing more", () => {
+  it("fails as a whole on the first error, and sends no more requests", () => {
     const split = startSplit(5);
     split.readers.get("[1]")!.text('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}', "node");
     split.answer(0, '["a"]');

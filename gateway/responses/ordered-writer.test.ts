@@ -121,8 +121,8 @@ function write(all: Entries, frame: OrderedWriterOptions, partsAtOnce: number, l
 /** The entry that is next in order. */
 const entry = (text: string, source: ResponseSource, isFlushed = false) => ({ text, source, at: 0, isFlushed });
 
-describe("an answer of several parts", () => {
-  it("is the same bytes in whatever order its entries come and its reader takes them, and holds nothing at the end", () => {
+describe("a response in several parts", () => {
+  it("has the same bytes in any order of entries and reads, and retains no memory at the end", () => {
     assert(
       property(entries, frames, integer({ min: 1, max: 4 }), (all, frame, partsAtOnce) => {
         const { seen, endings, heldBytes, writer } = write(all, frame, partsAtOnce);
@@ -143,7 +143,7 @@ describe("an answer of several parts", () => {
     );
   });
 
-  it("replaces the entries that have no room the same way in whatever order they come", () => {
+  it("replaces the same oversized entries in any order of arrival", () => {
     assert(
       property(entries, frames, integer({ min: 0, max: 150_000 }), (given, frame, limitBytes) => {
         const inOrder = given.map((one, at) => ({ ...one, at }));
@@ -156,7 +156,7 @@ describe("an answer of several parts", () => {
     );
   });
 
-  it("reports one source when all its parts came from there, and mixed when they did not or it began before all was there", () => {
+  it("reports the common source of all parts, or mixed if they differ or streaming began early", () => {
     const frame = { places: 0, head: "[", tail: "]", empty: "" };
     const sourceOf = (given: Entries) => write(given, frame, 4).seen.source;
     expect(sourceOf([entry("1", "cache"), entry("2", "cache")])).toBe("cache");
@@ -165,7 +165,7 @@ describe("an answer of several parts", () => {
     expect(sourceOf([])).toBe("gateway");
   });
 
-  it("sends a long entry as it came, in parts that nothing copies, and reports the length where all is there", () => {
+  it("sends a long entry without copying its chunks, and reports the length if complete", () => {
     const { sink, memory, seen } = startReader(100);
     const sent: Buffer[] = [];
     let reportedBytes: number | undefined;

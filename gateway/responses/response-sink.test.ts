@@ -19,8 +19,8 @@ function startMemory(limitBytes: number) {
 
 const part = (text: string) => Buffer.from(text);
 
-describe("the parts of an answer", () => {
-  it("are held up to their limit, and released once", () => {
+describe("buffered response chunks", () => {
+  it("are limited, and released once", () => {
     const { memory, heldBytes } = startMemory(100);
     const parts = new ResponseParts(5, memory);
     expect([parts.tryAdd(part("abc")), parts.tryAdd(part("de")), parts.tryAdd(part("f"))]).toEqual([
@@ -34,7 +34,7 @@ describe("the parts of an answer", () => {
     expect([heldBytes(), parts.joined().length]).toEqual([0, 0]);
   });
 
-  it("that are here already stay, and say that they are too many; others are refused", () => {
+  it("are kept if already received, reporting the excess, while later ones are rejected", () => {
     const { memory, heldBytes } = startMemory(4);
     const [came, asked] = [new ResponseParts(5, memory), new ResponseParts(5, memory)];
     expect([came.hold(part("abc")), asked.tryAdd(part("de")), came.hold(part("de")), came.hold(part("f"))]).toEqual([
@@ -49,14 +49,14 @@ describe("the parts of an answer", () => {
     expect(heldBytes()).toBe(0);
   });
 
-  it("keep no larger buffer alive when they are taken", () => {
+  it("do not retain a larger buffer", () => {
     const parts = new ResponseParts(100, roomyMemory);
     parts.tryAdd(Buffer.alloc(1_000_000).subarray(0, 10));
     expect(parts.release()[0]?.buffer.byteLength).toBeLessThan(100_000);
   });
 });
 
-it("cancels a response whose reader disconnects before or while it starts", () => {
+it("cancels a response if its client disconnects before or during its start", () => {
   const calls: string[] = [];
   const own = { resume: () => undefined, cancel: () => void calls.push("cancel") };
   const [early, during] = [new LateFlow(), new LateFlow()];

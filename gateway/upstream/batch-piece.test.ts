@@ -66,8 +66,8 @@ function answerInParts(node: ResponseSink): void {
   node.end();
 }
 
-describe("the node's long answer to a batch", () => {
-  it("is read in turns of the event loop, and held until it is read", () => {
+describe("a long batch response from the node", () => {
+  it("is read over several ticks, and stays in memory until read", () => {
     const { node, texts, turn, held, sent } = sendPiece(100);
     answerInParts(node);
     expect(texts).toEqual([]);
@@ -77,7 +77,7 @@ describe("the node's long answer to a batch", () => {
     expect([held.bytes, sent.length]).toEqual([0, 1]);
   });
 
-  it("is read no further, and held no longer, when nobody waits for it any more", () => {
+  it("is neither read further nor retained once all its clients have left", () => {
     const { node, texts, flows, turn, held, sent } = sendPiece(100);
     answerInParts(node);
     for (const flow of flows) flow.cancel();
@@ -86,7 +86,7 @@ describe("the node's long answer to a batch", () => {
     expect([texts, sent.length]).toEqual([[], 1]);
   });
 
-  it("reaches those who still wait when others went meanwhile", () => {
+  it("reaches the remaining clients if others leave meanwhile", () => {
     const { node, texts, flows, turn } = sendPiece(100);
     answerInParts(node);
     for (const flow of flows.slice(1)) flow.cancel();

@@ -22,12 +22,12 @@ const results: Readonly<Record<string, string>> = {
 };
 /** Member orders of a response, as written by different nodes. */
 const layouts: Readonly<Record<string, (id: number, result: string) => string>> = {
-  "as most nodes": (id, result) => `{"jsonrpc":"2.0","id":${id},"result":${result}}`,
+  "like most nodes": (id, result) => `{"jsonrpc":"2.0","id":${id},"result":${result}}`,
   "with the id last": (id, result) => `{"jsonrpc":"2.0","result":${result},"id":${id}}`,
   "with the id first and space": (id, result) => `{ "id": ${id}, "jsonrpc": "2.0", "result": ${result} }`,
 };
 
-describe.each(Object.keys(results))("an answer of %s in a node's batch", (what) => {
+describe.each(Object.keys(results))("a response with %s in a batch from the node", (what) => {
   it.each(Object.keys(layouts))("is read in short steps, written %s", (layout) => {
     const element = layouts[layout]!;
     const parts = [element(1, '"0x1"'), element(2, results[what]!), element(3, '"0x3"')];
@@ -37,7 +37,7 @@ describe.each(Object.keys(results))("an answer of %s in a node's batch", (what) 
   });
 });
 
-it("a long answer whose id is at neither end is not guessed at", () => {
+it("rejects a long response whose id is at neither end", () => {
   const odd = `{"result":${results["many numbers"]!},"id":1,"more":1}`;
   expect(read(`[${odd}]`, ["1"]).answers).toBeUndefined();
 });

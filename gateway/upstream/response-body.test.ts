@@ -48,7 +48,7 @@ function read(reads: readonly string[], options: Reading = {}) {
 
 const answer = { kind: "whole", text: "answer" };
 
-describe("an answer's body", () => {
+describe("a response body", () => {
   test.each([
     [["6\r\nanswer\r\n0\r\n\r\n"]],
     [["3\r\nans\r\n3;of=two\r\nwer\r\n0\r\nX-Sum: 1\r\n\r\n"]],
@@ -56,11 +56,11 @@ describe("an answer's body", () => {
     [["00000006\r\nanswer\r\n0\r\n\r\n"]],
     [["1\r\na\r\n1 ;of=six\r\nn\r\n4\r\ns", "wer", "\r\n00\r\n\r\n"]],
     [["2\r\nan\r\n3\r\nsw", "e\r\n1\r", "\nr\r\n0\r\n", "\r\n"]],
-  ])("comes without its chunks, whole: %j", (reads) => {
+  ])("is decoded from chunks into one piece: %j", (reads) => {
     expect(read(reads)).toMatchObject({ state: "done", taken: [answer] });
   });
 
-  test("goes on read by read to a sink that does not want the whole, but whole when it is", () => {
+  test("is streamed read by read to a streaming sink, or at once if complete", () => {
     const taken = [
       { kind: "begin", text: "undefined" },
       { kind: "chunk", text: "ans" },
@@ -75,15 +75,15 @@ describe("an answer's body", () => {
   });
 
   test.each([
-    ["a size of nine digits", ["000000006\r\nanswer\r\n0\r\n\r\n"]],
-    ["a size and something else", ["6a;\r\r\nanswer\r\n0\r\n\r\n"]],
-    ["half an end of line behind a chunk", ["6\r\nanswer\r0\r\n\r\n"]],
+    ["a nine-digit size", ["000000006\r\nanswer\r\n0\r\n\r\n"]],
+    ["junk after a size", ["6a;\r\r\nanswer\r\n0\r\n\r\n"]],
+    ["half a line ending after a chunk", ["6\r\nanswer\r0\r\n\r\n"]],
     ["an invalid size", ["6\r\nanswer\r\n", "x\r\nanswer\r\n0\r\n\r\n"]],
-    ["more behind its end", ["6\r\nanswer\r\n0\r\n\r\nHTTP/1.1 200"]],
-    ["no end of line behind a chunk", ["6\r\nanswers\r\n0\r\n\r\n"]],
-  ])("is no answer with %s", (_, reads) => expect(read(reads)).toMatchObject({ state: "badAnswer", taken: [] }));
+    ["data after its end", ["6\r\nanswer\r\n0\r\n\r\nHTTP/1.1 200"]],
+    ["no line ending after a chunk", ["6\r\nanswers\r\n0\r\n\r\n"]],
+  ])("is rejected with %s", (_, reads) => expect(read(reads)).toMatchObject({ state: "badAnswer", taken: [] }));
 
-  test("goes on as it comes once it is long, without a byte lost", () => {
+  test("is streamed without loss once it is long", () => {
     const parts = Array.from({ length: 5 }, (_, part) => String(part).repeat(30_000));
     const reads = [...parts.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`), "0\r\n\r\n"];
     const { taken, state } = read(reads);
@@ -97,7 +97,7 @@ describe("an answer's body", () => {
     ).toBe(parts.join(""));
   });
 
-  test("has a length, or ends with its chunks, and is rejected beyond its limit", () => {
+  test("has a length or ends with its chunks, and is rejected beyond its limit", () => {
     const framing = { chunked: false, lengthBytes: 6 };
     expect(read(["", "ans", "wer"], { framing })).toMatchObject({ state: "done", taken: [answer] });
     expect(read(["ans", "wers"], { framing })).toMatchObject({ state: "badAnswer", taken: [] });
@@ -106,7 +106,7 @@ describe("an answer's body", () => {
     expect(read(reads, { mostBytes: 5 })).toMatchObject({ state: "tooLarge", taken: [] });
   });
 
-  test("waits when its sink has enough, and sends a sink that is gone no more", () => {
+  test("pauses while its sink is full, and stops once the sink is gone", () => {
     const reads = ["3\r\nans\r\n3\r\nwer\r\n", "1\r\ns\r\n", "0\r\n\r\n"];
     expect(read(reads, { wantsWhole: false, onChunk: () => false })).toMatchObject({ holds: 2, state: "done" });
     const { body, taken } = read(reads.slice(0, 1));
@@ -115,7 +115,7 @@ describe("an answer's body", () => {
     expect(taken).toEqual([]);
   });
 
-  test("is the same however it is cut", () => {
+  test("is the same however it is chunked", () => {
     const cuts = fc.array(fc.nat(200), { maxLength: 6 });
     const parts = fc.array(fc.string({ unit: "grapheme-ascii", minLength: 1, maxLength: 40 }), { maxLength: 5 });
     fc.assert(

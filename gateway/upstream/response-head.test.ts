@@ -7,8 +7,8 @@ const head = (...lines: readonly string[]) => Buffer.from(["HTTP/1.1 200 OK", ..
 const answered = { status: 200, chunked: false, keepAlive: true };
 const about = (status: number, lengthBytes: number) => ({ ...answered, status, lengthBytes });
 
-describe("reading the heads of a node's responses", () => {
-  it("finds the length of each body, however often only the length changes", () => {
+describe("the reader of node response heads", () => {
+  it("finds the length of each body, even if only the length changes", () => {
     const read = createResponseHeadReader(createMessageHead);
     for (const length of ["4", "17", "0", "123456789", "1234567890", "4"]) {
       const bytes = head("Content-Type: application/json", `Content-Length: ${length}`, "Vary: Origin");
@@ -31,17 +31,17 @@ describe("reading the heads of a node's responses", () => {
   it.each([
     ["two lengths", head("Content-Length: 4", "Content-Length: 5")],
     ["a length with a sign", head("Content-Length: +4")],
-    ["a length of two words", head("Content-Length: 4 4")],
-    ["another protocol", Buffer.from("SSH-2.0-OpenSSH\r\n\r\n")],
+    ["two values in a length", head("Content-Length: 4 4")],
+    ["a different protocol", Buffer.from("SSH-2.0-OpenSSH\r\n\r\n")],
     ["an unknown version", Buffer.from("HTTP/1.2 200 OK\r\n\r\n")],
-  ])("takes %s for no answer, after good ones as before them", (_, bytes) => {
+  ])("rejects %s, even after good responses", (_, bytes) => {
     const read = createResponseHeadReader(createMessageHead);
     expect(read(bytes)).toBe("bad");
     read(head("Content-Length: 4"));
     expect(read(bytes)).toBe("bad");
   });
 
-  it("reads one after another as it reads each by itself", () => {
+  it("reads consecutive heads like separate ones", () => {
     const digits = fc.constantFrom("0", "4", "04", "4 ", "42", "123456789", "1234567890", "+4", "");
     const name = fc.constantFrom("Content-Length: ", "content-length:", "Content-Length:  ", "X-Content-Length: ");
     const line = fc.oneof(
@@ -58,7 +58,7 @@ describe("reading the heads of a node's responses", () => {
     );
   });
 
-  it("tells a node that is away from one that talks nonsense", () => {
+  it("distinguishes an unavailable node from one that sends garbage", () => {
     const limit = 100;
     expect(findFailure(about(200, 100), limit)).toBeUndefined();
     expect(findFailure(about(200, 101), limit)).toBe("tooLarge");

@@ -20,7 +20,7 @@ async function pair(): Promise<Readonly<{ near: Socket; far: Socket }>> {
   return { near, far };
 }
 
-test("texts and bytes come out in their order, each at its own socket", async () => {
+test("text and bytes are sent in order, each on its own socket", async () => {
   const [one, two] = [await pair(), await pair()];
   const outbox = new Outbox();
   outbox.write(one.near, "a");
@@ -34,7 +34,7 @@ test("texts and bytes come out in their order, each at its own socket", async ()
   expect((await buffer(two.far)).toString("latin1")).toBe("head body");
 });
 
-test("a socket is ended behind what was written to it, and no sooner", async () => {
+test("a socket is closed only after its pending writes", async () => {
   const { near, far } = await pair();
   const outbox = new Outbox();
   outbox.write(near, "a");
@@ -43,7 +43,7 @@ test("a socket is ended behind what was written to it, and no sooner", async () 
   expect((await buffer(far)).toString()).toBe("a");
 });
 
-test("bytes are copied: what they came in may be written over at once", async () => {
+test("bytes are copied, so that their buffer may be overwritten at once", async () => {
   const { near, far } = await pair();
   const outbox = new Outbox();
   const bytes = Buffer.from("kept");
@@ -54,7 +54,7 @@ test("bytes are copied: what they came in may be written over at once", async ()
   expect((await buffer(far)).toString()).toBe("kept");
 });
 
-test("what a slow reader has not taken yet stays as it was, whatever is written meanwhile", async () => {
+test("data that a slow reader has not taken yet is unaffected by later writes", async () => {
   const [slow, quick] = [await pair(), await pair()];
   const outbox = new Outbox();
   const count = 2_000;

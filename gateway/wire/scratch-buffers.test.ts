@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ScratchBuffers } from "./scratch-buffers.ts";
 
-test("memory is used again once it was released, and not before", () => {
+test("memory is reused only after its release", () => {
   const scratch = new ScratchBuffers();
   const one = scratch.acquire(20_000);
   const other = scratch.acquire(20_000);
@@ -11,7 +11,7 @@ test("memory is used again once it was released, and not before", () => {
   expect(scratch.acquire(30_000).buffer).not.toBe(one.buffer);
 });
 
-test("no message holds more than twice its length", () => {
+test("a message reserves at most twice its length", () => {
   const scratch = new ScratchBuffers();
   for (let length = 9_000; length < 500_000; length += 1_000) {
     const acquired = scratch.acquire(length);

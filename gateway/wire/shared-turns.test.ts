@@ -34,7 +34,7 @@ function flood({ turns, work }: ReturnType<typeof turnsByHand>, caller: string, 
 }
 
 describe("SharedTurns", () => {
-  it("let work go on until the turn's time is over, counted from the first look", () => {
+  it("lets work continue until the tick's time is used up, counted from the first check", () => {
     const { turns, work, nextTurn } = turnsByHand();
     work(100);
     expect(turns.isOver()).toBe(false);
@@ -46,7 +46,7 @@ describe("SharedTurns", () => {
     expect(turns.isOver()).toBe(false);
   });
 
-  it("give the thread to everything else after each turn, however much waits", () => {
+  it("yields the thread after each tick, however much is queued", () => {
     const hand = turnsByHand();
     const done: string[] = [];
     flood(hand, "a", 1_000, done);
@@ -56,7 +56,7 @@ describe("SharedTurns", () => {
     }
   });
 
-  it("serve callers one after the other: a thousand pieces of one delay another's by one", () => {
+  it("serves callers round-robin: a thousand chunks for one delay another by one", () => {
     const hand = turnsByHand();
     const done: string[] = [];
     flood(hand, "a", 1_000, done);
@@ -68,7 +68,7 @@ describe("SharedTurns", () => {
     expect(done.slice(before).join("")).toBe("aaabcccaaaccc");
   });
 
-  it("begin no more than a few reads in one turn, whose work comes after it", () => {
+  it("starts only a few reads per tick", () => {
     const { turns, nextTurn } = turnsByHand();
     let begun = 0;
     for (let reader = 0; reader < 40; reader += 1) turns.wait(`reader ${reader}`, () => (begun += 1));
@@ -78,7 +78,7 @@ describe("SharedTurns", () => {
     expect(begun).toBe(40);
   });
 
-  it("have time for one short call of each caller when their time is over, but not before what it has waiting", () => {
+  it("serves one short call per caller after the time is used up, but none ahead of that caller's queue", () => {
     const { turns, work, nextTurn } = turnsByHand();
     expect([turns.mayBegin("a"), turns.mayBegin("a")]).toEqual([true, true]);
     work(3);
@@ -108,8 +108,8 @@ function turnsAtSetTime() {
   };
 }
 
-describe("work in a turn whose time is over", () => {
-  it("waits for its caller's turn also where it begins, and goes on then", () => {
+describe("work in a tick whose time is used up", () => {
+  it("waits for its caller's turn even at its start, and continues then", () => {
     const { shared, use, next } = turnsAtSetTime();
     let steps = 0;
     const step = () => ((steps += 1) <= 3 ? turnBytes : 0);
@@ -120,7 +120,7 @@ describe("work in a turn whose time is over", () => {
     expect(steps).toBe(4);
   });
 
-  it("is not left for later again and again when each turn has but time for one step", () => {
+  it("is not postponed forever if each tick has time for one step only", () => {
     const { shared, use, next } = turnsAtSetTime();
     let steps = 0;
     const step = () => {
@@ -137,7 +137,7 @@ describe("work in a turn whose time is over", () => {
   });
 });
 
-it("takes one of each caller's after the other, and each caller's in the order in which they came", () => {
+it("alternates between callers, and keeps each caller's order", () => {
   const rounds = new CallerRounds<string>();
   for (const waiting of ["a1", "a2", "a3"]) rounds.add("a", waiting);
   rounds.add("b", "b1");

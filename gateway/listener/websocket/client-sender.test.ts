@@ -46,7 +46,7 @@ function startSender() {
   return { seen, sender, notify };
 }
 
-it("closes a client with 1013 when too many notifications are queued, and terminates it a second later", () => {
+it("closes a client with 1013 if too many notifications are queued, and terminates it a second later", () => {
   const { seen, notify } = startSender();
   notify(700);
   expect(seen.closed).toEqual([]);
@@ -59,7 +59,7 @@ it("closes a client with 1013 when too many notifications are queued, and termin
   expect(seen.isTerminated).toBe(true);
 });
 
-it("tolerates one response of the max size in addition to the queue, until it is read", () => {
+it("allows one response of max size beyond the queue limit until it is read", () => {
   const { seen, sender, notify } = startSender();
   sender.send("a".repeat(4_900));
   notify(500);
@@ -73,7 +73,7 @@ it("tolerates one response of the max size in addition to the queue, until it is
   expect(later.seen.closed).toEqual([1013, "too slow"]);
 });
 
-it("closes a client whose memory limit is reached", () => {
+it("closes a client that reaches its memory limit", () => {
   const { seen, sender } = startSender();
   sender.send("a".repeat(100));
   expect(seen.closed).toEqual([]);
@@ -82,7 +82,7 @@ it("closes a client whose memory limit is reached", () => {
   expect(seen.closed).toEqual([1013, "too slow"]);
 });
 
-it("joins no parts of a long response before its client reads them", () => {
+it("does not join the chunks of a long response before its client reads them", () => {
   const { seen, sender } = startSender();
   const parts = Array.from({ length: 384 }, () => Buffer.alloc(65_536));
   seen.isFull = true;

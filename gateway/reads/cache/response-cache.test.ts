@@ -12,7 +12,7 @@ const json = "x".repeat(840);
 /** Bytes accounted for one entry with a one-letter key. */
 const entryBytes = 1_001;
 
-test("a new head drops what was read of the old one, and nothing else", () => {
+test("a new head drops only the results of the old one", () => {
   const cache = new ResponseCache({ totalBytes: 100_000, entryBytes: 10_000 });
   putForHead(cache, "h", json, 1);
   putForEver(cache, "e", json, cache.epoch());
@@ -21,7 +21,7 @@ test("a new head drops what was read of the old one, and nothing else", () => {
   expect([cache.entries(), cache.bytes()]).toEqual([1, entryBytes]);
 });
 
-test("a result that was requested before the cache was cleared is not kept", () => {
+test("discards a result requested before the cache was cleared", () => {
   const cache = new ResponseCache({ totalBytes: 100_000, entryBytes: 10_000 });
   const askedIn = cache.epoch();
   cache.clear();
@@ -29,13 +29,13 @@ test("a result that was requested before the cache was cleared is not kept", () 
   expect(get(cache, "e", 0)).toBeUndefined();
 });
 
-test("a text over the limit of one entry is not kept", () => {
+test("discards a text over the entry size limit", () => {
   const cache = new ResponseCache({ totalBytes: 100_000, entryBytes: 100 });
   putForHead(cache, "h", json, 0);
   expect(cache.entries()).toBe(0);
 });
 
-test("over its bytes, the cache gives up what was not used, and what was used last of all", () => {
+test("evicts unused entries before used ones when over its byte limit", () => {
   const cache = new ResponseCache({ totalBytes: 3 * entryBytes, entryBytes: 10_000 });
   for (const key of ["a", "b", "c"]) putForHead(cache, key, json, 0);
   get(cache, "a", 0);
@@ -44,7 +44,7 @@ test("over its bytes, the cache gives up what was not used, and what was used la
   expect(cache.bytes()).toBeLessThanOrEqual(3 * entryBytes);
 });
 
-test("neither a flood of lasting results nor one of the head's drives the other out", () => {
+test("a flood of lasting results does not evict results of the head, nor the reverse", () => {
   const cache = new ResponseCache({ totalBytes: 10 * entryBytes, entryBytes: 10_000 });
   putForHead(cache, "h", json, 0);
   for (let index = 0; index < 100; index += 1) putForEver(cache, `${index}`, json, cache.epoch());
@@ -56,7 +56,7 @@ test("neither a flood of lasting results nor one of the head's drives the other 
   expect(cache.bytes()).toBeLessThanOrEqual(10 * entryBytes);
 });
 
-test("wants everything while it is nearly empty, and then what comes again", () => {
+test("admits everything while nearly empty, and then only repeated keys", () => {
   const cache = new ResponseCache({ totalBytes: 1_600 * entryBytes, entryBytes: 10_000 });
   const wanted = (name: string) => {
     const isWanted = cache.admits(hashKey(name));
@@ -71,7 +71,7 @@ test("wants everything while it is nearly empty, and then what comes again", () 
   expect(wanted("yet another")).toBe(true);
 });
 
-test("gives no key the answer of another one with the same hash, and keeps that of the one in use", () => {
+test("never returns an entry for a different key with the same hash, and keeps the one in use", () => {
   const cache = new ResponseCache({ totalBytes: 100_000, entryBytes: 10_000 });
   const [one, other] = ["x", "y"].map((middle) => `${"a".repeat(256)}${middle}${"b".repeat(256)}`) as [string, string];
   expect(hashKey(one)).toBe(hashKey(other));
@@ -83,7 +83,7 @@ test("gives no key the answer of another one with the same hash, and keeps that 
   expect([get(cache, one, 0), get(cache, other, 0), cache.entries()]).toEqual([undefined, "other", 1]);
 });
 
-test("keeps a key without the message that its parameters were cut from", () => {
+test("retains a key without the message its params were sliced from", () => {
   const cache = new ResponseCache({ totalBytes: 10_000_000, entryBytes: 10_000 });
   const [messages, messageBytes] = [500, 65_536];
   const filler = " ".repeat(messageBytes);
@@ -100,13 +100,13 @@ test("keeps a key without the message that its parameters were cut from", () => 
 
 const middle = (text: string) => "a".repeat(256) + text + "b".repeat(256);
 
-test("counts how often a key came before", () => {
+test("counts how often a key was requested", () => {
   const sketch = new FrequencySketch();
   expect([1, 2, 3, 4].map(() => sketch.count(hashKey("a")))).toEqual([0, 1, 2, 3]);
   expect(sketch.count(hashKey("b"))).toBe(0);
 });
 
-test("takes few of a million keys that come once for known ones, and knows one that keeps coming among them", () => {
+test("takes few of a million one-time keys for known ones, and recognises a recurring one among them", () => {
   const sketch = new FrequencySketch();
   let mistaken = 0;
   let known = 0;
@@ -119,14 +119,14 @@ test("takes few of a million keys that come once for known ones, and knows one t
   expect(known).toBeGreaterThan(990);
 });
 
-test("forgets a key that does not come any more", () => {
+test("forgets a key that is no longer requested", () => {
   const sketch = new FrequencySketch();
   for (let index = 0; index < 100; index += 1) sketch.count(hashKey("a"));
   for (let index = 0; index < 200_000; index += 1) sketch.count(hashKey(`other ${index}`));
   expect(sketch.count(hashKey("a"))).toBeLessThan(2);
 });
 
-test("looks at no more of a long key than its ends", () => {
+test("reads only both ends of a long key", () => {
   expect(hashKey(middle("x"))).toBe(hashKey(middle("y")));
   expect(hashKey(middle("x"))).not.toBe(hashKey(middle("xx")));
   expect(hashKey("ab")).not.toBe(hashKey("ba"));
