@@ -115,7 +115,7 @@ describe.each(ways)("the gateway behind %s", (way, callers, startProxy) => {
       expect(await callsFrom("127.0.0.3", proxy.url, 6)).toEqual([200, 200, 200, 200, 200, 429]);
     });
 
-    it("counts a client's WebSocket with its other calls, and nobody else's", async () => {
+    it("counts a client's WebSocket towards the same limits as its other calls, and not towards another client's", async () => {
       const spent = await connectTestClient(proxy.url, {}, { localAddress: "127.0.0.2" });
       const fresh = await connectTestClient(proxy.url, {}, { localAddress: "127.0.0.5" });
       expect(await spent.ask(syncing)).toContain("-32005");
@@ -123,7 +123,7 @@ describe.each(ways)("the gateway behind %s", (way, callers, startProxy) => {
       await Promise.all([spent[Symbol.asyncDispose](), fresh[Symbol.asyncDispose]()]);
     });
 
-    it("never believes a client's own words", async () => {
+    it("never trusts an address claimed by a client", async () => {
       for (const name of ["X-Forwarded-For", "Forwarded"]) {
         const words = name === "Forwarded" ? "for=198.51.100.9" : "198.51.100.9";
         for (const value of [words, `${words}, ${words}`]) {
@@ -138,7 +138,7 @@ describe.each(ways)("the gateway behind %s", (way, callers, startProxy) => {
       expect((await callFrom("127.0.0.2", proxy.url, claims)).status).toBe(429);
     });
 
-    it("never believes a peer that is no proxy of its", async () => {
+    it("never trusts a peer that is not a configured proxy", async () => {
       const statuses: number[] = [];
       for (let call = 0; call < 6; call += 1) {
         const reported = { "X-Forwarded-For": `198.51.100.${call}`, Forwarded: `for=198.51.100.${call}` };
@@ -155,20 +155,20 @@ describe.each(ways)("the gateway behind %s", (way, callers, startProxy) => {
   });
 });
 
-describe("a connection of a trusted proxy that has to begin with a header", () => {
+describe("a connection of a trusted proxy that must start with a header", () => {
   let node: FakeNode;
   let gateway: TestGateway;
   const callers = { trustedProxies: [proxyAddress], proxyProtocol: true };
   useGateway({ tiers: { public: tier }, callers }, (started) => void ({ node, gateway } = started), "all");
 
-  it("is closed unanswered when it begins with anything else", async () => {
+  it("is closed without a response if it starts with anything else", async () => {
     expect(await sendRawFrom(proxyAddress, gateway.url, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")).toBe("");
     expect(
       await sendRawFrom(proxyAddress, gateway.url, "PROXY TCP4 1.2.3.4 nonsense 1 2\r\nGET / HTTP/1.1\r\n\r\n"),
     ).toBe("");
   });
 
-  it("is served as any other behind the header, however its bytes come", async () => {
+  it("is served normally after the header, in any split of its bytes", async () => {
     const asked = "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 57\r\n\r\n";
     const post = `${asked}${syncing.padEnd(57)}`;
     const bytes = Buffer.from(`PROXY TCP4 198.51.100.7 127.0.0.1 1 2\r\n${post}${post}`, "latin1");
@@ -184,7 +184,7 @@ describe("a connection of a trusted proxy that has to begin with a header", () =
     expect(last.match(/HTTP\/1\.1 429 /g)).toHaveLength(2);
   });
 
-  it("counts for its client's network where that has IPv6: a /64 is one client's", async () => {
+  it("counts an IPv6 /64 as one client", async () => {
     const asked = `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${syncing.length}\r\n\r\n${syncing}`;
     const statusFor = async (client: string) => {
       const answer = await sendRawFrom(proxyAddress, gateway.url, `PROXY TCP6 ${client} ::1 1 2\r\n${asked}`);
@@ -196,7 +196,7 @@ describe("a connection of a trusted proxy that has to begin with a header", () =
     expect(await statusFor("2001:db8:0:2::1")).toBe("200");
   });
 
-  it("is one of its client's, of which an IPv6 network may have so many: one that is idle gives way", async () => {
+  it("counts towards the connection limit of the client's IPv6 network, and an idle connection is closed for a new one", async () => {
     await using small = await startTestGateway(node, { callers, listener: { connectionsPerAddress: 3 } });
     const { hostname, port } = new URL(small.url);
     const closed: string[] = [];
@@ -214,7 +214,7 @@ describe("a connection of a trusted proxy that has to begin with a header", () =
     for (const socket of sockets) socket.destroy();
   });
 
-  it("is the proxy's own when it says so", async () => {
+  it("counts as the proxy's own if the header says so", async () => {
     for (const header of ["PROXY UNKNOWN\r\n", "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"]) {
       const answer = await sendRawFrom(proxyAddress, gateway.url, `${header}GET / HTTP/1.0\r\nHost: x\r\n\r\n`);
       expect(answer).toMatch(/^HTTP\/1\.[01] 200 OK\r\n/);

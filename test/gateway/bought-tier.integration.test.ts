@@ -16,7 +16,7 @@ const tier = {
   concurrency: 10,
 };
 
-it("a client that bought a tier through x402 gets its limits at the gateway", async () => {
+it("a client that bought a tier through x402 gets the limits of that tier at the gateway", async () => {
   await using market = await openMarket();
   await using folder = await createTemporaryFolder();
   const routesPath = join(folder.path, "tokens.json5");

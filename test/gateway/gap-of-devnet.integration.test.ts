@@ -84,7 +84,7 @@ async function follow(url: string, address: string) {
   };
 }
 
-it("a client of the gateway gets the same from a node whose connection was cut as a client of the node itself", async () => {
+it("after a lost node connection, a gateway client gets the same notifications as a direct client of the node", async () => {
   await using node = await startTestNode();
   const { contract, wallet } = await createSubject(node);
   await using way = await startWay(node.rpc.webSocketUrl);

@@ -20,7 +20,7 @@ const waitMs = generousMs;
 const staleAfterMs = 1_000;
 const batch = JSON.stringify([1, 2, 3].map((id) => ({ jsonrpc: "2.0", id, method: "eth_gasPrice", params: [] })));
 
-describe("the gateway alone before a bare anvil", () => {
+describe("the gateway on its own in front of a bare anvil", () => {
   let port: number;
   let anvil: BareAnvil;
   let gateway: ServiceProcess;
@@ -70,7 +70,7 @@ describe("the gateway alone before a bare anvil", () => {
     await anvil[Symbol.asyncDispose]();
   });
 
-  it("serves viem over HTTP: a payment, its receipt, and what it changed", async () => {
+  it("serves viem over HTTP: a payment, its receipt and the changed balance", async () => {
     const hash = await pay();
     const receipt = await reader().waitForTransactionReceipt({ hash });
     expect(receipt.status).toBe("success");
@@ -78,7 +78,7 @@ describe("the gateway alone before a bare anvil", () => {
     expect(await reader().getChainId()).toBe(chainId);
   });
 
-  it("warns of nothing while it starts before a node that is right", () => {
+  it("starts without warnings in front of a healthy node", () => {
     const warned = gateway
       .output()
       .split("\n")
@@ -86,7 +86,7 @@ describe("the gateway alone before a bare anvil", () => {
     expect(warned).toEqual([]);
   });
 
-  it("says how many connections it has room for", () => {
+  it("logs its connection limit", () => {
     expect(gateway.output()).toMatch(/file descriptors are open, 0 of at most [1-9]\d* connections/);
     expect(gateway.output()).not.toContain("at most 0 connections");
   });
@@ -105,20 +105,20 @@ describe("the gateway alone before a bare anvil", () => {
     await (await client.transport.getRpcClient()).close();
   });
 
-  it("keeps its limits: ranges of logs, batches, and methods that are for nobody here", async () => {
+  it("enforces its limits: log ranges, batches and unavailable methods", async () => {
     await expect(reader().getLogs({ fromBlock: 0n, toBlock: 500n })).rejects.toThrow("limited to 100 blocks");
     expect((await post(url, batch)).text).toContain("batch too large");
     const { error } = await call(url, "anvil_setBalance", [account.address, "0x1"]);
     expect(error).toEqual({ code: -32_601, message: "the method anvil_setBalance does not exist/is not available" });
   });
 
-  it("passes the node's own word on of a method that it lacks", async () => {
+  it("forwards the node's error for a method the node lacks", async () => {
     const direct = await call(anvil.url, "debug_getBlockProof", ["latest"]);
     expect(direct.error?.code).toBe(-32_601);
     expect(await call(url, "debug_getBlockProof", ["latest"])).toEqual(direct);
   });
 
-  it("serves a chain that makes no block, and says since when", async () => {
+  it("serves a chain that stopped producing blocks, and reports since when", async () => {
     const hasReason = async (reasons: readonly string[]) => {
       const { conditions } = JSON.parse((await operations("/status")).text) as {
         conditions: readonly { type: string; reason: string }[];
@@ -150,7 +150,7 @@ describe("the gateway alone before a bare anvil", () => {
     expect(await operations("/")).toMatchObject({ status: 200, text: expect.stringContaining("<title>Gatehouse") });
   });
 
-  it("says at once that the node is down, and serves again when it is back, be it with a chain that starts over", async () => {
+  it("reports a node outage at once, and recovers with the node, even if the chain starts over", async () => {
     await anvil[Symbol.asyncDispose]();
     await until("it is not ready", waitMs, async () => !(await isReady()));
     expect((await call(url, "eth_getBalance", [account.address, "latest"])).error).toEqual({
@@ -167,7 +167,7 @@ describe("the gateway alone before a bare anvil", () => {
   });
 });
 
-it("names the settings that it needs", async () => {
+it("lists missing required settings", async () => {
   const { status, stderr } = await runToEnd("gateway", {});
   expect(status).toBe(1);
   expect(stderr).toContain("GATEHOUSE_GATEWAY_NODE_HTTP_URL");

@@ -21,40 +21,37 @@ describe("envelope over HTTP", () => {
     [{ blockNumber: "0x1" }],
     [{ blockHash: `0x${"ab".repeat(32)}` }],
     [{ blockHash: `0x${"cd".repeat(32)}`, requireCanonical: true }],
-  ])("hands eth_getBlockReceipts on with the block %j", async (block) => {
+  ])("forwards eth_getBlockReceipts with the block %j", async (block) => {
     node.answer(({ params }) => [params]);
     expect((await call(gateway.url, "eth_getBlockReceipts", [block])).result).toEqual([[block]]);
   });
 
-  it("answers an error as JSON with status 200", async () => {
+  it("returns an error as JSON with status 200", async () => {
     const answer = await post(gateway.url, "{");
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
     expect(answer.text).toBe('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}');
   });
 
-  it("answers the placeholders with their constants and queries nobody", async () => {
+  it("answers the placeholders with constants, without a request to the node", async () => {
     const before = node.requests.length;
     expect(await call(gateway.url, "eth_coinbase")).toEqual({ jsonrpc: "2.0", id: 1, result: "0x0" });
     expect(await call(gateway.url, "eth_getUncleCountByBlockNumber", ["0x1"])).toMatchObject({ result: null });
     expect(node.requests.length).toBe(before);
   });
 
-  it.each([`"a<b>&c"`, `"it's/here"`])(
-    "keeps the id %s, though the node's encoder writes it another way",
-    async (id) => {
-      node.answer(({ raw }, response) => {
-        const given = /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
-        response.end(`{"jsonrpc":"2.0","id":${escaped(given)},"result":"0x5"}`);
-        return byHand;
-      });
-      for (const method of ["eth_syncing", "eth_gasPrice"]) {
-        const { text } = await post(gateway.url, `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":[]}`);
-        expect(text).toBe(`{"jsonrpc":"2.0","id":${id},"result":"0x5"}`);
-      }
-    },
-  );
+  it.each([`"a<b>&c"`, `"it's/here"`])("keeps the id %s even if the node's encoder reformats it", async (id) => {
+    node.answer(({ raw }, response) => {
+      const given = /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
+      response.end(`{"jsonrpc":"2.0","id":${escaped(given)},"result":"0x5"}`);
+      return byHand;
+    });
+    for (const method of ["eth_syncing", "eth_gasPrice"]) {
+      const { text } = await post(gateway.url, `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":[]}`);
+      expect(text).toBe(`{"jsonrpc":"2.0","id":${id},"result":"0x5"}`);
+    }
+  });
 
-  it("answers a batch in order, junk included and notifications not", async () => {
+  it("answers a batch in order, including errors for junk and no response for notifications", async () => {
     node.answer(({ method }) => method);
     const { text } = await post(
       gateway.url,
@@ -65,7 +62,7 @@ describe("envelope over HTTP", () => {
     );
   });
 
-  it("answers what is not JSON-RPC over HTTP with its status", async () => {
+  it("rejects non-JSON-RPC requests with an HTTP status", async () => {
     for (const type of ["text/plain", "application/json5", "application/x-www-form-urlencoded", ""]) {
       expect([type, (await post(gateway.url, "{}", { "Content-Type": type })).status]).toEqual([type, 415]);
     }
@@ -87,7 +84,7 @@ describe("envelope over HTTP", () => {
     expect((await post(gateway.url, `"${"x".repeat(5_242_870)}"`)).status).toBe(200);
   });
 
-  it("passes what the node wrote on byte for byte, whatever it is", async () => {
+  it("forwards node responses byte for byte", async () => {
     for (const text of [
       '{ "id" : 1,\t"jsonrpc":"2.0", "result" : 1.50e+0 , "extra":[ ] }\n',
       '{"jsonrpc":"2.0","id":1,"result":"\\u00e9é\\/"}',
@@ -102,7 +99,7 @@ describe("envelope over HTTP", () => {
     }
   });
 
-  it("streams a large answer through unchanged", async () => {
+  it("streams a large response through unchanged", async () => {
     const big = "z".repeat(3_000_000);
     node.answer(() => big);
     const { text, headers } = await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}');

@@ -87,7 +87,7 @@ const messages: Readonly<Record<string, string>> = {
   "a batch without ids": '[{"jsonrpc":"2.0","method":"eth_chainId"}]',
 };
 
-describe.skipIf(program === undefined)(`the gateway before geth${skipped}`, { timeout: 3 * generousMs }, () => {
+describe.skipIf(program === undefined)(`the gateway in front of geth${skipped}`, { timeout: 3 * generousMs }, () => {
   let geth: Geth;
   let gateway: ServiceProcess;
   let url: string;
@@ -128,7 +128,7 @@ describe.skipIf(program === undefined)(`the gateway before geth${skipped}`, { ti
     await geth?.[Symbol.asyncDispose]();
   });
 
-  test("answers reads and their errors as geth does, one by one and as a batch", async () => {
+  test("returns the same results and errors as geth, individually and in a batch", async () => {
     const calls = reads(seen).map(([method, ...params], at) => ({ jsonrpc: "2.0", id: at, method, params }));
     for (const one of calls) {
       const [own, through] = [await post(geth.url, JSON.stringify(one)), await post(url, JSON.stringify(one))];
@@ -138,7 +138,7 @@ describe.skipIf(program === undefined)(`the gateway before geth${skipped}`, { ti
     expect(JSON.parse(through.text)).toEqual(JSON.parse(own.text));
   });
 
-  test("answers messages in odd forms as geth does", async () => {
+  test("handles messages in unusual forms like geth", async () => {
     for (const [form, message] of Object.entries(messages)) {
       const [own, through] = [await post(geth.url, message), await post(url, message)];
       expect({ form, status: through.status, text: through.text.trim() }).toEqual({

@@ -38,7 +38,7 @@ async function post(url: string, body: string, options: Readonly<{ agent?: Agent
   return { status: response.statusCode ?? 0, text: (await buffer(response)).toString() };
 }
 
-test("one connection that sends 5 MiB of JSON again and again holds up nobody, and the node is not blamed", async () => {
+test("a connection that repeatedly sends 5 MiB of JSON delays no other caller, and the node is not blamed", async () => {
   await using node = await startRisingNode();
   await using service = await startService("gateway", {
     GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.httpUrl,

@@ -36,7 +36,7 @@ const batchCalls = isLong ? 100 : 40;
 const batch = (first: number) =>
   `[${Array.from({ length: batchCalls }, (_, at) => storage(at, first + at)).join(",")}]`;
 
-describe("the gateway in a process with little memory", () => {
+describe("the gateway with little memory", () => {
   let node: LargeResponseNode;
   let gateway: ServiceProcess;
   let url = "";
@@ -93,7 +93,7 @@ describe("the gateway in a process with little memory", () => {
   };
   const expectNothingHeld = () => until("nothing is held any more", waitMs, async () => (await heldBytes()) === 0);
 
-  it("serves others while many clients take nothing of long answers, and lets those go", async () => {
+  it("serves others while many clients do not read long responses, and disconnects those", async () => {
     // More than the kernel's own buffers, of 4 MB and more on loopback.
     answerWith(5_000_000);
     const clients = Array.from({ length: isLong ? 100 : 40 }, (_, at) =>
@@ -106,7 +106,7 @@ describe("the gateway in a process with little memory", () => {
     for (const client of clients) client[Symbol.dispose]();
   }, 120_000);
 
-  it("bounds what one address holds while another's answers come through", async () => {
+  it("limits the memory held per address while responses to a different address get through", async () => {
     answerWith(8_000_000);
     const clients = Array.from({ length: 20 }, (_, at) =>
       connectDeaf(url, requestFrom("198.51.100.1", storage(at, 1_000 + at))),
@@ -120,7 +120,7 @@ describe("the gateway in a process with little memory", () => {
     for (const client of clients) client[Symbol.dispose]();
   }, 120_000);
 
-  it("refuses bodies beyond what may be held with 503, and takes another's", async () => {
+  it("rejects bodies beyond the memory limit with 503 and a Retry-After, and accepts those from a different address", async () => {
     // It owes nothing for earlier responses: otherwise it would be rejected at the head of its requests.
     const begun = `${buildHead("192.0.2.1")}Content-Length: 5000000\r\n\r\n[`;
     const clients = Array.from({ length: 40 }, () => connectDeaf(url, begun));
@@ -132,7 +132,7 @@ describe("the gateway in a process with little memory", () => {
     await expectNothingHeld();
   }, 120_000);
 
-  it("answers batches of large answers within the bounds, read or not", async () => {
+  it("serves batches of large responses within the limits, read or not", async () => {
     answerWith(2_000_000);
     const deaf = Array.from({ length: 6 }, (_, at) =>
       connectDeaf(url, requestFrom(`198.51.100.${at}`, batch(10_000 + at * 100))),
@@ -148,7 +148,7 @@ describe("the gateway in a process with little memory", () => {
     for (const client of deaf) client[Symbol.dispose]();
   }, 120_000);
 
-  it("drops WebSocket clients that take nothing of long answers, and those that never end a message", async () => {
+  it("drops WebSocket clients that do not read long responses, or never finish a message", async () => {
     // A connection may hold one such response, and all of these clients one each: whichever of a client's responses are
     // rejected, one waits for it, mostly in the gateway, since the kernel's buffers take 4 MB. Their addresses owe
     // nothing for earlier responses; otherwise, the rate limit would reject all.
@@ -184,7 +184,7 @@ describe("the gateway in a process with little memory", () => {
     await expectNothingHeld();
   }, 120_000);
 
-  it("collects no answer for an unusual id, however long", async () => {
+  it("does not buffer a response with an unusual id, whatever its length", async () => {
     answerWith(60_000_000);
     const odd = await askFrom("198.51.100.70", storage("<1>", 40_000));
     expect(odd.length).toBe(answerBytes + '{"jsonrpc":"2.0","id":"<1>","result":""}'.length);
@@ -194,7 +194,7 @@ describe("the gateway in a process with little memory", () => {
     await expectNothingHeld();
   }, 120_000);
 
-  it("bounds what one connection holds, and what does not fit is refused with when to come again", async () => {
+  it("limits the memory held per connection and rejects the excess", async () => {
     // Each fits alone, but not all of one batch's together.
     answerWith(4_000_000);
     const text = await askFrom("198.51.100.80", batch(50_000));
@@ -214,7 +214,7 @@ describe("the gateway in a process with little memory", () => {
     await expectOthersServed();
   }, 120_000);
 
-  it("lets the cache give way, and has lost nothing of itself at the end", async () => {
+  it("shrinks the cache under pressure, and leaks no memory in the end", async () => {
     answerWith(200_000);
     // Repeated reads are cached: up to three quarters of the total limit.
     const reads = Math.floor((0.75 * totalBytes) / answerBytes);

@@ -41,7 +41,7 @@ describe("a node of the public family", () => {
   };
 
   it.each(["HTTP", "WebSocket"])(
-    "gets no batch over its limit, and each of a larger one once, over %s",
+    "gets no batch over its limit, and each call of a larger one once, over %s",
     async (way) => {
       const first = way === "HTTP" ? 1 : 201;
       const ids = Array.from({ length: 90 }, (_, at) => first + at);
@@ -57,7 +57,7 @@ describe("a node of the public family", () => {
     },
   );
 
-  it("is sent nothing that the gateway can tell to be wrong, whatever a caller sends", async () => {
+  it("never gets a request that the gateway knows to be invalid, whatever a caller sends", async () => {
     const wrong = [
       "",
       "{",
@@ -82,7 +82,7 @@ describe("a node of the public family", () => {
     expect([node.requests, node.batches]).toEqual([[], []]);
   });
 
-  it("is sent no more of one caller than the caller's rate, and others' calls meanwhile", async () => {
+  it("gets no more calls from one caller than its rate allows, and other callers' calls meanwhile", async () => {
     const tier = { ...limitlessTier, requestsPerSecond: 0.001, requestBurst: 30 };
     await using limited = await startTestGateway(
       { ...node, batchCallsMax: batchItems },
@@ -95,11 +95,11 @@ describe("a node of the public family", () => {
     expect((await post(limited.url, balance(2_000), from("10.0.0.2"))).text).toContain(address(2_000));
   });
 
-  it("never has an idle connection of the gateway's for as long as it keeps one", () => {
+  it("never closes a gateway connection first, because the gateway's idle timeout is shorter", () => {
     expect(testSettings().upstream.idleTimeoutMs).toBeLessThan(400_000);
   });
 
-  it("has its own form of a proof passed on as it stands, and its protocol versions in hexadecimal", async () => {
+  it("has its own proof format forwarded unchanged, and its protocol versions in hexadecimal", async () => {
     const proof = {
       address: address(1),
       balance: "0x1",

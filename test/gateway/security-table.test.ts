@@ -63,11 +63,11 @@ const resources = [...table.matchAll(/^- \*\*(.+?)\*\*: .+? → \S/gm)].map(([, 
 const triedElsewhere: Readonly<Record<string, readonly [file: string, title: string]>> = {
   "queued log lines of a service": [
     "test/daemon/log-reader.integration.test.ts",
-    "a reader that takes nothing costs a bounded memory",
+    "limits the memory held for a stalled reader",
   ],
   "new tokens verified per address (IPv6: /64)": [
     "test/gateway/callers/callers.integration.test.ts",
-    "have so many new tokens of one address verified, and no more",
+    "have a limited number of new tokens verified per address",
   ],
   "payment history of a page": [
     "status/page/payment-figures.test.ts",
@@ -76,15 +76,15 @@ const triedElsewhere: Readonly<Record<string, readonly [file: string, title: str
   "calls queued for a facilitator's node": ["facilitator/chain/batching-client.test.ts", "no more calls wait than may"],
   "memory for all clients and the cache": [
     "test/gateway/memory-bounds.integration.test.ts",
-    "lets the cache give way, and has lost nothing of itself at the end",
+    "shrinks the cache under pressure, and leaks no memory in the end",
   ],
   "memory per address (IPv6: /64)": [
     "test/gateway/memory-bounds.integration.test.ts",
-    "bounds what one address holds while another's answers come through",
+    "limits the memory held per address while responses to a different address get through",
   ],
   "memory per connection": [
     "test/gateway/memory-bounds.integration.test.ts",
-    "bounds what one connection holds, and what does not fit is refused",
+    "limits the memory held per connection and rejects the excess",
   ],
 };
 
@@ -108,13 +108,13 @@ function findChild(schema: z.ZodType, key: string): z.ZodType {
   return z.instanceof(z.ZodType).parse(z.instanceof(z.ZodObject).parse(object).shape[key]);
 }
 
-describe("the list of what is bounded", () => {
-  it("names many settings, each once", () => {
+describe("the list of limits", () => {
+  it("lists many settings, each once", () => {
     expect(named.length).toBeGreaterThan(30);
     expect(new Set(named.map(({ name }) => name)).size).toBe(named.length);
   });
 
-  it.each(named)("states the default of $name as it is: $stated", ({ name, stated }) => {
+  it.each(named)("states the actual default of $name: $stated", ({ name, stated }) => {
     const number = numberIn(stated);
     if (number === undefined) {
       // A default derived from the machine: the setting, or constant, exists without a value.
@@ -124,11 +124,11 @@ describe("the list of what is bounded", () => {
     } else expect(settingAt(name).value).toBe(number);
   });
 
-  it("names settings of other services as well", () => {
+  it("lists settings of other services too", () => {
     expect(namedElsewhere.length).toBeGreaterThan(15);
   });
 
-  it.each(namedElsewhere)("states the default of $name ($resource) as it is: $stated", ({ resource, name, stated }) => {
+  it.each(namedElsewhere)("states the actual default of $name ($resource): $stated", ({ resource, name, stated }) => {
     // A setting whose default is derived from the machine has no value itself.
     expect(defaultOf(resource, name)).toBe(numberIn(stated));
   });
@@ -137,13 +137,13 @@ describe("the list of what is bounded", () => {
     expect(resources.length).toBeGreaterThan(50);
   });
 
-  it.each(resources)("is tested for %s", (resource) => {
+  it.each(resources)("has a test for %s", (resource) => {
     const [file, title] = triedElsewhere[resource] ?? [];
     const text = file === undefined ? bounds : readFileSync(join(root, file), "utf8");
     expect(text).toContain(`"${title ?? resource}`);
   });
 
-  it("names no test of a limit that is not listed", () => {
+  it("maps no tests for unlisted limits", () => {
     expect(Object.keys(triedElsewhere).filter((resource) => !resources.includes(resource))).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ const flood = (client: number) => {
   return requests.map((body) => buildRequest(body, { address: `192.0.2.${client}` })).join("");
 };
 
-it("a stop is not held up by clients that have sent thousands of requests and take none of the answers", async () => {
+it("shutdown is not delayed by clients that have sent thousands of requests and read no responses", async () => {
   await using gateway = await startSmallGateway({
     GATEHOUSE_GATEWAY_TIERS: JSON.stringify({ public: tier }),
     GATEHOUSE_GATEWAY_SHUTDOWN_GRACE_MS: "15000",

@@ -29,7 +29,7 @@ async function takesWebSockets(url: string): Promise<boolean> {
   return taken;
 }
 
-it("a sidecar that is told to stop by SIGTERM answers every call under way, closes WebSockets with 1001 and ends with 0", async () => {
+it("on SIGTERM, a sidecar answers every call in flight, closes WebSockets with 1001 and exits with 0", async () => {
   await using files = await createFakeNode();
   await using node = await startFakeNode();
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-sidecar-"));

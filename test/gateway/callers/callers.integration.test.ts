@@ -58,7 +58,7 @@ describe("callers", () => {
   const privately = (authorization: string, body = chainId) =>
     post(gateway.urls["private"]!, body, authorization === "" ? {} : { Authorization: authorization });
 
-  it("reach the private listener with a key or a token that are good, and learn nothing else", async () => {
+  it("reach the private listener with a valid key or token, and learn nothing from a rejection", async () => {
     const good = [`Bearer ${key}`, `Bearer ${await token({ tier: "paid" }, "1h")}`];
     for (const authorization of [...good, ...good]) expect((await privately(authorization)).status).toBe(200);
     const forged = `${(await token({ tier: "paid" }, "1h")).slice(0, -4)}AAAA`;
@@ -81,7 +81,7 @@ describe("callers", () => {
     }
   });
 
-  it("have so many new tokens of one address verified, and no more, while keys and known tokens go on", async () => {
+  it("have a limited number of new tokens verified per address, while keys and known tokens still work", async () => {
     const { privateKey } = await generateKeyPair("ES256");
     const forged = await new SignJWT({ tier: "paid" })
       .setProtectedHeader({ alg: "ES256" })
@@ -116,7 +116,7 @@ describe("callers", () => {
     for (const authorization of [known, `Bearer ${key}`]) expect((await send(authorization)).status).toBe(200);
   });
 
-  it("have the methods of their listener", async () => {
+  it("can call the methods of their listener", async () => {
     expect((await call(gateway.urls["public"]!, "net_listening")).error?.code).toBe(-32601);
     expect((await privately(`Bearer ${key}`, chainId.replace("eth_chainId", "net_listening"))).text).toContain(
       "result",
@@ -127,7 +127,7 @@ describe("callers", () => {
     expect((await call(gateway.urls["internal"]!, "debug_getBlockReadStates")).error).toBeUndefined();
   });
 
-  it("reach no tracer and no wider range by an unlisted name, and make no series of metrics by one", async () => {
+  it("cannot use an unlisted name to trace, widen a range or add a metric series", async () => {
     await using forwarding = await startTestGateway(node, {
       internal: { enabled: true },
       unknownMethods: { internal: "forward" },
@@ -143,7 +143,7 @@ describe("callers", () => {
     expect(metrics).toContain('method="unlisted"');
   });
 
-  it("get unlisted methods on the private listener where settings forward them, and never a tracer", async () => {
+  it("can call unlisted methods on the private listener if settings forward them, but never a tracer", async () => {
     await using forwarding = await startTestGateway(node, {
       private: { enabled: true },
       callers: { keysPath: join(folder, "keys.json5") },
@@ -164,7 +164,7 @@ describe("callers", () => {
     expect(node.requests.length).toBe(before + 1);
   });
 
-  it("are refused by the internal listener when their Host or Origin is foreign", async () => {
+  it("are rejected by the internal listener for a foreign Host or Origin", async () => {
     const url = gateway.urls["internal"]!;
     expect((await post(url, chainId)).status).toBe(200);
     expect((await post(url, chainId, { Origin: "https://evil.example" })).status).toBe(403);
@@ -176,7 +176,7 @@ describe("callers", () => {
     );
   });
 
-  it("are no browser's pages on loopback, unless their origins are set", async () => {
+  it("cannot be web pages on loopback, unless their origins are configured", async () => {
     const page = { Origin: "https://dapp.example" };
     const refused = await post(gateway.url, chainId, page);
     expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([403, null]);
@@ -195,7 +195,7 @@ describe("callers", () => {
     expect(reported).not.toContain(entry.sha256.slice(0, 8));
   };
 
-  it("lose a WebSocket with the key that opened it", async () => {
+  it("lose their WebSocket when the key that opened it is removed", async () => {
     const path = join(folder, "keys.json5");
     await using client = await connectTestClient(gateway.urls["private"]!, { Authorization: `Bearer ${key}` });
     expect(await client.ask(chainId)).toContain("result");
@@ -205,7 +205,7 @@ describe("callers", () => {
     await until("the key is back", generousMs, async () => (await privately(`Bearer ${key}`)).status === 200);
   });
 
-  it("come and go with the key file, and keep their keys when it turns bad", async () => {
+  it("follow the key file, and keep their keys if it becomes invalid", async () => {
     await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys: [{ ...entry, sha256: "0".repeat(64) }] }));
     await until("the key is gone", generousMs, async () => (await privately(`Bearer ${key}`)).status === 401);
     await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys: [entry] }));
@@ -221,7 +221,7 @@ describe("callers", () => {
     }
   });
 
-  it("come and go with the key set's file, and keep their tokens when it turns bad", async () => {
+  it("follow the key set file, and keep their tokens if it becomes invalid", async () => {
     const path = join(folder, "jwks.json");
     const before = await readFile(path, "utf8");
     const good = await token({ tier: "paid" }, "1h");
@@ -236,7 +236,7 @@ describe("callers", () => {
     await until("the token is good again", generousMs, async () => (await privately(`Bearer ${good}`)).status === 200);
   });
 
-  it("learn from rpc.discover what their listener has", async () => {
+  it("see only their listener's methods in rpc.discover", async () => {
     const discover = '{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}';
     const publicNames = namesOf(await post(gateway.urls["public"]!, discover));
     const privateNames = namesOf(await privately(`Bearer ${key}`, discover));
@@ -249,7 +249,7 @@ describe("callers", () => {
     expect(internalNames).not.toContain("eth_batchGetBlockByNumber");
   });
 
-  it("may open a WebSocket with a key or a token, and not without", async () => {
+  it("need a key or a token to open a WebSocket", async () => {
     const url = gateway.urls["private"]!;
     await expect(connectTestClient(url)).rejects.toThrow("401");
     await expect(connectTestClient(url, { Authorization: "Bearer wrong" })).rejects.toThrow("401");
@@ -259,7 +259,7 @@ describe("callers", () => {
     }
   });
 
-  it("keep their limits when the policy file is wrong, and a listener never lacks its tier", async () => {
+  it("keep their limits if the policy file is invalid or omits a tier in use", async () => {
     const range = [{ fromBlock: "0x1", toBlock: "0x5" }];
     for (const [content, problem] of [
       ["{ tiers: {}, ranges: { logsBlocks: 1 } }", "has no tier public"],
@@ -275,7 +275,7 @@ describe("callers", () => {
     );
   });
 
-  it("have other limits as soon as the policy file says so, and no call fails meanwhile", async () => {
+  it("get new limits as soon as the policy file changes, without a failed call", async () => {
     node.answer(({ method }) => method);
     const before = Array.from({ length: 500 }, () => call(gateway.urls["internal"]!, "eth_syncing"));
     await writeFile(

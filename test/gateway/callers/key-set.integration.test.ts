@@ -43,7 +43,7 @@ async function startKeyServer() {
   };
 }
 
-describe("tokens by a key set's URL", () => {
+describe("tokens from a key set URL", () => {
   let node: FakeNode;
   let keyServer: Awaited<ReturnType<typeof startKeyServer>>;
   let gateway: TestGateway;
@@ -72,12 +72,12 @@ describe("tokens by a key set's URL", () => {
     return (await post(asked.urls["private"]!, body, { Authorization: `Bearer ${token}` })).status;
   };
 
-  it("reads the set once for many tokens", async () => {
+  it("fetches the set once for many tokens", async () => {
     for (const subject of ["a", "b", "c", "a"]) expect(await statusWith(await tokenOf(first, subject))).toBe(200);
     expect(keyServer.state.asked).toBe(1);
   });
 
-  it("takes the keys of a set that was changed, and no longer those that went", async () => {
+  it("accepts added keys and rejects removed ones after a change to the set", async () => {
     const second = await createSigner("second");
     expect(await statusWith(await tokenOf(first, "a"))).toBe(200);
     keyServer.state.keys = [second.publicJwk];
@@ -86,7 +86,7 @@ describe("tokens by a key set's URL", () => {
     expect(await statusWith(await tokenOf(first, "new"))).toBe(401);
   });
 
-  it("refuses tokens while the set can't be had, but not those that it has verified, and recovers", async () => {
+  it("rejects new tokens while the set is unavailable, still accepts verified ones, and recovers", async () => {
     keyServer.state.isAway = true;
     const token = await tokenOf(first, "a");
     expect(await statusWith(token)).toBe(401);
@@ -99,7 +99,7 @@ describe("tokens by a key set's URL", () => {
     expect(await statusWith(await tokenOf(first, "b"))).toBe(200);
   });
 
-  it("ends the tokens of a key that was withdrawn, and the WebSockets that they opened, at the next reading", async () => {
+  it("rejects tokens of a withdrawn key and closes their WebSockets at the next fetch", async () => {
     await using checked = await startWith({ keysCheckMs: 100 });
     const [withdrawn, kept] = [await tokenOf(first, "a"), await createSigner("second")];
     keyServer.state.keys = [first.publicJwk, kept.publicJwk];
@@ -119,7 +119,7 @@ describe("tokens by a key set's URL", () => {
     expect(await checked.metrics.metrics()).toContain('gatehouse_gateway_websocket_drops_total{reason="withdrawn"} 1');
   });
 
-  it("takes no token any more when the set could not be read for long", async () => {
+  it("rejects all tokens after the set has been unavailable for long", async () => {
     await using checked = await startWith({ keysCheckMs: 100, keysKeptMs: 500 });
     const token = await tokenOf(first, "a");
     expect(await statusWith(token, checked)).toBe(200);
@@ -139,7 +139,7 @@ describe("tokens by a key set's URL", () => {
     expect((await client.closed)[0]).toBe(1008);
   });
 
-  it("takes no token that was signed by another key under the same name", async () => {
+  it("rejects a token signed by a different key with the same ID", async () => {
     const stranger = await createSigner("first");
     expect(await statusWith(await tokenOf(first, "a"))).toBe(200);
     expect(await statusWith(await tokenOf(stranger, "a"))).toBe(401);

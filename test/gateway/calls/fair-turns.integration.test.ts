@@ -28,7 +28,7 @@ async function connected(url: string, localAddress: string): Promise<Socket> {
   return socket;
 }
 
-describe("calls of one caller, while another sends thousands at once", () => {
+describe("calls from one caller, while another sends thousands at once", () => {
   let node: FakeNode;
   let gateway: TestGateway;
   useGateway(
@@ -51,7 +51,7 @@ describe("calls of one caller, while another sends thousands at once", () => {
     return answers;
   };
 
-  it("are answered between those that stand behind one another in its connections", async () => {
+  it("are answered between the other's pipelined requests", async () => {
     let answered = 0;
     const flood = await Promise.all(Array.from({ length: 4 }, () => connected(gateway.url, "127.0.0.1")));
     for (const socket of flood) {
@@ -62,14 +62,14 @@ describe("calls of one caller, while another sends thousands at once", () => {
     for (const socket of flood) socket.destroy();
   });
 
-  it("are answered between the messages of its WebSockets, of which each is answered in its order", async () => {
+  it("are answered between the other's WebSocket messages, which keep their order", async () => {
     await using client = await connectTestClient(gateway.url, {}, { localAddress: "127.0.0.1" });
     for (let at = 0; at < calls; at += 1) client.socket.send(noCall.replace('"id":1,', `"id":${at},`));
     expect(await answeredBetween(() => client.texts.length === calls)).toBeGreaterThan(fewest);
     expect(client.texts.every((text, at) => text.includes(`"id":${at},`))).toBe(true);
   });
 
-  it("are answered between its batches", async () => {
+  it("are answered between the other's batches", async () => {
     // So many that even a fast machine needs dozens of ticks for them.
     const batches = 24;
     let answered = 0;
@@ -83,7 +83,7 @@ describe("calls of one caller, while another sends thousands at once", () => {
     for (const socket of flood) socket.destroy();
   });
 
-  it("are answered between the parts of long answers", async () => {
+  it("are answered between chunks of the other's long responses", async () => {
     node.answer(({ method }) => (method === "eth_getBlockReceipts" ? "z".repeat(8_000_000) : "0x1"));
     let bytes = 0;
     const flood = await Promise.all(Array.from({ length: 8 }, () => connected(gateway.url, "127.0.0.1")));

@@ -20,7 +20,7 @@ type Entry = { id: number; result?: string; error?: { code: number } };
 describe.each([
   ["one by one", 1],
   ["in batches", 100],
-])("answers in a batch that wait for those before them, asked of the node %s", (_way, batchItems) => {
+])("responses in a batch that wait for earlier ones, with calls sent to the node %s", (_way, batchItems) => {
   let node: FakeNode;
   let gateway: TestGateway;
   const lateAnswers: (() => void)[] = [];
@@ -58,7 +58,7 @@ describe.each([
     return sent;
   };
 
-  it("are held within the connection's bound, and errors beyond it", async () => {
+  it("are buffered up to the connection limit, and replaced with errors beyond it", async () => {
     const [batch] = await sendWaiting(["198.51.100.1"]);
     expect(await held()).toBeLessThanOrEqual(connectionBytes);
     for (const end of lateAnswers) end();
@@ -71,7 +71,7 @@ describe.each([
     expect(await held()).toBe(0);
   });
 
-  it("don't keep another address from having its message held", async () => {
+  it("do not prevent messages from a different address from being buffered", async () => {
     const waiting = await sendWaiting(Array.from({ length: 5 }, (_, at) => `198.51.100.${at}`));
     expect(await held()).toBeGreaterThan(totalBytes - 2 * answerBytes);
     const message = `[${Array.from({ length: 16 }, (_, id) => call(id, "eth_call", `0xf${"ab".repeat(1_500)}`)).join(",")}]`;

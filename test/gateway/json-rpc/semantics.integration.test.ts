@@ -84,7 +84,7 @@ const messages: readonly Row[] = [
   [`[${Array.from({ length: 1_001 }, () => "1").join(",")}]`, error("null", -32600, "batch too large")],
 ];
 
-describe("what clients match on", () => {
+describe("the JSON-RPC semantics that clients rely on", () => {
   let node: FakeNode;
   let gateway: TestGateway;
   let client: TestClient;
@@ -105,28 +105,31 @@ describe("what clients match on", () => {
     await node[Symbol.asyncDispose]();
   });
 
-  it.each([...everywhere, ...overHttp, ...messages])("over HTTP alone: %.120s", async (body, answer) => {
+  it.each([...everywhere, ...overHttp, ...messages])("individually over HTTP: %.120s", async (body, answer) => {
     const { status, text } = await post(gateway.url, body);
     expect([status, text]).toEqual([200, answer]);
   });
 
-  it("over HTTP in a batch, all of them", async () => {
+  it("in one batch over HTTP", async () => {
     const rows = [...everywhere, ...overHttp];
     const { status, text } = await post(gateway.url, `[${rows.map(([body]) => body).join(",")}]`);
     expect([status, text]).toEqual([200, `[${rows.map(([, answer]) => answer).join(",")}]`]);
   });
 
-  it.each([...everywhere, ...overWebSocket, ...messages])("over WebSocket alone: %.120s", async (body, answer) => {
-    expect(await client.ask(body)).toBe(answer);
-  });
+  it.each([...everywhere, ...overWebSocket, ...messages])(
+    "individually over WebSocket: %.120s",
+    async (body, answer) => {
+      expect(await client.ask(body)).toBe(answer);
+    },
+  );
 
-  it("over WebSocket in a batch, all of them", async () => {
+  it("in one batch over WebSocket", async () => {
     const rows = [...everywhere, ...overWebSocket];
     const answers = rows.map(([, answer]) => answer);
     expect(await client.ask(`[${rows.map(([body]) => body).join(",")}]`)).toBe(`[${answers.join(",")}]`);
   });
 
-  it("notifications have no answer, alone or in a batch", async () => {
+  it("notifications get no response, in a batch or not", async () => {
     const note = '{"jsonrpc":"2.0","method":"eth_syncing"}';
     for (const body of [note, `[${note},${note}]`]) {
       expect(await post(gateway.url, body)).toMatchObject({ status: 200, text: "" });
@@ -139,7 +142,7 @@ describe("what clients match on", () => {
     expect(client.texts.length).toBe(before + 1);
   });
 
-  it("a rate that is reached: 429 alone, an item's error in a batch and over WebSocket", async () => {
+  it("a rate limit returns 429 for a single call, and an error per item in a batch or over WebSocket", async () => {
     const tier = {
       requestsPerSecond: 0.001,
       requestBurst: 2,

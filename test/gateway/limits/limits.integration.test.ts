@@ -34,7 +34,7 @@ async function startAll(settings: Record<string, object>) {
 }
 
 describe("limits", () => {
-  it("answer a call over the rate with 429 and a batch's items one by one, over WebSocket alike", async () => {
+  it("reject a call over the rate with 429 and batch items one by one, over WebSocket too", async () => {
     await using running = await startAll({ tiers: { public: tier } });
     const { url } = running.gateway;
     const batch = await post(url, `[${Array.from({ length: 7 }, () => syncing).join(",")}]`);
@@ -51,7 +51,7 @@ describe("limits", () => {
     expect(await client.ask(syncing)).toContain("-32005");
   });
 
-  it("have a long answer paid before the next call, over HTTP, in a batch and over WebSocket alike", async () => {
+  it("charge a long response before the next call: over HTTP, in a batch and over WebSocket", async () => {
     const long = "x".repeat(200 * 1_024);
     const given = { tiers: { public: { ...tier, requestBurst: 100, computeUnitsPerSecond: 1 } } };
     const ways: readonly ((url: string, at: number) => Promise<string>)[] = [
@@ -73,7 +73,7 @@ describe("limits", () => {
     }
   });
 
-  it("have the node's time for a call without gas paid before the next call, over HTTP, in a batch and over WebSocket alike", async () => {
+  it("charge node time of a call without gas before the next call: over HTTP, in a batch and over WebSocket", async () => {
     const given = { tiers: { public: { ...tier, requestBurst: 100, computeUnitsPerSecond: 1 } } };
     const ways: readonly ((url: string, at: number) => Promise<string>)[] = [
       async (url, at) => (await post(url, code(at))).text,
@@ -95,7 +95,7 @@ describe("limits", () => {
     }
   });
 
-  it("count what is not a call, alone, in a batch, and for a batch that is too large", async () => {
+  it("count invalid calls, single or in a batch, and oversized batches", async () => {
     await using running = await startAll({ tiers: { public: tier }, limits: { batchItems: 3 } });
     const { url } = running.gateway;
     expect((await post(url, "[1,{},[]]")).text).not.toContain("-32005");
@@ -104,7 +104,7 @@ describe("limits", () => {
     expect((await post(url, "{}")).status).toBe(429);
   });
 
-  it("keep the calls of one caller that are under way, and let go of those whose client is gone", async () => {
+  it("cap a caller's concurrent calls, and release those of disconnected clients", async () => {
     await using running = await startAll({
       tiers: { public: { ...tier, requestsPerSecond: 1_000, requestBurst: 10_000 } },
       overload: { waitMs: 50 },
@@ -129,7 +129,7 @@ describe("limits", () => {
     for (let round = 0; round < 200; round += 1) expect((await post(gateway.url, syncing)).status).toBe(200);
   });
 
-  it("let go of the node when clients go in the middle of large answers, wave after wave", async () => {
+  it("release node connections when many clients disconnect during large responses, repeatedly", async () => {
     await using running = await startAll({
       tiers: { public: { ...limitlessTier, concurrency: 500 } },
       upstream: { connections: 8 },
@@ -152,11 +152,11 @@ describe("limits", () => {
   });
 });
 
-describe("a long range in pieces", () => {
+describe("a long range split into chunks", () => {
   const roomy = { ...tier, requestBurst: 1e6, computeUnitBurst: 1e6, splitBlocks: 1_000, concurrency: 50 };
   const logs = '{"jsonrpc":"2.0","id":"own","method":"eth_getLogs","params":[{"fromBlock":"0x0","toBlock":"0x3e7"}]}';
 
-  it("is one streamed answer over HTTP, in order, and over WebSocket the same", async () => {
+  it("is one streamed response over HTTP, in order, and the same over WebSocket", async () => {
     await using running = await startAll({ tiers: { public: roomy } });
     running.node.answer(({ params }) => [
       { from: (params[0] as { fromBlock: string }).fromBlock, data: "d".repeat(50_000) },
@@ -171,7 +171,7 @@ describe("a long range in pieces", () => {
     }
   });
 
-  it("is broken off beyond its bytes, so that no part of it is taken for all, and an error where nothing was sent", async () => {
+  it("is aborted beyond its size limit, or is an error if no data was sent", async () => {
     await using running = await startAll({ tiers: { public: roomy }, limits: { batchResponseBytes: 300_000 } });
     running.node.answer(() => ["d".repeat(50_000)]);
     await expect(post(running.gateway.url, logs)).rejects.toThrow("terminated");
@@ -181,7 +181,7 @@ describe("a long range in pieces", () => {
     await running.gateway.shows("in_flight 0");
   });
 
-  it("is not for a tier that may not", async () => {
+  it("is rejected for a tier that does not allow it", async () => {
     await using running = await startAll({ tiers: { public: { ...roomy, splitBlocks: 999 } } });
     expect((await post(running.gateway.url, logs)).text).toContain(
       "block range too large: 1000 blocks requested, limited to 100 blocks. Try with this block range [0x0, 0x63].",
@@ -210,21 +210,21 @@ describe("attacks", () => {
 
   it.each([
     ["two lengths", `${head}Content-Length: 4\r\nContent-Length: 5\r\n\r\nnull`],
-    ["length and chunks", `${head}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ["both length and chunks", `${head}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
     ["a space before the colon", `${head}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n`],
     [
       "bare line feeds in the head",
       `POST / HTTP/1.1\nHost: a\nContent-Type: application/json\nContent-Length: 4\n\nnull`,
     ],
-    ["an odd coding", `${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
+    ["an unknown coding", `${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
     ["a bad chunk size", `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
-  ])("smuggling by %s ends in 400", async (_, text) => {
+  ])("rejects smuggling by %s with 400", async (_, text) => {
     const before = node.requests.length;
     expect(await raw(text)).toMatch(/^HTTP\/1\.1 400 /);
     expect(node.requests.length).toBe(before);
   });
 
-  it("slow heads and slow bodies are ended, also when they go on byte by byte", async () => {
+  it("closes slow heads and slow bodies, even if bytes keep arriving", async () => {
     for (const start of ["POST / HTTP/1.1\r\nHost:", `${head}Content-Length: 100000\r\n\r\n{`]) {
       expect(await raw(start, 30_000)).toMatch(/^(HTTP\/1\.1 408 |$)/);
       const { hostname, port } = new URL(gateway.url);
@@ -239,7 +239,7 @@ describe("attacks", () => {
     expect((await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}')).status).toBe(200);
   });
 
-  it("paths and methods other than the one are refused", async () => {
+  it("rejects all other paths and methods", async () => {
     for (const path of ["/..", "//", "/%2e", "/internal", "/?a#b/../"]) {
       const status = Number(
         (
@@ -252,7 +252,7 @@ describe("attacks", () => {
     }
   });
 
-  it("WebSockets are opened at the one path alone", async () => {
+  it("opens WebSockets at one path only", async () => {
     for (const path of ["/..", "//", "/%2e", "/internal", "/private?x", "/ws"]) {
       const answer = await raw(
         `GET ${path} HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
@@ -261,7 +261,7 @@ describe("attacks", () => {
     }
   });
 
-  it("give a call no more gas than the setting, however it comes", async () => {
+  it("limits the gas of a call to the setting, in any format", async () => {
     await using running = await startAll({ limits: { callGas: 30_000_000 } });
     const { url } = running.gateway;
     await using client = await connectTestClient(url);
@@ -279,7 +279,7 @@ describe("attacks", () => {
     expect(asked.slice(5)).toEqual([...capped, ...capped]);
   });
 
-  it("charge a call for the gas that it names, and take much of it for heavy", async () => {
+  it("charges a call for the gas it specifies, and treats a high amount as heavy", async () => {
     const rates = { requestsPerSecond: 1e6, requestBurst: 1e6, computeUnitsPerSecond: 0.001, computeUnitBurst: 245 };
     await using running = await startAll({
       tiers: { public: { ...rates, concurrency: 10 } },
@@ -305,7 +305,7 @@ describe("attacks", () => {
     expect(statuses).toEqual([200, 429, 429]);
   });
 
-  it("let debug_traceCall's overrides pass where settings say so", async () => {
+  it("allows overrides in debug_traceCall if settings permit", async () => {
     const params = [{ gas: "0x1" }, "latest", { tracer: "callTracer", blockOverrides: { number: "0x1" } }];
     await using refusing = await startAll({});
     expect((await call(refusing.gateway.url, "debug_traceCall", params)).error?.message).toBe(

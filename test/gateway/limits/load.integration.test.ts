@@ -18,7 +18,7 @@ const trace = (at: number) =>
   });
 
 describe("overload", () => {
-  it("leaves cheap reads alone and refuses heavy ones, with when to come again", async () => {
+  it("does not affect cheap reads, and rejects heavy ones with a Retry-After", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, {
       tiers: { public: limitlessTier },
@@ -49,8 +49,8 @@ describe("overload", () => {
   });
 });
 
-describe("a tier's bounds of WebSockets", () => {
-  it("hold for messages, connections and subscriptions, each tier its own", async () => {
+describe("the WebSocket limits of a tier", () => {
+  it("apply to messages, connections and subscriptions, separately for each tier", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, {
       tiers: {
@@ -92,7 +92,7 @@ const read = async (client: JsonRpcApiProvider, from: number, count: number) =>
   new Set(await Promise.all(ids(from, count).map((at) => client.getStorage(account, at))));
 
 describe("calls beyond a caller's concurrency", () => {
-  it("wait for its other calls to end: parallel batches and clients with their defaults lose none", async () => {
+  it("wait for the caller's other calls: parallel batches and clients with default settings lose none", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node);
     node.delay(20);
@@ -121,7 +121,7 @@ describe("calls beyond a caller's concurrency", () => {
     expect(metrics).not.toMatch(/limited_total\{.*\} [1-9]/);
     expect(metrics).toMatch(/calls_in_flight 0\n[^]*calls_queued 0\n/);
   });
-  it("wait for no longer than the setting: then all that was refused says so as clients know it", async () => {
+  it("wait at most as long as configured, and are then rejected with an error that clients understand", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, {
       tiers: { public: { ...limitlessTier, concurrency: 1 } },
@@ -163,7 +163,7 @@ describe("calls beyond a caller's concurrency", () => {
     expect([(await first).status, await retrying]).toEqual([200, "0x1"]);
   });
 
-  it("have turns: what one batch of thousands takes goes to the others of its caller while they wait", async () => {
+  it("are served round-robin: the caller's other calls are served between those of a huge batch", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, {
       tiers: { public: { ...limitlessTier, concurrency: 4 } },
@@ -183,7 +183,7 @@ describe("calls beyond a caller's concurrency", () => {
     expect(order.at(-1)).toBe("long");
   });
 
-  it("leave the queue with their clients, and others take their turns", async () => {
+  it("leave the queue when their clients disconnect, and the others move up", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, {
       tiers: { public: { ...limitlessTier, concurrency: 1 } },

@@ -56,7 +56,7 @@ async function startRedis(port: number): Promise<AsyncDisposable> {
 
 const why = hasRedis ? "" : " (skipped: no redis-server on PATH)";
 
-describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
+describe.skipIf(!hasRedis)(`rate limits in a Redis store${why}`, () => {
   let port: number;
   let store: AsyncDisposable;
   beforeAll(async () => {
@@ -65,7 +65,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
   });
   afterAll(() => store[Symbol.asyncDispose]());
 
-  it("hold across replicas, atomically", async () => {
+  it("apply across replicas, atomically", async () => {
     using first = limiterAt(port);
     using second = limiterAt(port);
     await until("both replicas reach the store", generousMs, () => first.isShared() && second.isShared());
@@ -76,7 +76,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
     expect(decisions.find((wait) => wait !== undefined)).toBeGreaterThan(1_000);
   });
 
-  it("know, without querying the store, what it refused a moment ago would be refused again", async () => {
+  it("reject a call without a query to the store if the store just rejected the same", async () => {
     using limiter = limiterAt(port);
     await until("the store is reached", generousMs, () => limiter.isShared());
     expect(limiter.waitFor("poor", 1_000, rates)).toBeUndefined();
@@ -87,7 +87,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
     expect(limiter.waitFor("another", 500, rates)).toBeUndefined();
   });
 
-  it("have a caller pay everywhere what it owes to one, up to a whole burst", async () => {
+  it("apply a caller's debt to one replica on all replicas, up to a full burst", async () => {
     using first = limiterAt(port);
     using second = limiterAt(port);
     await until("both replicas reach the store", generousMs, () => first.isShared() && second.isShared());
@@ -101,7 +101,7 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
     expect(wait).toBeLessThanOrEqual(1_001_000);
   });
 
-  it("let a caller wait no longer than its present rates can make it, once they were raised", async () => {
+  it("limit the wait to what current rates require after a raise", async () => {
     using limiter = limiterAt(port);
     await until("the store is reached", generousMs, () => limiter.isShared());
     const raised = {
@@ -121,8 +121,8 @@ describe.skipIf(!hasRedis)(`rate limits in a store${why}`, () => {
   });
 });
 
-describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => {
-  it("leaves each replica to itself, which says so once, until it is back", async () => {
+describe.skipIf(!hasRedis)(`a store that becomes unavailable${why}`, () => {
+  it("makes each replica enforce limits on its own, and log that once, until it is back", async () => {
     const [port = 0] = await findFreePorts(1);
     const given = {
       tiers: { public: { ...rates, requestsPerSecond: 0.001, requestBurst: 5, concurrency: 10 } },
@@ -164,8 +164,8 @@ describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => 
   });
 });
 
-describe("rate limits while the store is away", () => {
-  it("are the process's own", async () => {
+describe("rate limits while the store is unavailable", () => {
+  it("are enforced per process", async () => {
     using limiter = limiterAt((await findFreePorts(1))[0] ?? 0);
     const decisions = await Promise.all(Array.from({ length: 60 }, () => limiter.acquire("a", 1, rates)));
     expect(decisions.filter((wait) => wait === undefined)).toHaveLength(40);

@@ -49,7 +49,7 @@ describe("attacks on the listeners", () => {
     return { text, source: headers.get("x-gatehouse-source") };
   };
 
-  it("no tier gets from the cache what it may not request", async () => {
+  it("the cache never serves a tier a result it may not request", async () => {
     node.answer(({ method }) => [method]);
     const wide = bodyOf("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x200" }]);
     const states = bodyOf("debug_getBlockReadStates", ["0x1"]);
@@ -69,7 +69,7 @@ describe("attacks on the listeners", () => {
     expect((await privately(states)).text).toContain("-32601");
   });
 
-  it("no tier shares a call under way that it may not make", async () => {
+  it("a tier never shares a call in flight that it may not make", async () => {
     let finish: (() => void) | undefined;
     node.answer(({ id }, response) => {
       finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":["secret"]}`);
@@ -83,7 +83,7 @@ describe("attacks on the listeners", () => {
     expect((await first).text).toContain("secret");
   });
 
-  it("nothing of a client's headers reaches the node but a well-formed traceparent", async () => {
+  it("the only client header forwarded to the node is a well-formed traceparent", async () => {
     const seen: Record<string, unknown>[] = [];
     node.answer((_, response) => {
       seen.push(response.req.headers);
@@ -106,7 +106,7 @@ describe("attacks on the listeners", () => {
     expect(others).toEqual({ "content-type": "application/json", "content-length": expect.any(String) as string });
   });
 
-  it("a spoofed address makes no new caller", async () => {
+  it("a spoofed address does not create a new caller", async () => {
     const few = { ...limitlessTier, requestsPerSecond: 0.001, requestBurst: 3 };
     await using limited = await startTestGateway(node, { tiers: { public: few } });
     const statuses: number[] = [];
@@ -117,7 +117,7 @@ describe("attacks on the listeners", () => {
     expect(statuses).toEqual([200, 200, 200, 429, 429, 429]);
   });
 
-  it("a batch costs as much as its calls would alone, whatever is in it", async () => {
+  it("a batch costs as much as its individual calls, whatever it contains", async () => {
     const few = { ...limitlessTier, requestsPerSecond: 0.001, requestBurst: 10 };
     await using limited = await startTestGateway(node, { tiers: { public: few } });
     const asked = node.requests.length;
@@ -129,7 +129,7 @@ describe("attacks on the listeners", () => {
     expect((await post(limited.url, coinbase)).status).toBe(429);
   });
 
-  it("a page of another origin, or a name that was rebound, reaches the internal listener neither by HTTP nor WebSocket", async () => {
+  it("a cross-origin page, or a rebound name, reaches the internal listener neither over HTTP nor WebSocket", async () => {
     const url = gateway.urls["internal"]!;
     const { port } = new URL(url);
     for (const origin of ["https://evil.example", "null", `http://localhost:${port}`]) {
@@ -158,7 +158,7 @@ describe("attacks on the listeners", () => {
     }
   });
 
-  it("two Host headers are refused, and an absolute-form target's host counts, not the header's", async () => {
+  it("two Host headers are rejected, and the host of an absolute-form target overrides the header", async () => {
     const url = gateway.urls["internal"]!;
     const { host } = new URL(url);
     const send = (...head: string[]) => {
@@ -178,7 +178,7 @@ describe("attacks on the listeners", () => {
     ],
     ["curl --http2", "Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\nUpgrade: h2c"],
     ["a TLS upgrade", "Connection: Upgrade\r\nUpgrade: TLS/1.2"],
-  ])("an offer to upgrade that is no WebSocket's is ignored, and the call answered: %s", async (_, headers) => {
+  ])("an upgrade offer other than WebSocket is ignored, and the call served: %s", async (_, headers) => {
     const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", headers];
     const request = Buffer.from(`${[...head, `Content-Length: ${coinbase.length}`].join("\r\n")}\r\n\r\n${coinbase}`);
     const answers = await sendRaw(gateway.url, [request, request], { expected: 2, quietMs: 10 });
@@ -186,7 +186,7 @@ describe("attacks on the listeners", () => {
     expect(answers.match(/"result":"0x0"/g)).toHaveLength(2);
   });
 
-  it("a compressed WebSocket message is refused before it is read, though the client offers compression", async () => {
+  it("a compressed WebSocket message is rejected before it is read, even if the client offers compression", async () => {
     const { hostname, port } = new URL(gateway.url);
     const socket = connect(Number(port), hostname);
     let received = Buffer.alloc(0);
@@ -207,7 +207,7 @@ describe("attacks on the listeners", () => {
     await closed;
   });
 
-  it("keys that collide or poison change nothing and cost no more than their bytes, in parameters too", async () => {
+  it("colliding or prototype-polluting keys have no effect and cost only their bytes, in params too", async () => {
     node.answer(() => []);
     const poison = '"__proto__":{"polluted":1,"toBlock":"0xffffff"},"constructor":{"prototype":{"polluted":1}}';
     const ask = (keys: string) =>

@@ -19,17 +19,17 @@ const others: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-describe("the fast path's head", () => {
-  it.each(clientShapes)("is read from $client", ({ head }) => {
+describe("the request head on the fast path", () => {
+  it.each(clientShapes)("is parsed from $client", ({ head }) => {
     const length = Number(/content-length: (\d+)/i.exec(head.join("\n"))?.[1]);
     expect(readFastHead(headOf(...head))).toMatchObject({ method: "POST", lengthBytes: length });
   });
 
-  it.each(Object.entries(others))("is read from %s", (_, lines) => {
+  it.each(Object.entries(others))("is parsed from %s", (_, lines) => {
     expect(readFastHead(post(...lines, "Content-Length: 61"))).toMatchObject({ lengthBytes: 61, host: "rpc.example" });
   });
 
-  it("has the caller's credential, addresses, trace and origin", () => {
+  it("contains the caller's credential, addresses, trace and origin", () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const lines = [`traceparent: ${traceparent}`, "Authorization: Bearer k", "X-Forwarded-For: 10.0.0.1, 10.0.0.2"];
     expect(readFastHead(post(json, "Content-Length: 2", ...lines, "Origin: https://a", "X-Request-Id: r-1"))).toEqual({
@@ -53,13 +53,13 @@ describe("the fast path's head", () => {
     expect(readFastHead(post(json, "Transfer-Encoding: chunked"))).toMatchObject({ lengthBytes: undefined });
   });
 
-  it("may have a query, and lists in several lines", () => {
+  it("may have a query, and lists across several lines", () => {
     const lists = ["X-Forwarded-For: 10.0.0.1", "X-Forwarded-For: 10.0.0.2", "Connection: keep-alive, X-Own"];
     const head = headOf("POST /?key=abc HTTP/1.1", "Host: a", json, "Content-Length: 2", ...lists);
     expect(readFastHead(head)).toMatchObject({ facts: { forwardedFor: "10.0.0.1, 10.0.0.2" }, isLast: false });
   });
 
-  it("says whether the connection closes after the response, of HTTP/1.0 too", () => {
+  it("indicates whether the connection closes after the response, for HTTP/1.0 too", () => {
     const old = (...lines: string[]) => readFastHead(headOf("POST / HTTP/1.0", json, "Content-Length: 2", ...lines));
     expect(old("Host: a", "Connection: close")).toMatchObject({ version: "1.0", host: "a", isLast: true });
     expect(old()).toMatchObject({ version: "1.0", host: undefined, isLast: true });
@@ -68,7 +68,7 @@ describe("the fast path's head", () => {
     expect(last).toMatchObject({ version: "1.1", isLast: true });
   });
 
-  it.each(["GET", "HEAD", "OPTIONS"])("of a %s has no body", (method) => {
+  it.each(["GET", "HEAD", "OPTIONS"])("has no body for %s", (method) => {
     expect(readFastHead(headOf(`${method} / HTTP/1.1`, "Host: a"))).toMatchObject({ method });
     expect(readFastHead(headOf(`${method} / HTTP/1.1`, "Host: a", "Content-Length: 1"))).toBeUndefined();
   });
@@ -78,30 +78,30 @@ describe("the fast path's head", () => {
     ["two hosts", post("Host: other", json, "Content-Length: 2")],
     ["two lengths", post(json, "Content-Length: 2", "Content-Length: 2")],
     ["a length with a sign", post(json, "Content-Length: +2")],
-    ["another encoding", post(json, "Transfer-Encoding: gzip, chunked")],
+    ["a different encoding", post(json, "Transfer-Encoding: gzip, chunked")],
     ["both framings", post(json, "Content-Length: 2", "Transfer-Encoding: chunked")],
     ["an absolute target", headOf("POST http://a/ HTTP/1.1", "Host: a", json, "Content-Length: 2")],
     ["a name with a space", post(json, "Content-Length: 2", "Transfer-Encoding : chunked")],
     ["a folded line", post(json, "Content-Length: 2", "X-A: 1\r\n b")],
     ["a control character", post(json, "Content-Length: 2", "X-A: \u0000")],
-    ["a line feed alone", post(json, "Content-Length: 2", "X-A: 1\nTransfer-Encoding: chunked")],
+    ["a bare line feed", post(json, "Content-Length: 2", "X-A: 1\nTransfer-Encoding: chunked")],
     ["a line without a name", post(json, "Content-Length: 2", ": 1")],
     ["a line without a colon", post(json, "Content-Length: 2", "X-A")],
     ["an expectation", post(json, "Content-Length: 2", "Expect: 100-continue")],
     ["an expectation without a body", headOf("OPTIONS / HTTP/1.1", "Host: a", "Expect: 100-continue")],
     ["a fragment", headOf("POST /?a#b HTTP/1.1", "Host: a", json, "Content-Length: 2")],
     ["a second origin", post(json, "Content-Length: 2", "Origin: https://a", "Origin: https://b")],
-    ["the connection's end among others", post(json, "Content-Length: 2", "Connection: keep-alive, Close")],
-    ["a WebSocket's upgrade", headOf("GET / HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket")],
-    ["no JSON", post("Content-Type: text/plain", "Content-Length: 2")],
-    ["another path", headOf("POST /x HTTP/1.1", "Host: a", json, "Content-Length: 2")],
+    ["close among other connection options", post(json, "Content-Length: 2", "Connection: keep-alive, Close")],
+    ["a WebSocket upgrade", headOf("GET / HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket")],
+    ["a content type other than JSON", post("Content-Type: text/plain", "Content-Length: 2")],
+    ["a different path", headOf("POST /x HTTP/1.1", "Host: a", json, "Content-Length: 2")],
     ["a later version", headOf("POST / HTTP/1.2", "Host: a", json, "Content-Length: 2")],
-    ["chunks of HTTP/1.0", headOf("POST / HTTP/1.0", "Host: a", json, "Transfer-Encoding: chunked")],
-    ["an upgrade of HTTP/1.0", headOf("POST / HTTP/1.0", json, "Content-Length: 2", "Upgrade: h2c")],
-    ["two hosts of HTTP/1.0", headOf("POST / HTTP/1.0", "Host: a", "Host: b", json, "Content-Length: 2")],
+    ["chunks in HTTP/1.0", headOf("POST / HTTP/1.0", "Host: a", json, "Transfer-Encoding: chunked")],
+    ["an upgrade in HTTP/1.0", headOf("POST / HTTP/1.0", json, "Content-Length: 2", "Upgrade: h2c")],
+    ["two hosts in HTTP/1.0", headOf("POST / HTTP/1.0", "Host: a", "Host: b", json, "Content-Length: 2")],
     ["no target", headOf("POST  HTTP/1.1", "Host: a", json, "Content-Length: 2")],
-    ["more lines than anybody sends", post(json, "Content-Length: 2", ...Array.from({ length: 200 }, () => "X-A: 1"))],
-  ])("is left to node:http with %s", (_, head) => {
+    ["too many lines", post(json, "Content-Length: 2", ...Array.from({ length: 200 }, () => "X-A: 1"))],
+  ])("is left to node:http for %s", (_, head) => {
     expect(readFastHead(head)).toBeUndefined();
   });
 
@@ -111,7 +111,7 @@ describe("the fast path's head", () => {
   );
 
   it.each(["PUT", "POST /x", "POST / HTTP/1.1\n", "\u0016\u0003\u0001", "POST /?\u0000", "POST?a /", "POST http://a/"])(
-    "can't start with %j",
+    "cannot start with %j",
     (start) => expect(mayBeFast(start)).toBe(false),
   );
 });

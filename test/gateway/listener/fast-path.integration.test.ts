@@ -44,7 +44,7 @@ describe("the fast path", () => {
   });
 
   it(
-    "answers every stream of bytes as node:http does, byte for byte but for the date",
+    "responds to any byte stream like node:http, byte for byte except for the date",
     async () => {
       const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
       let seen = 0;
@@ -64,7 +64,7 @@ describe("the fast path", () => {
     Math.max(120_000, runs * 40),
   );
 
-  it("serves many requests on one connection, then what only node:http can, then more", async () => {
+  it("serves many requests on one connection, then one that only node:http can handle, then more", async () => {
     const common = formatRequest({
       line: "POST / HTTP/1.1",
       extra: [],
@@ -79,7 +79,7 @@ describe("the fast path", () => {
     expect(text.match(/"result":"0x0"/g)).toHaveLength(5);
   });
 
-  it("reads no more of a client's pipeline than a little, however many answers it has had", async () => {
+  it("reads only a little ahead in a client's pipeline, however many responses it has sent", async () => {
     node.answer(() => false);
     const request = Buffer.from(`${head(`Content-Length: ${syncing.length}`)}${syncing}`);
     const requests = Buffer.concat(Array.from({ length: 200_000 }, () => request));
@@ -99,7 +99,7 @@ describe("the fast path", () => {
     socket.destroy();
   });
 
-  it("waits no longer for a client that sends on while it takes nothing", async () => {
+  it("closes a client that keeps sending without reading", async () => {
     await using impatient = await startTestGateway(node, { listener: { slowReaderTimeoutMs: 500 } });
     node.answer(() => "0x".padEnd(8_000_000, "0"));
     const { hostname, port } = new URL(impatient.url);

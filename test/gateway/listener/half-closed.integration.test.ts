@@ -19,17 +19,17 @@ async function sendAndEnd(url: string, bytes: string): Promise<string> {
   return text(socket);
 }
 
-describe.each(bothPaths)("a client that ends its side of the connection, on %s", (_, fastPath) => {
+describe.each(bothPaths)("a client that half-closes the connection, on %s", (_, fastPath) => {
   let node: FakeNode;
   let gateway: TestGateway;
   useGateway({ listener: { fastPath } }, (started) => ({ node, gateway } = started));
 
-  it("gets the answers that were there at once", async () => {
+  it("gets the responses that were available at once", async () => {
     const answers = await sendAndEnd(gateway.url, request("eth_coinbase").repeat(2));
     expect(answers.match(/HTTP\/1\.1 200 OK\r\n[^]*?"result":"0x0"/g)).toHaveLength(2);
   });
 
-  it("counts as gone: the call that waits for the node is given up, and the connection closed", async () => {
+  it("counts as disconnected: its pending call is cancelled, and the connection closed", async () => {
     const seen = { isLeft: false };
     node.answer((_call, response) => {
       response.on("close", () => (seen.isLeft = true));

@@ -29,7 +29,7 @@ describe.each(bothPaths)("the age of the latest block, over %s", (_, fastPath) =
     await until("the gateway has the head", generousMs, () => gateway.readiness().message.endsWith(` ${number}`));
   };
 
-  it("is reported by every answer while it is too high, and by a metric at any time", async () => {
+  it("is in every response while it is too high, and always in a metric", async () => {
     expect(await ageOf(request(1, "eth_syncing"))).toBeNull();
     await newHead(1_001, 3_600);
     // The fast path notices it within a second.
@@ -45,13 +45,13 @@ describe.each(bothPaths)("the age of the latest block, over %s", (_, fastPath) =
     expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds \d{1,2}(\.\d+)?$/m);
   });
 
-  it("is never less than nothing, whatever the node's clock says", async () => {
+  it("is never negative, whatever the node's clock", async () => {
     await newHead(1_001, -3_600);
     expect(await ageOf(request(1, "eth_syncing"))).toBeNull();
     expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds \d{1,2}(\.\d+)?$/m);
   });
 
-  it("may be read by a browser's page", async () => {
+  it("is readable by a web page", async () => {
     const { headers } = await post(gateway.url, request(1, "eth_syncing"), { Origin: "https://dapp.example" });
     expect(headers.get("access-control-expose-headers")).toBe("Retry-After, X-Gatehouse-Source, X-Gatehouse-Head-Age");
   });

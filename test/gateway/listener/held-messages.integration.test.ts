@@ -9,7 +9,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 const batchOf = (count: number) =>
   `[${Array.from({ length: count }, (_, id) => `{"jsonrpc":"2.0","id":${id},"method":"eth_call","params":[{"data":"0x${"ab".repeat(1_500)}"},"latest"]}`).join(",")}]`;
 
-describe.each(bothPaths)("a message that came whole, on %s", (_, fastPath) => {
+describe.each(bothPaths)("a message received whole, on %s", (_, fastPath) => {
   let node: FakeNode;
   let gateway: TestGateway;
   const answers: (() => void)[] = [];
@@ -36,7 +36,7 @@ describe.each(bothPaths)("a message that came whole, on %s", (_, fastPath) => {
     await done;
   };
 
-  it.each([15, 80])("is held until its batch of %i calls is answered, and no longer", async (calls) => {
+  it.each([15, 80])("is buffered until its batch of %i calls is answered", async (calls) => {
     const body = batchOf(calls);
     const answered = post(gateway.url, body);
     await until("a call is at the node", generousMs, () => answers.length > 0);
@@ -46,7 +46,7 @@ describe.each(bothPaths)("a message that came whole, on %s", (_, fastPath) => {
     await until("nothing is held", generousMs, async () => (await held()) === 0);
   });
 
-  it("is held no longer than its client is there", async () => {
+  it("is released once its client disconnects", async () => {
     const abort = new AbortController();
     const headers = { "Content-Type": "application/json" };
     const answered = fetch(gateway.url, { method: "POST", body: batchOf(80), headers, signal: abort.signal });
@@ -57,8 +57,8 @@ describe.each(bothPaths)("a message that came whole, on %s", (_, fastPath) => {
   });
 });
 
-describe("a message that may not be held", () => {
-  it("is refused with the limit's name, and leaves nothing held", async () => {
+describe("a message that exceeds the memory limit", () => {
+  it("is rejected with the name of the limit, and leaves nothing buffered", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, {
       tiers: { public: limitlessTier },

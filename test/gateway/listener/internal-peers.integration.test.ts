@@ -13,7 +13,7 @@ describe.each(bothPaths)("the internal listener, over %s", (_, fastPath) => {
   const start = (internal: object) =>
     startTestGateway(node, { internal: { enabled: true, ...internal }, listener: { fastPath } });
 
-  it("is there for loopback and private networks", async () => {
+  it("serves loopback and private networks", async () => {
     await using gateway = await start({});
     const url = gateway.urls["internal"]!;
     expect((await call(url, "eth_syncing")).result).toBe("0x1");
@@ -21,7 +21,7 @@ describe.each(bothPaths)("the internal listener, over %s", (_, fastPath) => {
     expect(await client.ask('{"jsonrpc":"2.0","id":1,"method":"eth_mining"}')).toContain("false");
   });
 
-  it("answers 403 to all others, by HTTP and WebSocket, and reads nothing of them", async () => {
+  it("responds to all others with 403, over HTTP and WebSocket, and reads no input from them", async () => {
     await using gateway = await start({ networks: ["192.0.2.0/24"] });
     const url = gateway.urls["internal"]!;
     const before = node.requests.length;

@@ -64,19 +64,19 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
     await node[Symbol.asyncDispose]();
   });
 
-  it("is refused by its head when it is longer than the limit, which the answer names", async () => {
+  it("is rejected by its head if it exceeds the limit, which the response specifies", async () => {
     const answer = await announce(gateway.url, bodyBytes + 1);
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     expect(answer).toContain(`content length too large; at most ${bodyBytes} bytes\n`);
     expect(answer).toMatch(/^Connection: close\r$/m);
   });
 
-  it("is not requested when it would be refused", async () => {
+  it("gets no 100 Continue if it would be rejected", async () => {
     const answer = await announce(gateway.url, bodyBytes + 1, { lines: ["Expect: 100-continue"] });
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it("is refused by its head when its caller can't pay for it, and no sooner", async () => {
+  it("is rejected by its head only if its caller can't pay for it", async () => {
     const body = " ".repeat(200 * 1_024);
     expect((await post(gateway.url, body, from("9.9.9.1"))).status).toBe(200);
     const answer = await announce(gateway.url, 100_000, { lines: lines("9.9.9.1") });
@@ -96,7 +96,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
     expect(await gateway.metrics.metrics()).toMatch(/gatehouse_gateway_limited_total\{limit="rate",tier="public"\} 2/);
   });
 
-  it("is thrown away at a pace that leaves the thread to others, however many send one, and each sender gets its answer", async () => {
+  it("is discarded at a pace that keeps the thread available, however many clients send one, and each gets its response", async () => {
     const { hostname, port } = new URL(gateway.url);
     const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${hugeBytes}\r\n\r\n`;
     const senders = Array.from({ length: 8 }, () => connect(Number(port), hostname));
@@ -122,7 +122,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
     expect(takenBytes).toBeLessThan(8 * hugeBytes);
   });
 
-  it("is refused by its head when its sender may not call", async () => {
+  it("is rejected by its head if its sender is not authorized", async () => {
     const answer = await announce(closed.urls["private"] ?? "", 100_000);
     expect(answer).toMatch(/^HTTP\/1\.1 401 /);
     expect(answer).toMatch(/^WWW-Authenticate: Bearer\r$/m);

@@ -85,7 +85,7 @@ describe("a connection on the fast path", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it.each(odd)("stays there over %s, answered as node:http answers it", async (_, request) => {
+  it.each(odd)("stays there over %s, with the same response as from node:http", async (_, request) => {
     const requests = [right, request, right];
     const [one, other] = [await exchange(fast, requests), await exchange(slow, requests)];
     expect(undated(one)).toBe(undated(other));
@@ -94,7 +94,7 @@ describe("a connection on the fast path", () => {
     expect(byNodeHttp(slow)).toBeGreaterThan(0);
   });
 
-  it.each(last)("ends there with %s, answered as node:http answers it", async (_, request) => {
+  it.each(last)("ends there with %s, with the same response as from node:http", async (_, request) => {
     const before = byNodeHttp(fast);
     const [one, other] = [await exchange(fast, [right, request]), await exchange(slow, [right, request])];
     expect(undated(one)).toBe(undated(other));
@@ -103,7 +103,7 @@ describe("a connection on the fast path", () => {
     expect(byNodeHttp(fast)).toBe(before);
   });
 
-  it("answers a preflight that expects to be told to go on as node:http does, with nothing before the answer", async () => {
+  it("handles a preflight with Expect: 100-continue like node:http, with no interim response", async () => {
     const preflight = "OPTIONS / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n";
     const [one, other] = [await exchange(fast, [preflight]), await exchange(slow, [preflight])];
     expect(undated(one)).toBe(undated(other));

@@ -90,8 +90,8 @@ async function startFastPath() {
   };
 }
 
-describe("calls that come at the same moment", () => {
-  it("begin one of each caller when a turn's time is over: a caller's many connections do not come before another's one", async () => {
+describe("calls that arrive at the same moment", () => {
+  it("start round-robin by caller once a tick is used up: a caller's many connections do not precede a single one from another", async () => {
     await using path = await startFastPath();
     const many = [];
     for (let at = 0; at < connections; at += 1) many.push(await path.connectFrom("127.0.0.2"));
@@ -101,7 +101,7 @@ describe("calls that come at the same moment", () => {
     expect(path.begun.indexOf("127.0.0.3")).toBeLessThan(connections / 2);
   });
 
-  it("are distinguished behind a proxy by whom they come from", async () => {
+  it("are distinguished by client address behind a proxy", async () => {
     await using path = await startFastPath();
     const sending = [];
     for (let at = 0; at <= connections; at += 1) sending.push(await path.connectFrom("127.0.0.9"));

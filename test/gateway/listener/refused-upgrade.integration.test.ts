@@ -8,7 +8,7 @@ const upgradeOf = (path: string, headers = "") =>
   `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n${headers}\r\n`;
 const key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
-describe("a WebSocket that is refused", () => {
+describe("a rejected WebSocket", () => {
   let node: FakeNode;
   beforeAll(async () => {
     node = await startFakeNode();
@@ -18,30 +18,27 @@ describe("a WebSocket that is refused", () => {
   it.each([
     ["off the path", upgradeOf("/elsewhere", key), "404 Not Found", 2],
     ["without a key", upgradeOf("/"), "400 Bad Request", 2],
-    ["beyond the clients that may be", upgradeOf("/", key), "503 Service Unavailable", 1],
-  ])(
-    "%s does not keep its connection, though the client leaves its own side open",
-    async (_, request, status, clients) => {
-      await using gateway = await startTestGateway(node, { webSocket: { clients } });
-      const { hostname, port } = new URL(gateway.url);
-      const open = (first: string) => {
-        const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-        const seen = { text: "" };
-        socket.on("error", () => socket.destroy());
-        socket.on("data", (bytes: Buffer) => (seen.text += bytes.toString("latin1")));
-        socket.write(first);
-        return Object.assign(seen, { socket });
-      };
-      const first = open(upgradeOf("/", key));
-      await until("the first is taken", generousMs, () => first.text.includes("101 Switching Protocols"));
-      const refused = open(request);
-      await until("the other gets it", generousMs, () => refused.text.startsWith(`HTTP/1.1 ${status}`));
-      const connections = async () =>
-        /gatehouse_connections\{listener="public"\} (\d+)/.exec(await gateway.metrics.metrics())?.[1];
-      await until("only the first is left", generousMs, async () => (await connections()) === "1");
-      expect(refused.text).toMatch(/Connection: close/i);
-      first.socket.destroy();
-      refused.socket.destroy();
-    },
-  );
+    ["beyond the client limit", upgradeOf("/", key), "503 Service Unavailable", 1],
+  ])("%s is disconnected, even if the client leaves its own side open", async (_, request, status, clients) => {
+    await using gateway = await startTestGateway(node, { webSocket: { clients } });
+    const { hostname, port } = new URL(gateway.url);
+    const open = (first: string) => {
+      const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+      const seen = { text: "" };
+      socket.on("error", () => socket.destroy());
+      socket.on("data", (bytes: Buffer) => (seen.text += bytes.toString("latin1")));
+      socket.write(first);
+      return Object.assign(seen, { socket });
+    };
+    const first = open(upgradeOf("/", key));
+    await until("the first is taken", generousMs, () => first.text.includes("101 Switching Protocols"));
+    const refused = open(request);
+    await until("the other gets it", generousMs, () => refused.text.startsWith(`HTTP/1.1 ${status}`));
+    const connections = async () =>
+      /gatehouse_connections\{listener="public"\} (\d+)/.exec(await gateway.metrics.metrics())?.[1];
+    await until("only the first is left", generousMs, async () => (await connections()) === "1");
+    expect(refused.text).toMatch(/Connection: close/i);
+    first.socket.destroy();
+    refused.socket.destroy();
+  });
 });

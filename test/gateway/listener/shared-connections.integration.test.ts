@@ -20,12 +20,12 @@ type Answer = Readonly<{ status: number; text: string; connection: string | unde
 
 /** Unusual but well-formed requests that pass through a proxy unchanged, with their responses. */
 const odd: readonly (readonly [what: string, status: number, asked: Asked])[] = [
-  ["a header of proxies", 200, { headers: [...json, "Proxy-Connection", "keep-alive"] }],
+  ["a proxy header", 200, { headers: [...json, "Proxy-Connection", "keep-alive"] }],
   ["a header twice", 200, { headers: [...json, "X-Request-ID", "a", "X-Request-ID", "b"] }],
   ["a header without a value", 200, { headers: [...json, "traceparent", ""] }],
-  ["another path", 404, { path: "/elsewhere", headers: json }],
-  ["another method", 405, { method: "PUT", headers: json }],
-  ["another media type", 415, { headers: json.with(1, "text/plain") }],
+  ["a different path", 404, { path: "/elsewhere", headers: json }],
+  ["a different method", 405, { method: "PUT", headers: json }],
+  ["a different media type", 415, { headers: json.with(1, "text/plain") }],
 ];
 
 async function ask(url: string, { method = "POST", path = "/", headers }: Asked, agent?: Agent): Promise<Answer> {
@@ -42,7 +42,7 @@ const proxies: readonly (readonly [name: string, start: StartProxy])[] = [
   ["HAProxy", prepareHaproxy("mode http\n  http-reuse always\n  option forwardfor", "pool-max-conn 1")],
 ];
 
-describe.each(proxies)("the connection of %s", (_, startProxy) => {
+describe.each(proxies)("a connection from %s", (_, startProxy) => {
   let folder: string;
   let node: FakeNode;
   let gateway: TestGateway;
@@ -76,7 +76,7 @@ describe.each(proxies)("the connection of %s", (_, startProxy) => {
 });
 
 describe("a client's own connection", () => {
-  it("is kept after a request that is out of the ordinary, and what it costs is reported", async () => {
+  it("stays open after an unusual request, whose cost is reported", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier } });
     using agent = new OwnAgent();

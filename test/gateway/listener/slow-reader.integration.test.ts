@@ -48,7 +48,7 @@ async function untilQuiet(gateway: TestGateway): Promise<number> {
   return seen;
 }
 
-describe("a client that sends requests and reads no answers", () => {
+describe("a client that sends requests and reads no responses", () => {
   let node: FakeNode;
   beforeAll(async () => {
     node = await startFakeNode();
@@ -56,7 +56,7 @@ describe("a client that sends requests and reads no answers", () => {
   });
   afterAll(() => node[Symbol.asyncDispose]());
 
-  it("is not served further until it reads, and then gets every answer", async () => {
+  it("is paused until it reads, and then gets every response", async () => {
     await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier } });
     await post(gateway.url, body);
     const socket = connectDeafly(gateway.url);
@@ -69,7 +69,7 @@ describe("a client that sends requests and reads no answers", () => {
     socket.destroy();
   });
 
-  it.each([true, false])("is let go when it takes nothing for too long (fast path: %s)", async (fastPath) => {
+  it.each([true, false])("is disconnected after too long without reading (fast path: %s)", async (fastPath) => {
     await using gateway = await startTestGateway(node, {
       tiers: { public: limitlessTier },
       listener: { slowReaderTimeoutMs: 500, connections: 1, fastPath },
@@ -85,7 +85,7 @@ describe("a client that sends requests and reads no answers", () => {
   });
 
   it.each([true, false])(
-    "frees the node's connection, and keeps what waits for it within bounds (fast path: %s)",
+    "frees the node connection, and stays within its buffer limits (fast path: %s)",
     async (fastPath) => {
       node.answer(({ method }) => (method === "eth_syncing" ? "z".repeat(16_000_000) : "0x1"));
       await using gateway = await startTestGateway(node, {
@@ -106,7 +106,7 @@ describe("a client that sends requests and reads no answers", () => {
     },
   );
 
-  it.each([true, false])("gets all of a long answer when it reads after all (fast path: %s)", async (fastPath) => {
+  it.each([true, false])("gets all of a long response if it eventually reads (fast path: %s)", async (fastPath) => {
     node.answer(() => "z".repeat(16_000_000));
     await using gateway = await startTestGateway(node, {
       tiers: { public: limitlessTier },
@@ -131,7 +131,7 @@ describe("a client that sends requests and reads no answers", () => {
     node.answer(() => "z".repeat(resultBytes));
   });
 
-  it("gets whole answers, though what it sends alongside them may not be held", async () => {
+  it("gets complete responses even if further requests exceed the memory limit", async () => {
     await using gateway = await startTestGateway(node, {
       tiers: { public: limitlessTier },
       memory: { connectionBytes: 220_000 },
@@ -159,37 +159,34 @@ const balance = (id: number) => {
   return { address, message: `{"jsonrpc":"2.0","id":${id},"method":"eth_getBalance","params":${params}}` };
 };
 
-describe("long answers, each its own", () => {
-  it.each([true, false])(
-    "come as they are to who reads late, others' before them (fast path: %s)",
-    async (fastPath) => {
-      await using node = await startFakeNode();
-      node.answer(({ params: [address] }) => answerTo(String(address)));
-      await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath } });
-      const late = Array.from({ length: 10 }, (_, client) => {
-        const calls = Array.from({ length: 20 }, (__, call) => balance(1_000 + client * 100 + call));
-        return { socket: connectDeafly(gateway.url, calls.map(({ message }) => requestOf(message)).join("")), calls };
-      });
-      for (let wave = 0; wave < 5; wave += 1) {
-        const calls = Array.from({ length: 20 }, (_, place) => balance(10_000 + wave * 100 + place));
-        const answers = await Promise.all(calls.map(({ message }) => post(gateway.url, message)));
-        expect(answers.map(({ text }) => (JSON.parse(text) as { result: unknown }).result)).toEqual(
-          calls.map(({ address }) => answerTo(address)),
-        );
-      }
-      for (const { socket, calls } of late) {
-        let text = "";
-        socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
-        socket.resume();
-        await until(
-          "all is there",
-          generousMs,
-          () => text.endsWith("}") && text.split('"result":').length > calls.length,
-        );
-        const results = [...text.matchAll(/"result":"(\w+)"\}/g)].map(([, result]) => result);
-        expect(results).toEqual(calls.map(({ address }) => answerTo(address)));
-        socket.destroy();
-      }
-    },
-  );
+describe("distinct long responses", () => {
+  it.each([true, false])("reach a late reader unchanged, and other clients first (fast path: %s)", async (fastPath) => {
+    await using node = await startFakeNode();
+    node.answer(({ params: [address] }) => answerTo(String(address)));
+    await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath } });
+    const late = Array.from({ length: 10 }, (_, client) => {
+      const calls = Array.from({ length: 20 }, (__, call) => balance(1_000 + client * 100 + call));
+      return { socket: connectDeafly(gateway.url, calls.map(({ message }) => requestOf(message)).join("")), calls };
+    });
+    for (let wave = 0; wave < 5; wave += 1) {
+      const calls = Array.from({ length: 20 }, (_, place) => balance(10_000 + wave * 100 + place));
+      const answers = await Promise.all(calls.map(({ message }) => post(gateway.url, message)));
+      expect(answers.map(({ text }) => (JSON.parse(text) as { result: unknown }).result)).toEqual(
+        calls.map(({ address }) => answerTo(address)),
+      );
+    }
+    for (const { socket, calls } of late) {
+      let text = "";
+      socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
+      socket.resume();
+      await until(
+        "all is there",
+        generousMs,
+        () => text.endsWith("}") && text.split('"result":').length > calls.length,
+      );
+      const results = [...text.matchAll(/"result":"(\w+)"\}/g)].map(([, result]) => result);
+      expect(results).toEqual(calls.map(({ address }) => answerTo(address)));
+      socket.destroy();
+    }
+  });
 });

@@ -20,15 +20,15 @@ describe.each(bothPaths)("a body in many chunks, on %s", (_, fastPath) => {
     sendRaw(gateway.url, [Buffer.from(request, "latin1")], { expected: 1, quietMs: 1_000 });
 
   it.each([
-    ["byte by byte, as long as that is short", call.padEnd(4_000, " "), 1],
-    ["of a line each, however many", `[${Array.from({ length: 900 }, () => call.padEnd(500)).join(",")}]`, 100],
-  ])("is answered %s", async (_name, body, chunkBytes) => {
+    ["byte by byte if short", call.padEnd(4_000, " "), 1],
+    ["in line-sized chunks, however many", `[${Array.from({ length: 900 }, () => call.padEnd(500)).join(",")}]`, 100],
+  ])("is accepted %s", async (_name, body, chunkBytes) => {
     const whole = Math.floor(body.length / chunkBytes);
     const sizes = [...Array.from({ length: whole }, () => chunkBytes), body.length % chunkBytes].filter(Boolean);
     expect(await answerTo(chunked(sizes, body))).toContain('"result":"0x1"');
   });
 
-  it("is refused when it goes on byte by byte, and the connection is closed", async () => {
+  it("is rejected if a long body arrives byte by byte, and the connection is closed", async () => {
     const answer = await answerTo(
       chunked(
         Array.from({ length: 20_000 }, () => 1),

@@ -29,11 +29,11 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
     startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath, ...listener } }, undefined, pause);
 
   it.each([
-    ["nothing yet", ""],
-    ["half of a head", "POST / HTTP/1.1\r\nHost: a\r\nConte"],
-    ["half of a body", `${head}\r\n${body.slice(0, 9)}`],
-    ["half of a request behind one that was answered", `${head}\r\n${body}${head}\r\n${body.slice(0, 9)}`],
-  ])("ends soon though a client has sent %s and leaves its connection open", async (_what, sent) => {
+    ["no data", ""],
+    ["half a head", "POST / HTTP/1.1\r\nHost: a\r\nConte"],
+    ["half a body", `${head}\r\n${body.slice(0, 9)}`],
+    ["half a request after an answered one", `${head}\r\n${body}${head}\r\n${body.slice(0, 9)}`],
+  ])("stops promptly even if a client has sent %s and leaves its connection open", async (_what, sent) => {
     await using node = await startFakeNode();
     const gateway = await start(node, { requestTimeoutMs: 60_000 });
     node.answer(() => false);
@@ -54,7 +54,7 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
     client.socket.destroy();
   });
 
-  it("answers a request that becomes whole after the stop has begun, and closes the connection", async () => {
+  it("serves a request completed after the stop began, and closes the connection", async () => {
     await using node = await startFakeNode();
     const gateway = await start(node);
     node.answer(() => "late");
@@ -74,7 +74,7 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
     client.socket.destroy();
   });
 
-  it("waits for a call under way beyond that", async () => {
+  it("waits longer for a call in flight", async () => {
     await using node = await startFakeNode();
     const gateway = await start(node);
     let finish: (() => void) | undefined;
@@ -92,8 +92,8 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
   });
 });
 
-describe("a connection that waits for its client", () => {
-  it("is kept for as long as its answers say, and closed soon after", async () => {
+describe("an idle keep-alive connection", () => {
+  it("stays open for as long as its responses promise, and closes soon after", async () => {
     await using node = await startFakeNode();
     node.answer(() => false);
     await using gateway = await startTestGateway(node, { listener: { idleTimeoutMs: 2_000 } });
@@ -108,7 +108,7 @@ describe("a connection that waits for its client", () => {
     expect(keptMs).toBeLessThan(20_000);
   });
 
-  it("has all of its answer when it takes it later than the idle time", async () => {
+  it("delivers a complete response even if it is read after the idle timeout", async () => {
     await using node = await startFakeNode();
     node.answer(() => "z".repeat(40_000));
     await using gateway = await startTestGateway(node, {

@@ -38,14 +38,14 @@ async function readMetrics(gateway: ServiceProcess, accept: string) {
 
 const typeOf = async (gateway: ServiceProcess, accept: string) => (await readMetrics(gateway, accept)).type;
 
-it("a gateway that does not trace has the plain format for everybody", async () => {
+it("a gateway without tracing always serves the plain format", async () => {
   await using node = await startNode();
   await using gateway = await startGateway(node.url);
   expect(await typeOf(gateway, openMetrics)).toMatch(/^text\/plain; version=0\.0\.4/);
 });
 
 it.skipIf(!hasPrometheus)(
-  `a gateway that traces names the trace of a duration, and Prometheus keeps it${withoutPrometheus}`,
+  `a gateway with tracing adds trace exemplars to durations, and Prometheus stores them${withoutPrometheus}`,
   async () => {
     await using node = await startNode();
     await using collector = await startCollector();

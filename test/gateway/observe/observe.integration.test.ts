@@ -23,14 +23,14 @@ async function valueOf({ metrics }: TestGateway, name: string, labels: Record<st
   return found === undefined ? undefined : Number(found.split(" ").at(-1));
 }
 
-describe("the metrics of the gateway", () => {
+describe("the gateway's metrics", () => {
   let node: FakeNode;
   beforeAll(async () => {
     node = await startFakeNode();
   });
   afterAll(() => node[Symbol.asyncDispose]());
 
-  it("show where reads came from, by method", async () => {
+  it("show the source of reads, by method", async () => {
     await using gateway = await startTestGateway(node, { tiers: { public: tier } });
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
     const finish = node.hold();
@@ -51,7 +51,7 @@ describe("the metrics of the gateway", () => {
     expect(await valueOf(gateway, "gatehouse_gateway_node_duration_seconds_count", { method: "eth_gasPrice" })).toBe(1);
   });
 
-  it("show the node's part of a call's time apart from the whole", async () => {
+  it("show the node's share of a call's duration separately", async () => {
     await using gateway = await startTestGateway(node, {
       tiers: { public: { ...tier, splitBlocks: 1_000 } },
       limits: { batchParallel: 1 },
@@ -69,7 +69,7 @@ describe("the metrics of the gateway", () => {
     expect(whole! - node_!).toBeGreaterThan((2 * (waitMs - 5)) / 1_000);
   });
 
-  it("count what each limit refused, by tier", async () => {
+  it("count rejections by limit and tier", async () => {
     const small = { ...tier, concurrency: 1, webSockets: 1, subscriptions: 1 };
     await using gateway = await startTestGateway(node, {
       tiers: { public: small, internal: { ...small, requestsPerSecond: 0.001, requestBurst: 1 } },
@@ -116,7 +116,7 @@ describe("the metrics of the gateway", () => {
     expect(await limited("rate", "internal")).toBe(1);
   });
 
-  it("have every line of the catalogue, which docs/metrics.md is printed from, and no other", async () => {
+  it("include exactly the catalogue that docs/metrics.md is printed from", async () => {
     await using gateway = await startTestGateway(node);
     const shown = [...(await gateway.metrics.metrics()).matchAll(/^# TYPE (gatehouse_gateway_\w+)/gm)];
     expect(shown.map(([, name]) => name).sort()).toEqual(Object.keys(metricsByPart.gateway).sort());
@@ -143,8 +143,8 @@ async function withLog(settings: Record<string, object | string>) {
   };
 }
 
-describe("the log of the gateway", () => {
-  it("shows calls with their request's id and without parameters", async () => {
+describe("the gateway's log", () => {
+  it("contains calls with their request id and without params", async () => {
     await using running = await withLog({ accessLog: { sampleRatio: 1 } });
     const { url } = running.gateway;
     await post(url, body("eth_getBalance", ["0xsecret-address", "latest"]), { "X-Request-Id": "client-7" });
@@ -163,7 +163,7 @@ describe("the log of the gateway", () => {
     expect(running.lines.join("")).not.toMatch(/secret|bad id/);
   });
 
-  it("shows only a share of the calls, and none unless that is set", async () => {
+  it("contains only a sample of the calls, and none by default", async () => {
     await using some = await withLog({ accessLog: { sampleRatio: 0.5 }, rateLimit: { enabled: false } });
     await using none = await withLog({ rateLimit: { enabled: false } });
     const batch = `[${Array.from({ length: 1_000 }, () => body("eth_coinbase")).join(",")}]`;
@@ -173,7 +173,7 @@ describe("the log of the gateway", () => {
     expect(none.entries("call")).toEqual([]);
   });
 
-  it("begins and ends as the policy's file says, while the gateway runs", async () => {
+  it("starts access logging when the policy file changes, without a restart", async () => {
     const folder = await mkdtemp(join(tmpdir(), "gatehouse-access-log-"));
     const policyPath = join(folder, "policy.json5");
     await writeFile(policyPath, "{}");
@@ -189,7 +189,7 @@ describe("the log of the gateway", () => {
     await rm(folder, { recursive: true });
   });
 
-  it("shows slow calls, whatever share of the calls is logged", async () => {
+  it("contains slow calls at any sample ratio", async () => {
     await using running = await withLog({ accessLog: { slowMs: 50 } });
     running.node.delay(100);
     await call(running.gateway.url, "eth_call", [{ data: "0xsecret" }, "latest"]);
@@ -200,7 +200,7 @@ describe("the log of the gateway", () => {
     expect(running.lines.join("")).not.toContain("secret");
   });
 
-  it("shows some of thousands of slow calls, so that nobody fills the disk with them", async () => {
+  it("contains only some of thousands of slow calls, to protect the disk", async () => {
     await using running = await withLog({ accessLog: { slowMs: 1 }, rateLimit: { enabled: false } });
     running.node.delay(20);
     const batch = `[${Array.from({ length: 500 }, () => body("eth_gasPrice")).join(",")}]`;

@@ -30,7 +30,7 @@ describe("traces", () => {
   });
   afterAll(() => node[Symbol.asyncDispose]());
 
-  it("go on from the client's to the node, and say about a call what the metrics say", async () => {
+  it("continue from the client to the node, and match the metrics of a call", async () => {
     await using collector = await startCollector();
     traceparents.length = 0;
     tracestates.length = 0;
@@ -75,7 +75,7 @@ describe("traces", () => {
         return await socket.ask(body);
       },
     ],
-  ])("hold a batch together that came over %s", async (_, send) => {
+  ])("keep a batch together over %s", async (_, send) => {
     await using collector = await startCollector();
     const tracing = { otlpUrl: collector.url, sampleRatio: 1 };
     const gateway = await startTestGateway(node, { tracing });
@@ -94,7 +94,7 @@ describe("traces", () => {
     ]);
   });
 
-  it("are not made because an anonymous caller requests them", async () => {
+  it("are not started at the request of an anonymous caller", async () => {
     await using collector = await startCollector();
     const tracing = { otlpUrl: collector.url, sampleRatio: 0 };
     const gateway = await startTestGateway(node, { tracing, internal: { enabled: true } });
@@ -104,7 +104,7 @@ describe("traces", () => {
     expect(collector.spans().map((span) => attributesOf(span)["gatehouse.listener"])).toEqual(["internal"]);
   });
 
-  it("never hold up calls when the collector is away", async () => {
+  it("never delay calls if the collector is unavailable", async () => {
     const tracing = { otlpUrl: "http://127.0.0.1:9/v1/traces", sampleRatio: 1, queuedSpans: 10, timeoutMs: 500 };
     const gateway = await startTestGateway(node, { tracing });
     for (let round = 0; round < 50; round += 1) {
@@ -113,7 +113,7 @@ describe("traces", () => {
     await gateway[Symbol.asyncDispose]();
   });
 
-  it("go on from a WebSocket's upgrade in every call on it", async () => {
+  it("continue from a WebSocket upgrade in every call on it", async () => {
     await using collector = await startCollector();
     traceparents.length = 0;
     const tracing = { otlpUrl: collector.url, sampleRatio: 1 };
@@ -130,7 +130,7 @@ describe("traces", () => {
     expect(traceparents.map((given) => given?.split("-")[1])).toEqual([traceId, traceId]);
   });
 
-  it("pass a client's context on unchanged, and load none of the SDK, while they are off", async () => {
+  it("forward a client's context unchanged, and do not load the SDK, while disabled", async () => {
     traceparents.length = 0;
     tracestates.length = 0;
     await using gateway = await startTestGateway(node);

@@ -9,7 +9,7 @@ import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-it("a change of settings fails none of the 1,000 calls under way, and holds for those that come after it", async () => {
+it("a settings change fails none of 1,000 calls in flight, and applies to later calls", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-policy-"));
   const path = join(folder, "policy.json5");
   await writeFile(path, JSON.stringify({ tiers: { public: limitlessTier } }));
@@ -43,54 +43,54 @@ const textOf = async (url: string, text: string) => (await post(url, text)).text
 const refused = (text: string, limit: string) => text.includes(limit);
 
 const changes: Readonly<Record<string, Change>> = {
-  "requests a second": {
+  "requests per second": {
     content: { tiers: { public: { ...limitlessTier, requestsPerSecond: 0.001, requestBurst: 1 } } },
     holds: async (url) => (await post(url, body("eth_coinbase"))).status === 429,
   },
-  "compute units a second": {
+  "compute units per second": {
     content: { tiers: { public: { ...limitlessTier, computeUnitsPerSecond: 0.001, computeUnitBurst: 1 } } },
     holds: async (url) => (await post(url, body("eth_coinbase"))).status === 429,
   },
-  "a method's cost": {
+  "the cost of a method": {
     content: {
       tiers: { public: { ...limitlessTier, computeUnitsPerSecond: 1, computeUnitBurst: 1_000 } },
       methods: { eth_coinbase: { costUnits: 900 } },
     },
     holds: async (url) => (await post(url, body("eth_coinbase"))).status === 429,
   },
-  "a method's time": {
+  "the timeout of a method": {
     content: { methods: { eth_getProof: { timeoutMs: 50 } } },
     holds: async (url) => refused(await textOf(url, body("eth_getProof")), "request timed out"),
   },
-  "a method's cache": {
+  "the caching of a method": {
     content: { methods: { eth_chainId: { cache: false } } },
     holds: async (url) => (await post(url, body("eth_chainId"))).headers.get("x-gatehouse-source") === "node",
   },
-  "the body's bytes": {
+  "the body size": {
     content: { limits: { bodyBytes: 100 } },
     holds: async (url) => (await post(url, body("eth_coinbase", ["x".repeat(100)]))).status === 413,
   },
-  "a batch's items": {
+  "the batch size": {
     content: { limits: { batchItems: 1 } },
     holds: async (url) => refused(await textOf(url, "[1,2]"), "batch too large"),
   },
-  "an answer's bytes": {
+  "the response size": {
     content: { limits: { responseBytes: 100 } },
     holds: async (url) => refused(await textOf(url, body("eth_syncing", ["long"])), "response too large"),
   },
-  "the range of logs": {
+  "the log range": {
     content: { ranges: { logsBlocks: 3 } },
     holds: async (url) => {
       const { error } = await call(url, "eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x5" }]);
       return error?.code === -32_602 && error.message.includes("limited to 3 blocks");
     },
   },
-  "the range of a tier's logs": {
+  "the log range of a tier": {
     content: { tiers: { public: { ...limitlessTier, logsBlocks: 4 } } },
     holds: async (url) =>
       refused(await textOf(url, body("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x5" }])), "limited to 4 blocks"),
   },
-  "the range of a tier's traces": {
+  "the trace range of a tier": {
     content: { tiers: { public: { ...limitlessTier, traceBlocks: 2 } } },
     holds: async (url) =>
       refused(await textOf(url, body("trace_filter", [{ fromBlock: "0x1", toBlock: "0x5" }])), "limited to 2 blocks"),
@@ -135,7 +135,7 @@ async function closed(client: AsyncDisposable): Promise<false> {
   return false;
 }
 
-describe("a change of settings holds at once for", () => {
+describe("a settings change applies at once to", () => {
   it.each(Object.keys(changes))("%s", async (name) => {
     const { content, holds } = changes[name]!;
     const folder = await mkdtemp(join(tmpdir(), "gatehouse-policy-"));
@@ -146,7 +146,7 @@ describe("a change of settings holds at once for", () => {
     node.answer(({ method }) => (method === "eth_getProof" ? byHand : "z".repeat(200)));
     await using gateway = await startTestGateway(node, { policyPath: path });
     await call(gateway.url, "eth_chainId");
-    expect(await holds(gateway.url)).toBe(name === "a method's time");
+    expect(await holds(gateway.url)).toBe(name === "the timeout of a method");
     await writeFile(path, JSON.stringify({ ...others, ...content }));
     await until("it holds", generousMs, () => holds(gateway.url));
     await rm(folder, { recursive: true });

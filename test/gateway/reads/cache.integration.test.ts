@@ -7,7 +7,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 const body = (id: unknown, method: string, params: unknown = []) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
 
-describe("saved reads", () => {
+describe("cached reads", () => {
   let node: FakeNode;
   let gateway: TestGateway;
   useGateway({}, (started) => {
@@ -21,7 +21,7 @@ describe("saved reads", () => {
     return { source: headers.get("x-gatehouse-source"), text };
   };
 
-  it("come from the cache until the head changes, also to a block that was the head before", async () => {
+  it("come from the cache until the head changes, even back to an earlier block", async () => {
     let price = 1;
     node.answer(() => `0x${price++}`);
     expect(await read(1, "eth_gasPrice")).toMatchObject({ source: "node" });
@@ -38,7 +38,7 @@ describe("saved reads", () => {
     }
   });
 
-  it("are forgotten with the head where a block's number is filled up with zeros to the length of a hash", async () => {
+  it("expire with the head if a block number is padded with zeros to the length of a hash", async () => {
     const padded = `0x${(1_000).toString(16).padStart(64, "0")}`;
     const ask = () => read(1, "eth_getBlockByNumber", [padded, false]);
     await ask();
@@ -49,7 +49,7 @@ describe("saved reads", () => {
     );
   });
 
-  it("never are errors, nothing, or what is pending", async () => {
+  it("never include errors, null results or pending data", async () => {
     for (const [result, method, params] of [
       [null, "eth_getTransactionReceipt", [`0x${"1".repeat(64)}`]],
       [[], "eth_getBlockReceipts", ["latest"]],
@@ -71,7 +71,7 @@ describe("saved reads", () => {
     }
   });
 
-  it("are requested again after an error, of the node's or for want of it", async () => {
+  it("are requested again after an error, whether or not the node sent it", async () => {
     node.answer(({ id }, response) => {
       response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32000,"message":"header not found"}}`);
       return byHand;
@@ -97,7 +97,7 @@ describe("saved reads", () => {
     }
   });
 
-  it("are reported in the header of a batch, which names the one place that they all came from, or that they did not", async () => {
+  it("set the source header of a batch to their common source, or to mixed", async () => {
     node.answer(() => "0x1");
     const chainId = body(1, "eth_chainId");
     const price = body(2, "eth_gasPrice");
@@ -117,7 +117,7 @@ describe("saved reads", () => {
     expect(await batchSource(Array.from({ length: 5 }, () => long))).toBe("mixed");
   });
 
-  it("are one call to the node while equal ones are in flight, each with its own id", async () => {
+  it("share one call to the node while identical ones are in flight, each with its own id", async () => {
     const finish = node.hold("0xaa");
     const before = node.requests.length;
     const reads = Array.from({ length: 20 }, (_, id) => read(`r${id}`, "eth_call", [{ to: null }, "latest"]));
@@ -131,7 +131,7 @@ describe("saved reads", () => {
     expect(await gateway.metrics.metrics()).toContain("calls_in_flight 0");
   });
 
-  it("reach every reader whole when they are too large to be shared", async () => {
+  it("reach every client complete if they are too large to share", async () => {
     const size = 12_000_000;
     const finish = node.hold("z".repeat(size));
     const reads = Array.from({ length: 3 }, (_, id) => read(id, "eth_call", [{ to: null }, "latest"]));
@@ -143,7 +143,7 @@ describe("saved reads", () => {
     expect(await gateway.metrics.metrics()).toContain("calls_in_flight 0");
   });
 
-  it("are not kept over the loss of the node", async () => {
+  it("are dropped when the node connection is lost", async () => {
     node.answer(() => "0x1");
     await read(1, "eth_chainId");
     expect((await read(1, "eth_chainId")).source).toBe("cache");
@@ -152,7 +152,7 @@ describe("saved reads", () => {
     expect((await read(1, "eth_chainId")).source).toBe("node");
   });
 
-  it("are not kept when the node was lost while they were under way", async () => {
+  it("are not cached if the node connection was lost while they were in flight", async () => {
     const finish = node.hold();
     const early = read(1, "eth_chainId");
     await until("the call is at the node", generousMs, () => finish.length === 1);
@@ -165,7 +165,7 @@ describe("saved reads", () => {
     expect((await read(2, "eth_chainId")).text).toContain("0x2");
   });
 
-  it("still answer what can't change while the node is away, and the rest gets an error at once", async () => {
+  it("still return immutable results while the node is down, and all others fail at once", async () => {
     node.answer(() => "0x688");
     await read(1, "eth_chainId");
     await node[Symbol.asyncDispose]();

@@ -4,7 +4,7 @@ import { call, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-describe("a node that closes a kept-alive connection as a call comes", () => {
+describe("a node that closes a kept-alive connection as a call arrives", () => {
   let node: FakeNode;
   let gateway: TestGateway;
   useGateway(
@@ -24,7 +24,7 @@ describe("a node that closes a kept-alive connection as a call comes", () => {
   );
   const asked = (method: string) => node.requests.filter((request) => request.method === method).length;
 
-  it.each(["eth_gasPrice", "eth_syncing", "eth_estimateGas"])("gets %s again, on another one", async (method) => {
+  it.each(["eth_gasPrice", "eth_syncing", "eth_estimateGas"])("gets %s again, on a new connection", async (method) => {
     const before = asked(method);
     expect((await call(gateway.url, method)).result).toBe("again");
     expect(asked(method) - before).toBe(2);
@@ -35,7 +35,7 @@ describe("a node that closes a kept-alive connection as a call comes", () => {
     expect(asked(method)).toBe(1);
   });
 
-  it("gets a call again, also while other calls wait for its connections", async () => {
+  it("gets a call again, even while other calls wait for a connection", async () => {
     let close: (() => void) | undefined;
     node.answer((_, response) => {
       node.answer(() => "again");

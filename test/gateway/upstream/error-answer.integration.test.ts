@@ -21,12 +21,12 @@ const deliveries: Readonly<Record<string, (response: ServerResponse, status: num
     response.writeHead(status).write(body.slice(0, 20));
     response.end(body.slice(20));
   },
-  "up to the connection's end": (response, status, body) => {
+  "until the connection closes": (response, status, body) => {
     response.socket?.end(`HTTP/1.1 ${status} Oops\r\nConnection: close\r\n\r\n${body}`);
   },
 };
 
-describe.each(bothPaths)("a node's response outside HTTP 200, over %s", (_, fastPath) => {
+describe.each(bothPaths)("a node response with a status other than 200, over %s", (_, fastPath) => {
   let node: FakeNode;
   let gateway: TestGateway;
   useGateway({ listener: { fastPath } }, (started) => ({ node, gateway } = started));
@@ -37,7 +37,7 @@ describe.each(bothPaths)("a node's response outside HTTP 200, over %s", (_, fast
     });
 
   it.each(Object.keys(deliveries).flatMap((way) => [400, 404, 429, 500, 503].map((status) => [status, way] as const)))(
-    "of %i %s gives the client its JSON-RPC error",
+    "with status %i %s passes its JSON-RPC error to the client",
     async (status, way) => {
       respond(status, answer("1"), deliveries[way]);
       const got = await post(gateway.url, request("1"));
@@ -49,7 +49,7 @@ describe.each(bothPaths)("a node's response outside HTTP 200, over %s", (_, fast
     },
   );
 
-  it("carries the client's id, whatever the node made of it", async () => {
+  it("keeps the client's id, whatever id the node returned", async () => {
     respond(400, `{"error":${reverted},"id":null,"jsonrpc":"2.0"}\n`);
     for (const id of ["7", '"a<b"', "9007199254740993", "null"]) {
       for (const [method, params] of [
@@ -61,7 +61,7 @@ describe.each(bothPaths)("a node's response outside HTTP 200, over %s", (_, fast
     }
   });
 
-  it("reaches each call of a batch, to equal calls at a time, and over WebSocket", async () => {
+  it("reaches every call in a batch, identical concurrent calls, and WebSocket clients", async () => {
     respond(500, answer("1"));
     const batch = `[${request("1")},${request("2")},${request('"x"', "eth_syncing", "[]")}]`;
     const all = `[${answer("1")},${answer("2")},${answer('"x"')}]`;
@@ -86,14 +86,14 @@ describe.each(bothPaths)("a node's response outside HTTP 200, over %s", (_, fast
     [503, "", unavailable],
     [429, "slow down", limited],
     [429, "", limited],
-  ])("of %i that holds no JSON-RPC error (%s) is a failure of the node", async (status, body, error) => {
+  ])("with status %i and no JSON-RPC error (%s) counts as a node failure", async (status, body, error) => {
     respond(status, body);
     for (const method of ["eth_syncing", "eth_estimateGas"]) {
       expect((await post(gateway.url, request("1", method))).text).toBe(answer("1", error));
     }
   });
 
-  it.each(Object.keys(deliveries))("is not read without end when it comes %s", async (way) => {
+  it.each(Object.keys(deliveries))("is read only up to a limit if it arrives %s", async (way) => {
     const body = answer("1", `{"code":3,"message":"${"x".repeat(2_000_000)}"}`);
     respond(400, body, deliveries[way]);
     expect((await post(gateway.url, request("1"))).text).toBe(answer("1", badAnswer));
@@ -102,7 +102,7 @@ describe.each(bothPaths)("a node's response outside HTTP 200, over %s", (_, fast
 
 const failed = (id: string) => answer(id, badAnswer);
 
-describe.each(bothPaths)("a node's 200 response that is not JSON-RPC, over %s", (_, fastPath) => {
+describe.each(bothPaths)("a 200 response that is not JSON-RPC, over %s", (_, fastPath) => {
   const own = '{"jsonrpc":"2.0","id":3,"result":"0x0"}';
   let node: FakeNode;
   let gateway: TestGateway;
@@ -122,7 +122,7 @@ describe.each(bothPaths)("a node's 200 response that is not JSON-RPC, over %s", 
   const rows = Object.entries(deliveries).flatMap(([way, deliver]) =>
     bodies.map((body) => [body, way, deliver] as const),
   );
-  it.each(rows)("(%j, %s) is the error of its call, and others have their answers", async (body, _way, deliver) => {
+  it.each(rows)("(%j, %s) fails only its own call", async (body, _way, deliver) => {
     node.answer(({ method }, response) => {
       if (method === "eth_syncing") return false;
       deliver(response, 200, body);
@@ -140,7 +140,7 @@ describe.each(bothPaths)("a node's 200 response that is not JSON-RPC, over %s", 
   });
 
   it.each([200, 201, 203])(
-    "with the status %i is a response where it has JSON-RPC, after white space too",
+    "with status %i is accepted if it contains JSON-RPC, even after white space",
     async (status) => {
       node.answer((_call, response) => {
         response.writeHead(status).end(' \n{"jsonrpc":"2.0","id":1,"result":"0x5"}');

@@ -17,7 +17,7 @@ function linkTo(port: number) {
   return { lines, link: new NodeLink(options, { events, log, random: () => 0.5 }) };
 }
 
-it("a link whose process stands still in the handshake takes the answer that came meanwhile", async () => {
+it("a link in a blocked process accepts a handshake response that arrived meanwhile", async () => {
   await using server = new AsyncDisposableStack();
   const sockets = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   server.defer(() => sockets.close());
@@ -34,7 +34,7 @@ it("a link whose process stands still in the handshake takes the answer that cam
   expect([connections, lines.filter((line) => line.includes("can't be reached"))]).toEqual([1, []]);
 });
 
-it("a link gives up a handshake that nobody answers, says so once, and tries again", async () => {
+it("a link abandons an unanswered handshake, logs that once, and retries", async () => {
   await using resources = new AsyncDisposableStack();
   const sockets: Socket[] = [];
   const silent = createServer((socket) => {

@@ -25,7 +25,7 @@ const trace = (id: number) =>
   `{"jsonrpc":"2.0","id":${id},"method":"debug_traceTransaction","params":["0x${String(id).padStart(64, "0")}"]}`;
 const foreign = (entry: string) => entry.replace(/"id":\d+/, '"id":999');
 
-describe("a client's batch at the node", () => {
+describe("a client batch at the node", () => {
   let node: FakeNode;
   let gateway: TestGateway;
   const tiers = { public: limitlessTier };
@@ -38,7 +38,7 @@ describe("a client's batch at the node", () => {
   const ask = async (calls: readonly string[], headers: Record<string, string> = {}) =>
     JSON.parse((await post(gateway.url, `[${calls.join(",")}]`, headers)).text) as Answer[];
 
-  it("is one batch, of what the cache does not have and no call of it twice", async () => {
+  it("is one batch of the calls missing from the cache, without duplicates", async () => {
     expect(await ask(balances(40))).toEqual(resultsOf(40));
     expect(node.batches).toEqual([40]);
     expect(await ask([...balances(50), balance(45, '"again"')])).toEqual([
@@ -50,7 +50,7 @@ describe("a client's batch at the node", () => {
     expect(node.requests).toHaveLength(50);
   });
 
-  it("comes in pieces of the setting's size, and alone where the setting says so", async () => {
+  it("is split to the configured size, or into single calls if so configured", async () => {
     await restart({ upstream: { batchItems: 3 } });
     expect(await ask(balances(32))).toEqual(resultsOf(32));
     expect(Math.max(...node.batches)).toBe(3);
@@ -60,14 +60,14 @@ describe("a client's batch at the node", () => {
     expect(node.batches).toEqual([]);
   });
 
-  it("keeps ids that stand in it twice, and those that a node might write another way", async () => {
+  it("keeps duplicate ids, and ids that a node might reformat", async () => {
     const ids = ["7", "7", '"<a>"', '"\\u0061"', "null", "1e2", "12345678901234567890"];
     const { text } = await post(gateway.url, `[${ids.map((id, at) => balance(at, id)).join(",")}]`);
     const answers = ids.map((id, at) => `{"jsonrpc":"2.0","id":${id},"result":"${addressOf(at)}"}`);
     expect(text).toBe(`[${answers.join(",")}]`);
   });
 
-  it("gives each call the node's error for it, and goes on as a batch", async () => {
+  it("returns the node's error for each call, and is still sent as a batch", async () => {
     node.answerBatches((entries) => `[${entries.map(reverted).join(",")}]`);
     for (const from of [1, 11]) {
       const answers = await ask(balances(10, from));
@@ -77,12 +77,12 @@ describe("a client's batch at the node", () => {
   });
 
   const wellMeant: Readonly<Record<string, BatchHabit>> = {
-    "in another order": (entries) => `[${entries.toReversed().join(",")}]`,
+    "in a different order": (entries) => `[${entries.toReversed().join(",")}]`,
     "with white space": (entries) => ` [\n ${entries.join(" ,\n")} ]\n`,
     "with its ids last": (entries) =>
       `[${entries.map((entry) => entry.replace(/"id":(\d+),(.*)\}$/, '$2,"id":$1}')).join(",")}]`,
   };
-  it.each(Object.keys(wellMeant))("is answered right when the node answers %s", async (name) => {
+  it.each(Object.keys(wellMeant))("is handled correctly if the node responds %s", async (name) => {
     node.answerBatches(wellMeant[name]);
     for (const from of [1, 21]) expect(await ask(balances(20, from))).toEqual(resultsOf(20, from));
     expect(node.batches).toEqual([20, 20]);
@@ -94,19 +94,19 @@ describe("a client's batch at the node", () => {
       '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Batch requests are disabled"}}',
     "an error in an array": () => '[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch too large"}}]',
     "an empty array": () => "[]",
-    "an error about the batch to each": (entries) =>
+    "an error about the batch for each": (entries) =>
       `[${entries.map((entry) => entry.replace(/"result":.*/, '"error":{"code":-32005,"message":"batch limit 10 exceeded"}}')).join(",")}]`,
-    "all but some": (entries) => `[${entries.filter((_, at) => at % 3 > 0).join(",")}]`,
-    "ids that nobody requested": (entries) => `[${entries.map(foreign).join(",")}]`,
-    "an id twice": ([first, , ...rest]) => `[${[first, first, ...rest].join(",")}]`,
-    "half of it": (entries) => `[${entries.join(",")}]`.slice(0, 400),
-    "no JSON": () => "<h1>It works!</h1>",
+    "some responses missing": (entries) => `[${entries.filter((_, at) => at % 3 > 0).join(",")}]`,
+    "unknown ids": (entries) => `[${entries.map(foreign).join(",")}]`,
+    "a duplicate id": ([first, , ...rest]) => `[${[first, first, ...rest].join(",")}]`,
+    "a truncated response": (entries) => `[${entries.join(",")}]`.slice(0, 400),
+    "invalid JSON": () => "<h1>It works!</h1>",
     nothing: () => "",
     "a string": () => '"0x1"',
-    "entries that are no objects": (entries) => `[${entries.map(() => "1").join(",")}]`,
+    "entries that are not objects": (entries) => `[${entries.map(() => "1").join(",")}]`,
   };
   it.each(Object.keys(odd))(
-    "is sent call by call when the node answers it with %s, and the next one, too",
+    "is sent call by call if the node responds with %s, and so is the next one",
     async (name) => {
       node.answerBatches(odd[name]);
       expect(await ask(balances(20))).toEqual(resultsOf(20));
@@ -120,7 +120,7 @@ describe("a client's batch at the node", () => {
     },
   );
 
-  it.each([400, 405, 413, 415, 500])("is sent call by call when the node answers it with HTTP %i", async (status) => {
+  it.each([400, 405, 413, 415, 500])("is sent call by call if the node responds with HTTP %i", async (status) => {
     node.answerBatches(() => status);
     expect(await ask(balances(20))).toEqual(resultsOf(20));
     expect(await ask(balances(20, 21))).toEqual(resultsOf(20, 21));
@@ -130,7 +130,7 @@ describe("a client's batch at the node", () => {
   it.each([
     ["in plain text", "slow down"],
     ["as a JSON-RPC error", '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"too many requests"}}'],
-  ])("is not sent again call by call when the node answers it %s that it is called too often", async (_, body) => {
+  ])("is not retried call by call if the node rejects it %s for its rate limit", async (_, body) => {
     node.answer((_call, response) => {
       response.writeHead(429).end(body);
       return byHand;
@@ -143,7 +143,7 @@ describe("a client's batch at the node", () => {
     expect(node.requests).toHaveLength(1);
   });
 
-  it("is served whole by a node with geth's limits, whichever of them it meets", async () => {
+  it("is served completely by a node with geth's limits, whichever limit it hits", async () => {
     await restart({}, { batchItems: 10 });
     expect(await ask(balances(40))).toEqual(resultsOf(40));
     await restart({}, { batchResponseBytes: 500 });
@@ -152,7 +152,7 @@ describe("a client's batch at the node", () => {
     expect(await ask(balances(40))).toEqual(resultsOf(40));
   });
 
-  it("is read up to a bound; the calls whose answers are beyond it are queried alone, and the next pieces are smaller", async () => {
+  it("is read up to a limit; calls beyond it are sent individually, and the next batches are smaller", async () => {
     await restart({ upstream: { batchResponseBytes: 1_000_000 } });
     const long = "x".repeat(300_000);
     node.answer(({ params }) => `${String(params[0])}${long}`);
@@ -163,7 +163,7 @@ describe("a client's batch at the node", () => {
     expect(Math.max(...node.batches.slice(1))).toBeLessThanOrEqual(3);
   });
 
-  it("is no smaller for others because one caller's connection may not hold its answer", async () => {
+  it("is not reduced for others if one caller's connection exceeds its memory limit", async () => {
     await restart({ memory: { connectionBytes: 300_000 } });
     const long = "x".repeat(100_000);
     node.answer(({ params }) => `${String(params[0])}${long}`);
@@ -178,10 +178,10 @@ describe("a client's batch at the node", () => {
   const spoiling: Readonly<Record<string, () => void>> = {
     "a long answer": () => node.answer(() => "x".repeat(300_000)),
     "a slow call": () => node.answer(() => byHand),
-    "a call that the node can't read": () =>
+    "a call that the node cannot parse": () =>
       node.answerBatches(() => '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'),
   };
-  it.each(Object.keys(spoiling))("is no smaller for others because one caller requests %s", async (name) => {
+  it.each(Object.keys(spoiling))("is not reduced for others if one caller requests %s", async (name) => {
     await restart({
       upstream: { batchResponseBytes: 1_000_000 },
       methods: { eth_getBalance: { timeoutMs: 500 } },
@@ -198,7 +198,7 @@ describe("a client's batch at the node", () => {
     expect(Math.max(0, ...node.batches.slice(before + 1))).toBeLessThanOrEqual(3);
   });
 
-  it("fails call by call when the node is silent, and is sent alone for a while then", async () => {
+  it("fails call by call if the node times out, and the next one is sent call by call", async () => {
     await restart({ methods: { eth_getBalance: { timeoutMs: 200 } } });
     node.answer(() => byHand);
     const answers = await ask(balances(5));
@@ -208,7 +208,7 @@ describe("a client's batch at the node", () => {
     expect(node.batches).toEqual([5]);
   });
 
-  it("is sent again when the node had closed the kept-alive connection", async () => {
+  it("is sent again if the node closed the kept-alive connection", async () => {
     await restart({ upstream: { connections: 1 } });
     await ask([balance(100)]);
     node.answer((_, response) => {
@@ -220,7 +220,7 @@ describe("a client's batch at the node", () => {
     expect(node.batches).toEqual([5, 5]);
   });
 
-  it("sends transactions alone, each when the one before it is answered, and reads in their order around them", async () => {
+  it("sends transactions individually, each after the response to the previous one, and reads in order around them", async () => {
     const order: string[] = [];
     node.answer(({ id, method }, response) => {
       order.push(`${method} ${String(id)} asked`);
@@ -237,18 +237,18 @@ describe("a client's batch at the node", () => {
     expect(node.batches).toEqual([]);
   });
 
-  it("sends heavy calls alone", async () => {
+  it("sends heavy calls individually", async () => {
     await ask([trace(1), balance(2), trace(3), balance(4)]);
     expect(node.batches).toEqual([2]);
   });
 
-  it("takes no more of its caller's places than before", async () => {
+  it("uses no more of its caller's concurrency than single calls", async () => {
     await restart({ tiers: { public: { ...limitlessTier, concurrency: 4 } } });
     expect(await ask(balances(300))).toEqual(resultsOf(300));
     expect(await ask(balances(300, 301))).toEqual(resultsOf(300, 301));
   });
 
-  it("is no batch of the node's when its client went, and leaves no call under way", async () => {
+  it("is cancelled at the node if its client disconnects, and leaves no call in flight", async () => {
     node.answer(() => byHand);
     const gone = new AbortController();
     const asked = fetch(gateway.url, {
@@ -267,7 +267,7 @@ describe("a client's batch at the node", () => {
     await until("no call is under way", generousMs, async () => (await inFlight()) === 0);
   });
 
-  it("is the same over WebSocket", async () => {
+  it("works the same over WebSocket", async () => {
     await using client = await connectTestClient(gateway.url);
     expect(JSON.parse(await client.ask(`[${balances(20).join(",")}]`))).toEqual(resultsOf(20));
     expect(node.batches).toEqual([20]);

@@ -17,7 +17,7 @@ const request = (id: number, method: string, params: readonly unknown[] = []) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
 const hash = `0x${"ab".repeat(32)}`;
 
-describe.each(bothPaths)("a node that is not fit, over %s", (_, fastPath) => {
+describe.each(bothPaths)("an unfit node, over %s", (_, fastPath) => {
   let node: FakeNode;
   let fitness: NodeFitness;
   beforeEach(async () => {
@@ -29,7 +29,7 @@ describe.each(bothPaths)("a node that is not fit, over %s", (_, fastPath) => {
   const start = (given: Record<string, object | string> = {}) =>
     startTestGateway({ ...node, fitness: () => fitness }, { listener: { fastPath }, ...given });
 
-  it("is not read from while it is behind; what can't change still comes from the cache", async () => {
+  it("gets no reads while it is behind; immutable results still come from the cache", async () => {
     await using gateway = await start();
     for (const method of ["eth_chainId", "eth_blockNumber"]) await call(gateway.url, method);
     await call(gateway.url, "eth_getBlockByHash", [hash, false]);
@@ -56,7 +56,7 @@ describe.each(bothPaths)("a node that is not fit, over %s", (_, fastPath) => {
     );
   });
 
-  it("answers about itself and takes transactions while it is behind", async () => {
+  it("gets queries about itself and transactions while it is behind", async () => {
     await using gateway = await start();
     fitness = "behind";
     for (const method of ["eth_syncing", "eth_chainId", "net_version", "web3_clientVersion"]) {
@@ -65,7 +65,7 @@ describe.each(bothPaths)("a node that is not fit, over %s", (_, fastPath) => {
     expect((await call(gateway.url, "eth_sendRawTransaction", ["0x02"])).result).toBe("eth_sendRawTransaction");
   });
 
-  it("is reported over WebSocket and in each call of a batch, too", async () => {
+  it("is reported over WebSocket and in each call of a batch", async () => {
     await using gateway = await start();
     await using client = await connectTestClient(gateway.url);
     fitness = "behind";
@@ -79,7 +79,7 @@ describe.each(bothPaths)("a node that is not fit, over %s", (_, fastPath) => {
     expect(JSON.parse((await post(gateway.url, batch)).text)).toEqual(expected);
   });
 
-  it("is sent nothing while it is down, although it takes connections and would keep its callers waiting", async () => {
+  it("gets no requests while it is down, even if it accepts connections without responding", async () => {
     await using gateway = await start();
     await call(gateway.url, "eth_chainId");
     fitness = "down";
@@ -92,10 +92,10 @@ describe.each(bothPaths)("a node that is not fit, over %s", (_, fastPath) => {
   });
 
   it.each([
-    ["is on another chain", "anotherChain", anotherChain],
+    ["is on a different chain", "anotherChain", anotherChain],
     ["has not reported its chain yet", "chainUnknown", chainUnknown],
   ] as const)(
-    "is sent nothing while it %s, and nothing is said for it: no transaction lands there",
+    "gets no requests or transactions while it %s, and no call is answered from the cache",
     async (_now, unfit, error) => {
       await using gateway = await start();
       await using client = await connectTestClient(gateway.url);
@@ -113,7 +113,7 @@ describe.each(bothPaths)("a node that is not fit, over %s", (_, fastPath) => {
     },
   );
 
-  it("is read from while it is behind when settings say so, from the moment they do", async () => {
+  it("gets reads while it is behind once the settings allow it", async () => {
     const folder = await mkdtemp(join(tmpdir(), "gatehouse-policy-"));
     const path = join(folder, "policy.json5");
     await writeFile(path, "{}");

@@ -38,7 +38,7 @@ async function startPlace(node: FakeNode) {
   };
 }
 
-describe("the link to a node whose WebSocket is missing", () => {
+describe("the link to a node without a WebSocket", () => {
   let node: FakeNode;
   let place: Awaited<ReturnType<typeof startPlace>>;
   let gateway: TestGateway;
@@ -63,7 +63,7 @@ describe("the link to a node whose WebSocket is missing", () => {
   const reported = (text: string) => lines.filter((line) => line.includes(text)).length;
   const isLinked = async () => /^gatehouse_gateway_upstream_connected 1$/m.test(await gateway.metrics.metrics());
 
-  it("is tried for ever more slowly, says so once, and is there soon after the node's is", async () => {
+  it("is retried forever with growing waits, logs that once, and reconnects soon after the node is back", async () => {
     const { attempts } = place.state;
     await until("it was tried often", generousMs, () => attempts.length >= 8);
     attempts.slice(1).forEach((at, before) => {
@@ -80,7 +80,7 @@ describe("the link to a node whose WebSocket is missing", () => {
     expect(await client.ask(subscribe)).toContain('"result":"0x');
   });
 
-  it("begins with short waits again when it was there, and reports each loss once", async () => {
+  it("restarts with short waits after a successful connection, and logs each loss once", async () => {
     const { attempts } = place.state;
     await until("it was tried often", generousMs, () => attempts.length >= 6);
     place.state.entryExists = true;
@@ -97,7 +97,7 @@ describe("the link to a node whose WebSocket is missing", () => {
     expect(reported("connected to the node's WebSocket")).toBe(2);
   });
 
-  it("is tried at once when the node answers again after it did not, however long the wait is", async () => {
+  it("is retried at once when the node responds again, however long the wait", async () => {
     await gateway[Symbol.asyncDispose]();
     const longMs = 3_600_000;
     gateway = await startTestGateway(

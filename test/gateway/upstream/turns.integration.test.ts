@@ -15,7 +15,7 @@ const storage = (at: number) =>
     params: [`0x${"ab".repeat(20)}`, `0x${at.toString(16)}`, "latest"],
   });
 
-describe("calls that wait for the node", () => {
+describe("calls queued for the node", () => {
   let node: FakeNode;
   let gateway: TestGateway;
   let answers: (() => void)[];
@@ -28,7 +28,7 @@ describe("calls that wait for the node", () => {
     });
   });
 
-  it("are served by turns: one caller's thousand delay another's by one", async () => {
+  it("are served round-robin: a thousand from one caller delay another by one", async () => {
     await restart({ upstream: { connections: 2, queuedCallsPerCaller: 4_096, batchItems: 1 }, ...shared });
     const waiting = async () => Number(/calls_queued (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
     const flood = (batch: number) =>
@@ -55,7 +55,7 @@ describe("calls that wait for the node", () => {
   });
 
   it.each([1, 100])(
-    "have the turns of all who wait for the same answer (batches to the node: %i)",
+    "use the turns of all callers that wait for the same response (batches to the node: %i)",
     async (batchItems) => {
       await restart({ upstream: { connections: 1, queuedCallsPerCaller: 4_096, batchItems }, ...shared });
       const shown = async (line: string) => (await gateway.metrics.metrics()).includes(`${line}\n`);
@@ -85,7 +85,7 @@ describe("calls that wait for the node", () => {
     },
   );
 
-  it("come, by default, from no anonymous or paying caller in such a number that they take all connections", () => {
+  it("never take all connections for a single anonymous or paying caller, by default", () => {
     const { tiers, upstream } = testSettings();
     for (const tier of ["public", "paid"]) expect(tiers[tier]?.concurrency).toBeLessThan(upstream.connections);
   });

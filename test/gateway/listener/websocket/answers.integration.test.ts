@@ -9,7 +9,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 const request = (id: unknown, method: string, params: unknown = []) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
 
-describe("answers over WebSocket", () => {
+describe("responses over WebSocket", () => {
   let node: FakeNode;
   let gateway: TestGateway;
   const tiers = { public: limitlessTier };
@@ -19,7 +19,7 @@ describe("answers over WebSocket", () => {
   });
   const metrics = () => gateway.metrics.metrics();
 
-  it("may be as long as is permitted, and cost a client nothing else", async () => {
+  it("may be as long as permitted, without side effects on the client", async () => {
     await restart({ tiers, limits: { batchResponseBytes: 12_000_000 } });
     await using client = await connectTestClient(gateway.url);
     await client.ask(request(1, "eth_subscribe", ["newHeads"]));
@@ -36,7 +36,7 @@ describe("answers over WebSocket", () => {
     expect(client.socket.readyState).toBe(client.socket.OPEN);
   });
 
-  it("that the node breaks off are errors with the call's id", async () => {
+  it("become errors with the call's id if the node aborts them", async () => {
     await using client = await connectTestClient(gateway.url);
     node.answer((_, response) => {
       response.writeHead(200, { "Content-Length": 1_000 });
@@ -49,7 +49,7 @@ describe("answers over WebSocket", () => {
     expect(client.socket.readyState).toBe(client.socket.OPEN);
   });
 
-  it("of a batch that is cut at its bytes come whole, however many of its calls have errors", async () => {
+  it("of a batch truncated at its size limit arrive complete, however many of its calls have errors", async () => {
     await restart({ tiers, limits: { batchResponseBytes: 3_000 } });
     await using client = await connectTestClient(gateway.url);
     node.answer(() => "x".repeat(2_000));
@@ -59,7 +59,7 @@ describe("answers over WebSocket", () => {
     expect(items.at(-1)?.error?.code).toBe(-32003);
   });
 
-  it("wait for a client that reads slowly, which is not dropped for what it requested", async () => {
+  it("wait for a slow client, which is not dropped for its own requests", async () => {
     const calls = 300;
     const resultBytes = 200_000;
     node.answer(() => "z".repeat(resultBytes));
@@ -81,8 +81,8 @@ describe("answers over WebSocket", () => {
   });
 });
 
-describe("a WebSocket client that does not answer pings", () => {
-  it("is dropped, and one that does is not", async () => {
+describe("a WebSocket client that ignores pings", () => {
+  it("is dropped, while a responsive one is not", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, { webSocket: { pingIntervalMs: 200 } });
     await using silent = await connectTestClient(gateway.url, {}, { autoPong: false });

@@ -37,7 +37,7 @@ function reported({ texts }: TestClient, subscription: string): readonly Record<
 const summary = (logs: readonly Record<string, unknown>[]) =>
   logs.map(({ blockHash, logIndex, removed }) => [blockHash, logIndex, removed]);
 
-describe("a gap in the node's WebSocket", () => {
+describe("a gap in the node's WebSocket connection", () => {
   let node: FakeNode;
   let gateway: TestGateway;
   useGateway({ webSocket: { reconnectMs: 50, bridgeMs: 5_000, bridgeBlocks: 8 } }, async (started) => {
@@ -74,7 +74,7 @@ describe("a gap in the node's WebSocket", () => {
     return { one, other, heads, logs, equalLogs };
   };
 
-  it("is bridged: heads and logs that were missed come in order, once, and then the live ones", async () => {
+  it("is bridged: missed heads and logs arrive in order, once, before the live ones", async () => {
     const { one, other, heads, logs, equalLogs } = await startClients();
     node.newHead(1_002, hash(1_002));
     node.newLog(log(1_002, 0));
@@ -103,7 +103,7 @@ describe("a gap in the node's WebSocket", () => {
     for (const { socket } of [one, other]) expect(socket.readyState).toBe(socket.OPEN);
   });
 
-  it("is bridged over a reorganisation: what does not stand any more is sent as removed, the newest first", async () => {
+  it("is bridged across a reorganisation: orphaned logs are sent as removed, newest first", async () => {
     const { one, heads, logs } = await startClients();
     node.newHead(1_002, hash(1_002));
     node.newHead(1_003, hash(1_003));
@@ -124,7 +124,7 @@ describe("a gap in the node's WebSocket", () => {
     ]);
   });
 
-  it("is bridged at the second attempt when the connection is lost again during the first", async () => {
+  it("is bridged at the second attempt if the connection is lost during the first", async () => {
     const { one, heads, logs } = await startClients();
     node.newHead(1_002, hash(1_002));
     await until("the live one came", generousMs, () => reported(one, heads).length === 1);
@@ -148,7 +148,7 @@ describe("a gap in the node's WebSocket", () => {
     expect(reported(one, logs)).toEqual([log(1_003, 0)]);
   });
 
-  it("is bridged for one that subscribed before the gateway had seen a block: the logs of the first one count as missed", async () => {
+  it("is bridged for a client that subscribed before the gateway's first block: the logs of that block count as missed", async () => {
     await gateway[Symbol.asyncDispose]();
     gateway = await startTestGateway(node, { webSocket: { reconnectMs: 50, bridgeMs: 5_000, bridgeBlocks: 8 } });
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
@@ -162,7 +162,7 @@ describe("a gap in the node's WebSocket", () => {
     expect(reported(one, logs)).toEqual([log(1_002, 0), log(1_003, 0)]);
   });
 
-  it("closes clients when more blocks were missed than may be sent, or none is known any more", async () => {
+  it("closes clients if too many blocks were missed, or none is known any more", async () => {
     const { one, other } = await startClients();
     miss(() => {
       for (let number = 1_002; number < 1_020; number += 1) node.newHead(number, hash(number));
@@ -176,7 +176,7 @@ describe("a gap in the node's WebSocket", () => {
     await until("heads come", generousMs, () => reported(again, heads).length === 1);
   });
 
-  it("closes clients when the connection stays away, and refuses subscriptions meanwhile", async () => {
+  it("closes clients if the connection stays lost, and rejects subscriptions meanwhile", async () => {
     await gateway[Symbol.asyncDispose]();
     gateway = await startTestGateway(node, { webSocket: { reconnectMs: 20, bridgeMs: 400 } });
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
@@ -191,7 +191,7 @@ describe("a gap in the node's WebSocket", () => {
     await until("the gateway follows the node again", generousMs, () => node.subscriptions() === 1);
   });
 
-  it("leaves no subscription behind at the node when its clients go meanwhile", async () => {
+  it("leaves no subscription at the node if its clients disconnect meanwhile", async () => {
     const { one, other } = await startClients();
     node.takeLinks(false);
     node.cutLink();

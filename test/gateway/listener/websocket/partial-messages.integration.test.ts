@@ -13,7 +13,7 @@ const handshake = [
   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
 ].join("\r\n");
 
-it("lets a client go soon whose message may not be held, though it sends on and does not answer the close", async () => {
+it("disconnects a client whose message exceeds the memory limit, even if it keeps sending and ignores the close", async () => {
   await using node = await startFakeNode();
   await using gateway = await startTestGateway(node, { memory: { connectionBytes: 20_000 } });
   const { hostname, port } = new URL(gateway.url);

@@ -7,7 +7,7 @@ import { isOneFrame, encodeTextFrames, writeTextFrame } from "#gateway/listener/
 
 const textOf = (length: number) => `${"x".repeat(length)}é`;
 
-it("messages of every length are read as they were meant, between those that the WebSocket writes itself", async () => {
+it("frames of any length are decoded correctly, interleaved with those that the WebSocket library writes", async () => {
   const server = createServer();
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
   const lengths = [0, 1, 115, 116, 117, 16_383, 16_384, 65_523, 65_524, 65_525, 65_526, 129_987, 130_000, 1_000_000];

@@ -20,7 +20,7 @@ describe("WebSocket", () => {
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
   });
 
-  it("answers calls, batches and bad messages as HTTP does", async () => {
+  it("answers calls, batches and bad messages like HTTP", async () => {
     await using client = await connectTestClient(gateway.url);
     node.answer(() => "0x2a");
     expect(await client.ask(request(null, "eth_syncing"))).toBe('{"jsonrpc":"2.0","id":null,"result":"0x2a"}');
@@ -30,7 +30,7 @@ describe("WebSocket", () => {
     );
   });
 
-  it("answers of many pings that come at once the last", async () => {
+  it("answers only the last of many simultaneous pings", async () => {
     const { hostname, port } = new URL(gateway.url);
     const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n\r\n`;
     /** Sends frames after the upgrade, and returns the gateway's output until `done`. */
@@ -52,7 +52,7 @@ describe("WebSocket", () => {
     expect(pongs.length / 6).toBeLessThan(50);
   });
 
-  it("lets equal subscriptions of many clients share one at the node", async () => {
+  it("lets identical subscriptions of many clients share one at the node", async () => {
     await using first = await connectTestClient(gateway.url);
     await using second = await connectTestClient(gateway.url);
     const ids: string[] = [];
@@ -95,7 +95,7 @@ describe("WebSocket", () => {
     expect(client.texts[0]).toBe(reply);
   });
 
-  it("refuses unknown subscriptions", async () => {
+  it("rejects unknown subscriptions", async () => {
     await using client = await connectTestClient(gateway.url);
     expect(await client.ask(request(1, "eth_subscribe", ["newPendingTransactions"]))).toContain(
       '"code":-32601,"message":"no \\"newPendingTransactions\\" subscription in eth namespace"',
@@ -103,7 +103,7 @@ describe("WebSocket", () => {
     expect(await client.ask(request(1, "eth_subscribe", ["logs", { topics: "x" }]))).toContain('"code":-32602');
   });
 
-  it("closes subscribed clients when the node's connection is lost and is not to be bridged", async () => {
+  it("closes subscribed clients if the node connection is lost and cannot be bridged", async () => {
     await gateway[Symbol.asyncDispose]();
     gateway = await startTestGateway(node, { webSocket: { bridgeMs: 0 } });
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
@@ -115,7 +115,7 @@ describe("WebSocket", () => {
     await until("the gateway is subscribed again", generousMs, () => node.subscriptions() === 1);
   });
 
-  it("answers the calls of a client that are under way before it closes it, and takes no more", async () => {
+  it("answers a client's calls in flight before it closes, and accepts no more", async () => {
     await using client = await connectTestClient(gateway.url);
     const finish: (() => void)[] = [];
     node.answer(({ id }, response) => {
