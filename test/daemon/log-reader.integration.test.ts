@@ -22,7 +22,7 @@ async function statusAfter(child: Talking, signal: NodeJS.Signals): Promise<unkn
   return (await exited)[0];
 }
 
-test("a process logs to its last line when its reader takes everything", async () => {
+test("logs up to the last line if the reader keeps up", async () => {
   const { process: child } = await talking(500);
   const printed = text(child.stdout);
   expect(await statusAfter(child, "SIGTERM")).toBe(3);
@@ -32,9 +32,9 @@ test("a process logs to its last line when its reader takes everything", async (
 });
 
 test.each([
-  ["standard output is gone", ["stdout"]],
-  ["standard output and standard error are gone", ["stdout", "stderr"]],
-] as const)("a process whose reader of %s runs on, and ends as it is told to", async (_what, streams) => {
+  ["standard output closes", ["stdout"]],
+  ["standard output and standard error close", ["stdout", "stderr"]],
+] as const)("keeps running after %s, and exits as requested", async (_what, streams) => {
   const { process: child } = await talking(1);
   for (const stream of streams) child[stream].destroy();
   child.kill("SIGUSR2");
@@ -43,7 +43,7 @@ test.each([
   expect(await statusAfter(child, "SIGTERM")).toBe(3);
 });
 
-test("a reader that takes nothing costs a bounded memory, and holds the end up for a bounded time", async () => {
+test("limits the memory held for a stalled reader, and delays exit only for a limited time", async () => {
   const { process: quiet, residentBytes: usual } = await talking(1);
   quiet.kill("SIGKILL");
   const { process: child, residentBytes } = await talking(100_000);
@@ -53,7 +53,7 @@ test("a reader that takes nothing costs a bounded memory, and holds the end up f
   expect(performance.now() - reportedAt).toBeLessThan(10_000);
 });
 
-test("lines that found no room are counted once the reader takes lines again", async () => {
+test("counts dropped lines once the reader resumes", async () => {
   const { process: child } = await talking(20_000);
   const printed = text(child.stdout);
   await once(child.stdout, "data");
