@@ -45,18 +45,18 @@ describe.each([
   ["node:http", async (path: string): Promise<Body> => get(path)],
   ["fetch", async (path: string): Promise<Body> => (await fetch(`${origin}${path}`)).body],
   ["undici", async (path: string): Promise<Body> => (await undiciRequest(`${origin}${path}`)).body],
-])("a body of %s", (_, open) => {
-  it("is read whole up to the limit", async () => {
+])("the body of a %s response", (_, open) => {
+  it("is read completely up to the limit", async () => {
     expect(await readText(await open("/1000"), 1_000)).toBe("x".repeat(1_000));
     expect((await readBody(await open("/0"), 0)).length).toBe(0);
   });
 
-  it("over the limit ends the request: the server sees its connection close", async () => {
+  it("aborts the request beyond the limit: the server sees its connection close", async () => {
     await expect(readBody(await open("/endless"), 100_000)).rejects.toThrow(new BodyTooLargeError(100_000));
     await connectionClosed();
   });
 
-  it("is cut to its start, and its request ended", async () => {
+  it("is truncated to its start, and its request aborted", async () => {
     const start = await readBodyStart(await open("/endless"), 100_000);
     expect({ length: start.bytes.length, isTruncated: start.isTruncated }).toEqual({
       length: 100_000,
@@ -69,7 +69,7 @@ describe.each([
     });
   });
 
-  it("ends when its reader stops reading", async () => {
+  it("stops when its reader stops reading", async () => {
     for await (const chunk of limitChunks(await open("/endless"), 10_000_000)) {
       expect(chunk.byteLength).toBeGreaterThan(0);
       break;
@@ -78,7 +78,7 @@ describe.each([
   });
 });
 
-it("gives the place in a pool of connections back to the next request", async () => {
+it("frees its pooled connection for the next request", async () => {
   await using dispatcher = closing(new Dispatcher({ connections: 1 }));
   for (let round = 0; round < 3; round += 1) {
     const { body } = await undiciRequest(`${origin}/endless`, { dispatcher: dispatcher.agent });
@@ -88,12 +88,12 @@ it("gives the place in a pool of connections back to the next request", async ()
   expect(await readText(body, 10)).toBe("xxx");
 });
 
-it("an answer without a body is empty", async () => {
+it("reads a response without a body as empty", async () => {
   expect((await readBody(null, 10)).length).toBe(0);
   expect(await readBodyStart(null, 10)).toEqual({ bytes: new Uint8Array(), isTruncated: false });
 });
 
-it("an unwanted body is thrown away up to its limits", async () => {
+it("discards an unwanted body up to its limits", async () => {
   const limits = { bytesMax: 100_000, deadlineMs: 20_000 };
   expect(await discardBody(null, limits)).toBe(true);
   expect(await discardBody((await fetch(`${origin}/5000`)).body, limits)).toBe(true);

@@ -12,7 +12,7 @@ function drain(turns: FairQueue<ReturnType<typeof ticket>>): string[] {
   return order;
 }
 
-it("serves callers by turns and each one's calls in their order", () => {
+it("serves callers round-robin, and keeps each caller's order", () => {
   const turns = new FairQueue<ReturnType<typeof ticket>>();
   for (let at = 0; at < 1_000; at += 1) turns.add(ticket("a", at));
   for (let at = 0; at < 2; at += 1) turns.add(ticket("b", at));
@@ -24,7 +24,7 @@ it("serves callers by turns and each one's calls in their order", () => {
   expect(turns.size).toBe(0);
 });
 
-it("passes over who may not be served now, who keeps the turn", () => {
+it("skips a caller that may not be served now, and keeps its turn", () => {
   const turns = new FairQueue<ReturnType<typeof ticket>>();
   for (const caller of ["a", "b", "c"]) turns.add(ticket(caller, 0));
   expect(turns.next((caller) => caller === "b")?.call.caller).toBe("b");
@@ -33,7 +33,7 @@ it("passes over who may not be served now, who keeps the turn", () => {
   expect(drain(turns)).toEqual(["a0", "c0"]);
 });
 
-it("serves what several callers wait for at the earliest of their turns, once", () => {
+it("serves a shared call once, at the earliest turn of its callers", () => {
   const turns = new FairQueue<ReturnType<typeof ticket>>();
   for (let at = 0; at < 4; at += 1) turns.add(ticket("a", at));
   const shared = ticket("a", 4);
@@ -52,7 +52,7 @@ it("serves what several callers wait for at the earliest of their turns, once", 
   expect([turns.size, turns.sizeOf("b"), drain(turns)]).toEqual([0, 0, []]);
 });
 
-it("forgets what is given up, once", () => {
+it("removes a cancelled call once", () => {
   const turns = new FairQueue<ReturnType<typeof ticket>>();
   const gone = ticket("a", 0);
   turns.add(gone);

@@ -20,7 +20,7 @@ function greedy(callers: readonly string[]) {
   return { shares, taken, counts: [...taken.values()].map(({ length }) => length), free: slotsMax - all() };
 }
 
-it("leaves some free for who comes next, however many are greedy", () => {
+it("leaves free slots for a newcomer, however many callers are greedy", () => {
   expect(greedy(["a"]).counts).toEqual([49]);
   for (const count of [2, 3, 5, 10]) {
     const { counts, free, shares } = greedy(Array.from({ length: count }, (_, at) => `greedy ${at}`));
@@ -30,7 +30,7 @@ it("leaves some free for who comes next, however many are greedy", () => {
   }
 });
 
-it("lets callers have more again when others give back", () => {
+it("allows callers more again once others release slots", () => {
   const { shares, taken } = greedy(["a", "b"]);
   expect(shares.mayAcquire("a")).toBe(false);
   for (const slot of taken.get("b") ?? []) {
@@ -43,7 +43,7 @@ it("lets callers have more again when others give back", () => {
   }
 });
 
-it("gives one caller all of few", () => {
+it("gives all slots to a single caller if there are few", () => {
   const shares = new FairShares<SharedSlot>(4);
   for (let taken = 0; taken < 4; taken += 1) {
     expect(shares.mayAcquire("a")).toBe(true);
@@ -51,7 +51,7 @@ it("gives one caller all of few", () => {
   }
 });
 
-it("says who has too many: the caller while some are free, all when none is", () => {
+it("reports which limit is full: the caller's while slots are free, otherwise the total", () => {
   const slots = new FairSlots(20);
   const enter = (caller: string) => {
     const entry = slots.enter(caller);

@@ -4,7 +4,7 @@ import { readAnswer, readResponses, writeCall, writeCalls } from "./json-rpc.ts"
 const error = { code: -32_601, message: "no such method" };
 
 describe("calls", () => {
-  it("are written as one request, or as a batch by their places", () => {
+  it("are serialised as one request, or as a batch with their indexes as ids", () => {
     const calls = [
       { method: "eth_chainId", params: [] },
       { method: "eth_call", params: [{ to: "0x1" }, "latest"] },
@@ -23,7 +23,7 @@ describe("calls", () => {
   });
 });
 
-describe("one answer", () => {
+describe("a single response", () => {
   it.each([
     ["a result", { jsonrpc: "2.0", id: 1, result: "0x1" }, { ok: true, result: "0x1" }],
     ["a result of null", { jsonrpc: "2.0", id: 1, result: null }, { ok: true, result: null }],
@@ -31,28 +31,28 @@ describe("one answer", () => {
     ["an error", { jsonrpc: "2.0", id: null, error }, { ok: false, error }],
     ["an error without an id", { error }, { ok: false, error }],
     ["an error with data", { id: 1, error: { ...error, data: "0x" } }, { ok: false, error: { ...error, data: "0x" } }],
-  ])("is %s", (_, message, answer) => {
+  ])("may be %s", (_, message, answer) => {
     expect(readAnswer(JSON.stringify(message))).toEqual({ kind: "answer", answer });
   });
 
-  it.each(["", "<html>"])("is not %j, which can't be parsed", (text) => {
+  it.each(["", "<html>"])("cannot be %j, which is not JSON", (text) => {
     expect(readAnswer(text)).toEqual({ kind: "not-json" });
   });
 
   it.each(["null", "7", "[]", "{}", '{"id":1}', '{"error":"Unauthorized"}', '{"error":{"message":"x"}}'])(
-    "is not %j, which holds neither result nor error",
+    "cannot be %j, which has neither result nor error",
     (text) => {
       expect(readAnswer(text)).toEqual({ kind: "not-json-rpc" });
     },
   );
 
   it.each([
-    ["a result with another id", { id: 2, result: "0x1" }, "2"],
+    ["a result with a different id", { id: 2, result: "0x1" }, "2"],
     ["a result with the id as a string", { id: "1", result: "0x1" }, '"1"'],
     ["a result with an id of null", { id: null, result: "0x1" }, "null"],
     ["a result without an id", { result: "0x1" }, "none"],
-    ["an error with another id", { id: 2, error }, "2"],
-  ])("is not %s", (_, message, found) => {
+    ["an error with a different id", { id: 2, error }, "2"],
+  ])("cannot be %s", (_, message, found) => {
     expect(readAnswer(JSON.stringify(message))).toEqual({
       kind: "another-id",
       words: `the response to another request (expected the id 1, found ${found})`,
@@ -60,8 +60,8 @@ describe("one answer", () => {
   });
 });
 
-describe("the answers to a batch", () => {
-  it("are found by their places, in whatever order they come; a call may have none", () => {
+describe("the responses to a batch", () => {
+  it("are matched by index, in any order, and some may be missing", () => {
     const text = JSON.stringify([
       { id: 2, result: "c" },
       { id: 0, error },
@@ -73,11 +73,11 @@ describe("the answers to a batch", () => {
     ]);
   });
 
-  it("may be one refusal of all", () => {
+  it("may be a single rejection of all", () => {
     expect(readResponses(JSON.stringify({ jsonrpc: "2.0", id: null, error }))).toEqual({ ok: false, error });
   });
 
-  it.each(["", "busy", "[7]", '{"id":"0","result":1}', '[{"result":1}]'])("are not %j", (text) => {
+  it.each(["", "busy", "[7]", '{"id":"0","result":1}', '[{"result":1}]'])("cannot be %j", (text) => {
     expect(readResponses(text)).toBeUndefined();
   });
 });

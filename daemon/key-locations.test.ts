@@ -10,7 +10,7 @@ const anyKey = fc.oneof(
   fc.constantFrom("", "key ключ", "key 鍵"),
 );
 
-it("finds each key's place, whichever keys came and went", () => {
+it("finds each key's slot, whatever keys were added and removed", () => {
   fc.assert(
     fc.property(fc.array(anyKey, { maxLength: 300 }), (keys) => {
       const places = new KeyLocations();
@@ -35,7 +35,7 @@ it("finds each key's place, whichever keys came and went", () => {
   );
 });
 
-it("keeps nothing of a text that a part of a key was cut from", () => {
+it("does not retain the text that part of a key was sliced from", () => {
   const places = new KeyLocations();
   const textBytes = 16_384;
   const keys = 1_000;
@@ -49,7 +49,7 @@ it("keeps nothing of a text that a part of a key was cut from", () => {
   expect(measureHeap() - before).toBeLessThan((keys * textBytes) / 10);
 });
 
-it("counts by key, and gives the place of a key that counts for nothing to another one", () => {
+it("counts by key, and reuses the slot of a key whose count is zero", () => {
   const counts = new KeyCounts();
   expect([counts.increase("a"), counts.increase("b"), counts.increase("a")]).toEqual([0, 1, 0]);
   expect(["a", "b", "c"].map((key) => counts.get(key))).toEqual([2, 1, 0]);
@@ -60,7 +60,7 @@ it("counts by key, and gives the place of a key that counts for nothing to anoth
   expect(["a", "b", "c"].map((key) => counts.get(key))).toEqual([1, 0, 1]);
 });
 
-it("keeps the latest entries, and an entry that is set again keeps its age", () => {
+it("keeps the latest entries, and does not refresh an entry that is set again", () => {
   const entries = new LatestEntries<number>(3);
   for (const [at, key] of ["a", "b", "c", "a", "d", "e"].entries()) entries.set(key, at);
   expect([entries.size, ..."abcde"].map((key) => (typeof key === "number" ? key : entries.get(key)))).toEqual([
@@ -73,13 +73,13 @@ it("keeps the latest entries, and an entry that is set again keeps its age", () 
   ]);
 });
 
-it("makes the value of a key that has none, also in the place of a displaced one", () => {
+it("creates a missing value, including one that was evicted", () => {
   const entries = new LatestEntries<string>(2);
   const made = ["a", "b", "a", "c", "b", "a"].map((key, at) => entries.getOrMake(key, () => `${key} ${at}`));
   expect(made).toEqual(["a 0", "b 1", "a 0", "c 3", "b 1", "a 5"]);
 });
 
-it("takes a new client in microseconds when it remembers 100,000", () => {
+it("adds a new client in microseconds with 100,000 remembered", () => {
   const entries = new LatestEntries<number>(100_000);
   const startedAt = performance.now();
   const clients = 300_000;

@@ -9,20 +9,20 @@ const make = (name: string) => {
   return name === "yes";
 };
 
-test("makes what a name stands for once, also when that is false", () => {
+test("computes the value of a name once, even if it is false", () => {
   const of = memoize({ max: 10, nameLength: 10 }, make);
   expect([of("yes"), of("no"), of("yes"), of("no")]).toEqual([true, false, true, false]);
   expect(made).toEqual(["yes", "no"]);
 });
 
-test("remembers no long name, and forgets all when they are too many", () => {
+test("does not cache a long name, and clears the cache when it is full", () => {
   const of = memoize({ max: 2, nameLength: 3 }, make);
   for (const name of ["long", "long", "a", "b", "a", "c", "a"]) of(name);
   expect(made).toEqual(["long", "long", "a", "b", "c", "a"]);
 });
 
 // Can fail only on Node 24: Node 26 copies the keys of a Map itself.
-test("remembers a name without the text that it was cut from", () => {
+test("caches a name without the text it was sliced from", () => {
   const of = memoize({ max: 1_000, nameLength: 64 }, (name) => ({ name }));
   const [texts, textBytes] = [500, 65_536];
   const filler = "x".repeat(textBytes);
@@ -36,7 +36,7 @@ test("remembers a name without the text that it was cut from", () => {
   expect(of(cut(7))).toBe(of("2001:db8::1007"));
 });
 
-test("remembers the last result while its arguments are the same", () => {
+test("caches the last result while its arguments are the same", () => {
   const list = rememberLast((...parts: readonly (string | undefined)[]) => [...parts]);
   const first = list("a", undefined);
   expect(list("a", undefined)).toBe(first);

@@ -24,13 +24,13 @@ describe.each([
   ["pause", pause, 1],
   ["backgroundPause", pauseInBackground, 0],
 ])("%s", (_, wait, holds) => {
-  it("waits for its time", async () => {
+  it("waits for the given time", async () => {
     const startedAt = performance.now();
     await Promise.all([wait(50), sleep(60)]);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(49);
   });
 
-  it("ends at once when the signal aborts, and when it has aborted before; no timer is left to hold the process", async () => {
+  it("stops at once if the signal aborts, or has already aborted; no timer remains to keep the process alive", async () => {
     const before = holdingTimers();
     const stop = new AbortController();
     const waiting = wait(hourMs, stop.signal);
@@ -53,7 +53,7 @@ const rethrow = (error: unknown) => {
 };
 
 describe("repeat", () => {
-  it("runs at once and after each wait, until its disposal ends the wait", async () => {
+  it("runs at once and after each wait, until disposal ends the wait", async () => {
     const runs: number[] = [];
     await using task = repeat(async () => void runs.push(runs.length), { intervalMs: hourMs, failed: rethrow });
     task.wake();
@@ -61,7 +61,7 @@ describe("repeat", () => {
     expect(runs).toEqual([0, 1]);
   });
 
-  it("waits before the first run if it is to, and skips one wait when it was woken during a run, and only one", async () => {
+  it("waits before the first run if asked to, and skips exactly one wait if woken during a run", async () => {
     const steps: string[] = [];
     const next = Promise.withResolvers<void>();
     let wake: (() => void) | undefined;
@@ -82,7 +82,7 @@ describe("repeat", () => {
     expect(steps.slice(0, 4)).toEqual(["wait", "run", "run", "wait"]);
   });
 
-  it("repeats a task that failed", async () => {
+  it("repeats a failed task", async () => {
     const failures: unknown[] = [];
     let runs = 0;
     const fail = async () => {
@@ -96,7 +96,7 @@ describe("repeat", () => {
     expect(failures.map(String)).toEqual(["Error: run 1", "Error: run 2"]);
   });
 
-  it("without an interval waits until it is woken, and leaves no timer", async () => {
+  it("waits until woken without an interval, and leaves no timer", async () => {
     const before = holdingTimers();
     let runs = 0;
     await using task = repeat(async () => void (runs += 1), { intervalMs: Infinity, failed: rethrow });
@@ -114,7 +114,7 @@ describe("poll", () => {
   const failed = (error: unknown) => void failures.push(error);
   const log = { error: (fields: unknown) => void errors.push(fields) };
 
-  it("never overlaps itself: the pause begins when the run has ended", async () => {
+  it("never overlaps itself: the pause starts after the run", async () => {
     const stop = new AbortController();
     const events: string[] = [];
     const noted: Pause = async (ms) => {
@@ -130,7 +130,7 @@ describe("poll", () => {
     expect(events).toEqual(["start", "end", "pause 70", "start", "end", "pause 70"]);
   });
 
-  it("logs what a run throws, by the task's name, hands it on, and goes on", async () => {
+  it("logs what a run throws with the task name, reports it, and continues", async () => {
     const stop = new AbortController();
     const failure = new Error("no answer");
     let runs = 0;
@@ -150,7 +150,7 @@ describe("poll", () => {
     });
   });
 
-  it("ends when the signal aborts during a pause, and after the run in progress when it aborts during that", async () => {
+  it("stops if the signal aborts during a pause, or after the current run if it aborts during one", async () => {
     const stop = new AbortController();
     const options = { name: "look", failed, intervalMs: hourMs, signal: stop.signal };
     const { ended: pausing } = poll(options, async () => undefined, { log });
@@ -176,13 +176,13 @@ describe("poll", () => {
 const isBig = (found: number) => found >= 3;
 
 describe("waitUntil", () => {
-  it("looks at once, and again until a look finds what is waited for", async () => {
+  it("checks at once, and repeats until the condition is met", async () => {
     let looks = 0;
     expect(await waitUntil(() => (looks += 1), isBig, { everyMs: 1, withinMs: hourMs })).toBe(3);
     expect(await waitUntil(async () => 7, isBig, { everyMs: hourMs, withinMs: hourMs })).toBe(7);
   });
 
-  it("gives the last look once its time is over, by the clock that it was given", async () => {
+  it("returns the last check at the timeout, by the given clock", async () => {
     let nowMs = 0;
     const clock = { monotonicMs: () => nowMs };
     const looks: number[] = [];
@@ -195,7 +195,7 @@ describe("waitUntil", () => {
     expect(looks).toEqual([0, 40, 80]);
   });
 
-  it("ends during a pause when the signal aborts, without another look", async () => {
+  it("stops during a pause if the signal aborts, without a further check", async () => {
     const stop = new AbortController();
     let looks = 0;
     const waiting = waitUntil(() => (looks += 1), isBig, { everyMs: hourMs, signal: stop.signal });
@@ -205,7 +205,7 @@ describe("waitUntil", () => {
     expect(looks).toBe(1);
   });
 
-  it("throws what a look throws", async () => {
+  it("throws what a check throws", async () => {
     const failure = new Error("no answer");
     const look = () => Promise.reject(failure);
     await expect(waitUntil(look, isBig, { everyMs: 1, withinMs: hourMs })).rejects.toBe(failure);
@@ -213,14 +213,14 @@ describe("waitUntil", () => {
 });
 
 describe("within", () => {
-  it("gives what the work gives, and leaves no timer", async () => {
+  it("returns the result of the work, and leaves no timer", async () => {
     const before = holdingTimers();
     expect(await within("an answer", hourMs, Promise.resolve(7))).toBe(7);
     await expect(within("an answer", hourMs, Promise.reject(new Error("refused")))).rejects.toThrow("refused");
     expect(holdingTimers()).toBe(before);
   });
 
-  it("names what took too long", async () => {
+  it("reports the work that timed out", async () => {
     const late = within("an answer", 5, never());
     await expect(late).rejects.toThrow(new DeadlineError("an answer", 5));
     await expect(late).rejects.toMatchObject({
@@ -230,7 +230,7 @@ describe("within", () => {
   });
 });
 
-test("a time limit is over after its time, with the error of a time limit", async () => {
+test("a time limit expires with a timeout error", async () => {
   const startedAt = performance.now();
   const signal = createRunningTimeout(200);
   await once(signal, "abort");
@@ -238,7 +238,7 @@ test("a time limit is over after its time, with the error of a time limit", asyn
   expect(signal.reason).toMatchObject({ name: "TimeoutError" });
 });
 
-test("time in which the event loop stands still does not use it up", async () => {
+test("a time limit does not count time in which the event loop is blocked", async () => {
   const signal = createRunningTimeout(1_000);
   const until = performance.now() + 1_500;
   while (performance.now() < until);
@@ -254,7 +254,7 @@ const waits = (random: () => number, count: number, options = { initialMs: 500, 
   return { all, afterReset: backoff.nextMs() };
 };
 
-it("doubles the wait up to its maximum, and starts over after a success", () => {
+it("doubles the wait up to its max, and resets after a success", () => {
   const { all, afterReset } = waits(() => 0, 9);
   expect(all).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
   expect(afterReset).toBe(500);

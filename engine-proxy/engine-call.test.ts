@@ -15,14 +15,14 @@ const decide = (method: string, url: string, body: unknown = "") =>
   decideEngineCall({ method, url, body: typeof body === "string" ? body : JSON.stringify(body) }, rules);
 const exec = (...command: string[]) => decide("POST", "/v1.41/containers/gh-node/exec", { Cmd: command });
 
-describe("what passes the engine proxy", () => {
-  it("is the container's inspection", () => {
+describe("the engine proxy allows", () => {
+  it("inspecting the container", () => {
     expect(decide("GET", "/v1.41/containers/gh-node/json")).toEqual({
       call: { kind: "inspect", method: "GET", path: "/v1.41/containers/gh-node/json", body: undefined },
     });
   });
 
-  it.each(["/containers/gh-node/restart", "/v1.41/containers/gh-node/restart?t=300"])("is the restart %s", (url) => {
+  it.each(["/containers/gh-node/restart", "/v1.41/containers/gh-node/restart?t=300"])("the restart %s", (url) => {
     expect(decide("POST", url)).toEqual({ call: { kind: "restart", method: "POST", path: url, body: undefined } });
   });
 
@@ -31,12 +31,12 @@ describe("what passes the engine proxy", () => {
     [["./node_cli", "prune", "--c", "./node.conf", "--enable_auto_prune"]],
     [["./node_cli", "prune", "--get"]],
     [["./node_cli", "--version"]],
-  ])("is the command line %j", (command) => {
+  ])("the command line %j", (command) => {
     expect(exec(...command)).toMatchObject({ call: { kind: "exec-create" } });
   });
 
   it.each([{}, { WorkingDir: "/data/bin" }])(
-    "is built from checked values, without rights nobody requested: %j",
+    "an exec built from checked values, without extra privileges: %j",
     (more) => {
       const decision = decide("POST", "/containers/gh-node/exec", {
         Cmd: ["./node_cli", "--version"],
@@ -56,7 +56,7 @@ describe("what passes the engine proxy", () => {
     },
   );
 
-  it("is the start and the inspection of an exec that was made through it", () => {
+  it("starting and inspecting an exec created through it", () => {
     expect(decide("POST", `/exec/${known}/start`, { Detach: false, Tty: false })).toMatchObject({
       call: { kind: "exec-start" },
     });
@@ -151,13 +151,13 @@ const forbidden: readonly (readonly [request: string, body?: unknown])[] = [
   [`GET /exec/${known}/start`],
 ];
 
-describe("what the engine proxy refuses", () => {
+describe("the engine proxy rejects", () => {
   it.each(forbidden.map(([request, body]) => ({ request, body })))("$request $body", ({ request, body }) => {
     const [method = "", url = ""] = words(request);
     expect(decide(method, url, body)).toHaveProperty("refused");
   });
 
-  it("is every request whose path names another container", () => {
+  it("every request whose path specifies a different container", () => {
     const name = stringMatching(/^[a-zA-Z0-9_.%/-]{1,40}$/).filter((text) => text !== "gh-node");
     const action = constantFrom("json", "restart", "exec");
     assert(

@@ -14,7 +14,7 @@ function written(level: string) {
   return { lines, audit: createAuditLog(createLog({ service: "test", level, mask }, { write })) };
 }
 
-test("a change is a line of the log, also of one for errors alone, without a key, signature or password", () => {
+test("logs a change even at level error, without a key, signature or password", () => {
   const { lines, audit } = written("error");
   const after = { signature: "planted-secret", deep: { privateKey: "planted-secret" } };
   audit.add({ ...change, reason: "http://user:planted-password@127.0.0.1:1/", before: { sha256: "a" }, after });
@@ -29,7 +29,7 @@ test("a change is a line of the log, also of one for errors alone, without a key
   expect(JSON.stringify(lines)).not.toMatch(/planted-(secret|password)/);
 });
 
-test("a silent log has no line", () => {
+test("logs no change if the log is silent", () => {
   const { lines, audit } = written("silent");
   audit.add(change);
   expect(lines).toEqual([]);

@@ -11,8 +11,8 @@ const root = join(import.meta.dirname, "../..");
 
 test.each([
   ["anywhere", formatOwnCommand(), tmpdir()],
-  ["in the folder that it was made for", formatOwnCommand(root), root],
-])("the command runs this very program %s, and asks no registry", (_, command, cwd) => {
+  ["in the folder it was printed for", formatOwnCommand(root), root],
+])("the printed command runs this version %s, without a registry request", (_, command, cwd) => {
   expect(command.startsWith("npx")).toBe(cwd === root);
   const printed = execFileSync("sh", ["-c", `${command} --version`], {
     cwd,
@@ -22,13 +22,13 @@ test.each([
   expect(printed).toBe(`${packageJson.version}\n`);
 });
 
-test("it is short in the folder of the program, and whole where that is elsewhere", () => {
+test("is short in the installation folder, and a full path elsewhere", () => {
   expect(formatOwnCommand(root)).toBe("npx gatehouse");
   expect(formatOwnCommand(join(root, "docs"))).toBe(formatOwnCommand());
   expect(formatOwnCommand()).toBe(quoteShellWord(join(root, "cli/gatehouse.sh")));
 });
 
-test("it is the name alone where a shell finds this very program by it, and not where that is another", async () => {
+test("is just the name if the shell finds this binary by it, and not if it finds a different one", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-path-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   vi.stubEnv("PATH", folder);

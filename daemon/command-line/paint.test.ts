@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createPaint } from "./paint.ts";
 
-it("colours a text where colours are welcome, and leaves it elsewhere", () => {
+it("colours text only if colours are enabled", () => {
   expect(createPaint(true)("bold", "here")).toBe("\u001b[1mhere\u001b[22m");
   expect(createPaint(false)(["bold", "red"], "here")).toBe("here");
 });

@@ -12,14 +12,14 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }));
 
 describe("replaceFile", () => {
-  it("makes a file that was not there, readable by its owner alone", async () => {
+  it("creates a missing file, readable only by its owner", async () => {
     const path = join(directory, "state");
     await replaceFile(path, "new");
     expect(await readFile(path, "utf8")).toBe("new");
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  it("keeps the mode of the file that it replaces", async () => {
+  it("keeps the mode of the replaced file", async () => {
     const path = join(directory, "node.conf");
     await writeFile(path, "old");
     await chmod(path, 0o644);
@@ -27,7 +27,7 @@ describe("replaceFile", () => {
     expect((await stat(path)).mode & 0o777).toBe(0o644);
   });
 
-  it("leaves the old content and no temporary file when it is called off before the rename", async () => {
+  it("keeps the old content and no temporary file if aborted before the rename", async () => {
     const path = join(directory, "node.conf");
     await writeFile(path, "old");
     const calledOff = replaceFile(path, "new", {
@@ -42,7 +42,7 @@ describe("replaceFile", () => {
 });
 
 describe("removeTemporaryFiles", () => {
-  it("removes what a killed replacement of our file left, and nothing else", async () => {
+  it("removes only temporary files left by an interrupted replacement of our file", async () => {
     const left = `node.conf.${randomUUID()}.tmp`;
     const others = ["node.conf", "node.conf.tmp", "node.conf.1.tmp", `other.conf.${randomUUID()}.tmp`];
     for (const name of [left, ...others]) await writeFile(join(directory, name), "");
@@ -50,7 +50,7 @@ describe("removeTemporaryFiles", () => {
     expect((await readdir(directory)).sort()).toEqual([...others].sort());
   });
 
-  it("has nothing to do in a directory that is not there", async () => {
+  it("does nothing if the directory is missing", async () => {
     await removeTemporaryFiles(join(directory, "gone"), () => true);
   });
 });

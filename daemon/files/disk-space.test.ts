@@ -5,7 +5,7 @@ import { deriveDiskSpace, readDiskSpace } from "./disk-space.ts";
 
 const disk = { bsize: 4_096, blocks: 1_000, bfree: 150, bavail: 100, files: 1_000, ffree: 500 };
 
-test("blocks that are kept for root are neither used nor free", () => {
+test("counts blocks reserved for root as neither used nor free", () => {
   expect(deriveDiskSpace(disk)).toEqual({
     totalBytes: 4_096_000,
     usedBytes: 850 * 4_096,
@@ -16,17 +16,17 @@ test("blocks that are kept for root are neither used nor free", () => {
   });
 });
 
-test("a disk has no more room than it has files left, where their number is fixed", () => {
+test("limits free space by free inodes, if their number is fixed", () => {
   expect(deriveDiskSpace({ ...disk, ffree: 10 })).toMatchObject({ freeBytesRatio: 100 / 950, freeRatio: 0.01 });
   expect(deriveDiskSpace({ ...disk, files: 0, ffree: 0 })).toMatchObject({ freeFilesRatio: 1, freeRatio: 100 / 950 });
 });
 
-test("a file system without blocks is not full", () => {
+test("does not report a file system without blocks as full", () => {
   const none = { bsize: 4_096, blocks: 0, bfree: 0, bavail: 0, files: 0, ffree: 0 };
   expect(deriveDiskSpace(none)).toMatchObject({ freeBytes: 0, freeRatio: 1 });
 });
 
-test("the used share is the one that df prints, rounded up", async () => {
+test("rounds the used share up, like df", async () => {
   const { freeBytesRatio } = await readDiskSpace(tmpdir());
   const printed = execFileSync("df", ["-P", tmpdir()], { encoding: "utf8" });
   const usedPercent = Number(/(\d+)%/.exec(printed)?.[1]);

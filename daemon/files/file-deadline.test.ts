@@ -15,7 +15,7 @@ function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-test("a file system that answers while this process stands still does not hang", async () => {
+test("a file system that responds while this process is blocked does not count as hung", async () => {
   const { call, hangs } = watchedDeadline();
   const read = call("reading /proc/self/stat", () => readFile("/proc/self/stat", "utf8"));
   standStill(3 * withinMs);
@@ -23,7 +23,7 @@ test("a file system that answers while this process stands still does not hang",
   expect(hangs()).toBe(false);
 });
 
-test("one that does not answer hangs, and is named with the time since when", async () => {
+test("an unresponsive file system counts as hung, and the error includes since when", async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   const { call, hangs } = watchedDeadline();
   await expect(call("reading /a/node.conf", () => promise)).rejects.toThrow(

@@ -20,7 +20,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true });
 });
 
-test("one has it at a time; the other learns who", () => {
+test("only one holder has the lock at a time; the other learns its identity", () => {
   using first = createProcessLock(path, "/data/bin/node.conf");
   using second = createProcessLock(path, "/data/bin/node.conf");
   expect(first.acquire()).toEqual({ ok: true });
@@ -34,7 +34,7 @@ test("one has it at a time; the other learns who", () => {
 });
 
 test.skipIf(!isRoot).each([0o644, 0o600])(
-  "a file of another user's, of mode %o, locks nothing, and is not taken for a lock (skipped: needs root)",
+  "a file owned by a different user with mode %o is rejected as a lock (skipped: needs root)",
   (mode) => {
     chmodSync(directory, 0o777);
     writeFileSync(path, "", { mode });
@@ -48,7 +48,7 @@ test.skipIf(!isRoot).each([0o644, 0o600])(
   },
 );
 
-test("a named pipe where the holder's words stand is neither waited for nor believed", () => {
+test("a named pipe in place of the holder file neither blocks nor is trusted", () => {
   execFileSync("mkfifo", [`${path}.json`]);
   using first = createProcessLock(path, "/data/bin/node.conf");
   expect(first.acquire()).toEqual({ ok: true });

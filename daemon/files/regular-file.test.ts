@@ -30,7 +30,7 @@ test.each([
   ["a larger file", file, "it is larger than 9 bytes"],
   // Such a file reports a size of zero but has content.
   ["a file that is longer than it says", "/proc/self/status", "it is larger than 9 bytes"],
-])("refuses %s at once", async (_, path, message) => {
+])("rejects %s at once", async (_, path, message) => {
   await expect(readRegularFile(path, 9)).rejects.toThrow(message);
   expect(() => readRegularText(path, 9)).toThrow(message);
 });

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { syncTree } from "./sync-tree.ts";
 
-test("a tree with a socket, a named pipe and a link to nothing is on the disk all the same", async () => {
+test("syncs a tree that contains a socket, a named pipe and a dangling link", async () => {
   const root = await mkdtemp(join(tmpdir(), "gatehouse-sync-"));
   const server = createServer();
   try {

@@ -50,19 +50,19 @@ function readAny(content: unknown): FileReading<object> {
 
 const open = [
   [
-    "at once",
+    "synchronously",
     async (apply: (value: object) => void, dependencies: WatchedFileDependencies) =>
       watchFile({ ...file(), read: readAny, apply }, dependencies),
   ],
   [
-    "by waiting",
+    "asynchronously",
     (apply: (value: object) => void, dependencies: WatchedFileDependencies) =>
       openWatchedFile({ ...file(), read: async (content) => readAny(content), apply }, dependencies),
   ],
 ] as const;
 
 it.each(open)(
-  "is refused while its folder can't be read, and taken afterwards, where it is read %s",
+  "keeps the old content while the folder is unreadable, then loads the new one, opened %s",
   async (_, opened) => {
     hold("{ at: 1 }");
     const taken: object[] = [];
@@ -82,13 +82,13 @@ it.each(open)(
   },
 );
 
-it.each(open)("ends a start where its folder can't be read, where it is read %s", async (_, opened) => {
+it.each(open)("aborts startup if the folder is unreadable, opened %s", async (_, opened) => {
   breakFolder();
   const wrong = `a.setting: ${path}: can't be read (ELOOP); expected a readable JSON5 file.`;
   await expect(opened(() => undefined, reporting())).rejects.toThrow(new StartupError(wrong));
 });
 
-it.each(open)("ends a start with each problem of the content in one piece, where it is read %s", async (_, opened) => {
+it.each(open)("aborts startup with each problem of the content as one entry, opened %s", async (_, opened) => {
   hold("{ bad: 1 }");
   const problems = [`a.setting: ${path}: bad: the first.`, `a.setting: ${path}: bad: the\nsecond.`];
   await expect(opened(() => undefined, reporting())).rejects.toMatchObject({ problems, message: problems.join("\n") });
@@ -110,7 +110,7 @@ function follow() {
   };
 }
 
-it("is taken at each change after its folder was gone and is made again", async () => {
+it("is reloaded on each change after its folder was removed and recreated", async () => {
   const { watched, taken, missed } = follow();
   await using _watched = watched;
   await taken(1);
@@ -122,7 +122,7 @@ it("is taken at each change after its folder was gone and is made again", async 
   await taken(3);
 });
 
-it("is taken at each change after a link in its place leads elsewhere", async () => {
+it("is reloaded on each change after a link to a different file replaced it", async () => {
   const { watched, taken } = follow();
   await using _watched = watched;
   await taken(1);
@@ -134,7 +134,7 @@ it("is taken at each change after a link in its place leads elsewhere", async ()
   await taken(3);
 });
 
-it("is taken after an edit in place of the same length whose time was set back", async () => {
+it("is reloaded after an in-place edit of the same length with its mtime restored", async () => {
   const { watched, taken } = follow();
   await using _watched = watched;
   await taken(1);
@@ -144,14 +144,14 @@ it("is taken after an edit in place of the same length whose time was set back",
   await taken(2);
 });
 
-it("is taken when it changes before the watch over it is there", async () => {
+it("is reloaded if it changes before the watch starts", async () => {
   const { watched, taken } = follow();
   await using _watched = watched;
   writeFileSync(path, "{ at: 22 }");
   await taken(22);
 });
 
-it("is taken when the link to its folder is changed as Kubernetes does it", async () => {
+it("is reloaded when its folder link is swapped as by Kubernetes", async () => {
   const { watched, taken } = follow();
   await using _watched = watched;
   for (const at of [2, 3]) {
@@ -165,7 +165,7 @@ it("is taken when the link to its folder is changed as Kubernetes does it", asyn
   }
 });
 
-it("shows what is in force, and that what stands there now is not", async () => {
+it("reports the content in effect, and that the current file is not", async () => {
   const { watched, taken, missed, listed, metric } = follow();
   await using _watched = watched;
   const first = listed();

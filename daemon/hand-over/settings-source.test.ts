@@ -11,11 +11,11 @@ describe("settings files are read", () => {
   const alone = ["/etc/gatehouse/sidecar.json5", "/etc/gatehouse/token"];
   const apart = ["/run/gatehouse/live/settings.json5", "/run/gatehouse/secrets/token"];
 
-  test("at the second look that finds them the same", () => {
+  test("at the second identical check", () => {
     expect(judgeLooks(alone, "aaabbabbb")).toBe("-xx-x--xx");
   });
 
-  test("where they come apart, once nothing has changed for so long that what belongs together is there", () => {
+  test("if stored apart, after they stay unchanged long enough for related files to arrive", () => {
     expect(judgeLooks(apart, "aaaaabbbbbbbbbbbbb")).toBe("---------------xxx");
     expect(judgeLooks(apart, "aaaaaaaaaaaab")).toBe("----------xx-");
   });

@@ -26,12 +26,12 @@ function testApp(nodeAnswers = true) {
 }
 
 describe("createApp", () => {
-  it("answers a body over the limit with 413 and a JSON error", async () => {
+  it("rejects a body over the limit with 413 and a JSON error", async () => {
     const response = await testApp().request("/echo", { method: "POST", body: "x".repeat(17) });
     expect([response.status, await response.json()]).toEqual([413, { error: "the body exceeds 16 bytes; send less" }]);
   });
 
-  it("buffers a chunked body up to the limit, whatever its route", async () => {
+  it("buffers a chunked body up to the limit on every route", async () => {
     let read = 0;
     const chunks = (bytes: number) =>
       new ReadableStream<Uint8Array>({
@@ -49,19 +49,19 @@ describe("createApp", () => {
     expect((await app.request("/echo", { method: "POST", body: chunks(16), duplex: "half" })).status).toBe(200);
   });
 
-  it("answers an unknown route with a JSON 404", async () => {
+  it("responds to an unknown route with a JSON 404", async () => {
     const response = await testApp().request("/nothing");
     expect([response.status, await response.json()]).toEqual([404, { error: "no such route: GET /nothing" }]);
   });
 
-  it("hides what went wrong inside, and gives the request's id", async () => {
+  it("hides internal errors, and returns the request id", async () => {
     const response = await testApp().request("/broken", { headers: { "X-Request-Id": "r-1" } });
     expect([response.status, await response.json()]).toEqual([500, { error: "internal error", requestId: "r-1" }]);
     expect(response.headers.get("X-Request-Id")).toBe("r-1");
   });
 });
 
-it("takes a client that goes in the middle of its request for no fault of the service", async () => {
+it("does not count a client that disconnects mid-request as a service error", async () => {
   const lines: string[] = [];
   const metrics = new Registry();
   const log = pino(new PassThrough().on("data", (line: Buffer) => lines.push(line.toString())));
@@ -87,7 +87,7 @@ it("takes a client that goes in the middle of its request for no fault of the se
 });
 
 describe("operationsRoutes", () => {
-  it("answers /readyz with 503 and the reason while a check fails", async () => {
+  it("responds to /readyz with 503 and the reason while a check fails", async () => {
     const response = await testApp(false).request("/readyz");
     expect([response.status, await response.json()]).toEqual([
       503,
@@ -106,7 +106,7 @@ describe("operationsRoutes", () => {
   });
 });
 
-it("shows in no text what its mask knows, and leaves the rest of an answer as it is", async () => {
+it("masks secrets in any text, and leaves the rest of a response unchanged", async () => {
   const mask = createMask();
   mask.hide("http://operator:a-long-password@node.example/");
   const app = createApp({ bodyLimitBytes: 1_024 }, { log: createLog({ service: "test", level: "silent" }), mask });

@@ -73,7 +73,7 @@ async function leaveDuring(request: string): Promise<void> {
   socket.destroy();
 }
 
-test("a body is read as text, and the response has the request's id and a length", async () => {
+test("reads a body as text, and sets the request id and a length on the response", async () => {
   const response = await post("/echo?query", "ü1", { "X-Request-Id": "r-1" });
   expect([response.status, await response.json()]).toEqual([200, { echo: "ü1" }]);
   const headers = ["X-Request-Id", "X-Own", "Content-Type", "Content-Length"].map((name) => response.headers.get(name));
@@ -82,7 +82,7 @@ test("a body is read as text, and the response has the request's id and a length
   expect(other.headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test("a body over the limit is answered 413, by its length or as it arrives, and the connection is kept", async () => {
+test("rejects a body over the limit with 413, by its length or as it arrives, and keeps the connection", async () => {
   for (const path of ["/echo", "/unread"]) expect((await post(path, "x".repeat(17))).status).toBe(413);
   const head = "POST /echo HTTP/1.1\r\nHost: a\r\n";
   const chunk = `10\r\n${"x".repeat(16)}\r\n`;
@@ -93,18 +93,18 @@ test("a body over the limit is answered 413, by its length or as it arrives, and
   expect(answers).toMatch(/^HTTP\/1\.1 413 [^]*the body exceeds 16 bytes; send less[^]*HTTP\/1\.1 200 [^]*"echo":"1"/);
 });
 
-test("an unread body that does not end is drained for a while, and then its connection is closed", async () => {
+test("drains an unread, incomplete body for a while, and then closes the connection", async () => {
   const answer = await exchange("POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12");
   expect(answer).toMatch(/^HTTP\/1\.1 401 [^]*Connection: close[^]*\{"error":"no: \[masked\]"\}$/);
 });
 
-test("what goes wrong inside is logged and hidden, and the request's id is given", async () => {
+test("logs and hides an internal error, and returns the request id", async () => {
   const response = await post("/broken", "1", { "X-Request-Id": "r-2" });
   expect([response.status, await response.json()]).toEqual([500, { error: "internal error", requestId: "r-2" }]);
   expect(lines.join("")).toMatch(/"event":"request-failed"[^]*a private detail/);
 });
 
-test("a client that goes in the middle of its request is counted as its own fault, one that goes later is noticed", async () => {
+test("counts a client that disconnects mid-request as a client error, and notices one that disconnects later", async () => {
   const logged = lines.length;
   await leaveDuring("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n12");
   const counted = 'method="POST",route="/echo",status="400"} 1';
@@ -114,7 +114,7 @@ test("a client that goes in the middle of its request is counted as its own faul
   expect(lines).toHaveLength(logged);
 });
 
-test("everything else goes to the application", async () => {
+test("passes all other requests to the application", async () => {
   expect((await fetch(`${listener.url}/echo`)).status).toBe(404);
   expect(await (await post("/echo/more", "1")).json()).toEqual({ error: "no such route: POST /echo/more" });
 });

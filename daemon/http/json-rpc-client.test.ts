@@ -54,7 +54,7 @@ const clientOf = (path: string, dependencies: JsonRpcClientDependencies = {}, mo
 const whyNot = async (path: string, dependencies?: JsonRpcClientDependencies, signal?: AbortSignal) =>
   clientOf(path, dependencies)("eth_chainId", [], signal).catch((error: unknown) => error);
 
-it("calls a method with its parameters, over a connection that is not kept", async () => {
+it("calls a method with its params, without keep-alive", async () => {
   expect(await clientOf("/echo")("eth_call", [{ to: "0x1" }, "latest"])).toEqual({
     ok: true,
     result: {
@@ -66,7 +66,7 @@ it("calls a method with its parameters, over a connection that is not kept", asy
   });
 });
 
-it("sends the URL's credentials, and keeps connections where it has an agent", async () => {
+it("sends the URL's credentials, and keeps connections alive with an agent", async () => {
   const agent = new Agent({ keepAlive: true });
   const call = createJsonRpcClient({
     url: `http://me:p%40ss@${host}/echo`,
@@ -81,14 +81,14 @@ it("sends the URL's credentials, and keeps connections where it has an agent", a
   agent.destroy();
 });
 
-it("gives an error that the endpoint answers, with whatever status, as a value", async () => {
+it("returns an error from the endpoint as a value, whatever the HTTP status", async () => {
   expect(await clientOf("/refused")("eth_chainId", [])).toEqual({
     ok: false,
     error: { code: -32_000, message: "busy" },
   });
 });
 
-it("takes an error without the request's id as its refusal", async () => {
+it("accepts an error without the request id as a rejection", async () => {
   expect(await clientOf("/unreadable")("eth_chainId", [])).toMatchObject({ error: { message: "parse error" } });
 });
 
@@ -103,17 +103,17 @@ it.each([
   ["/moved", { kind: "redirect", status: 301 }, "a redirect (HTTP 301)"],
   ["/endless", { kind: "too-large" }, "the body is larger than 100000 bytes"],
   ["/cut", { kind: "unreachable" }, "ECONNRESET"],
-])("says why %s is no answer", async (path, why, message) => {
+])("explains why %s is not a valid response", async (path, why, message) => {
   expect(await whyNot(path)).toMatchObject({ name: "NoJsonRpcAnswerError", why, message });
 });
 
-it("ends at its time limit, and when its caller ends it", async () => {
+it("stops at its timeout, or when its caller aborts it", async () => {
   const over = await whyNot("/silent", { timeout: () => AbortSignal.timeout(20) });
   expect(over).toMatchObject({ why: { kind: "timeout" }, message: "nothing within 20000 ms" });
   expect(await whyNot("/silent", {}, AbortSignal.abort())).toMatchObject({ why: { kind: "timeout" } });
 });
 
-it("says that nothing listens", async () => {
+it("reports that no server listens", async () => {
   const unused = createServer().listen(0, "127.0.0.1");
   await once(unused, "listening");
   const { port } = unused.address() as AddressInfo;

@@ -87,7 +87,7 @@ function unable(server: Server): Server {
 }
 
 describe("a busy event loop", () => {
-  test("a newcomer behind 300 connections is answered after some turns, not after one for each", async () => {
+  test("answers a newcomer behind 300 connections after a few ticks, not one per connection", async () => {
     const { port } = use(await listening());
     const loop = busyLoop(5);
     for (let at = 0; at < 300; at += 1) open(port);
@@ -99,8 +99,8 @@ describe("a busy event loop", () => {
   });
 });
 
-describe("several sockets", () => {
-  test("requests over each of them are served", async () => {
+describe("a listener with several sockets", () => {
+  test("serves requests on each of them", async () => {
     const { port } = use(await listening());
     const answers = Array.from({ length: 200 }, async () => {
       const socket = open(port);
@@ -111,7 +111,7 @@ describe("several sockets", () => {
     for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 OK[^]*served$/);
   });
 
-  test("a few descriptors are not spent on them, nor those of operators", async () => {
+  test("uses a single socket if descriptors are scarce, or on the admin port", async () => {
     const scarce = budget(160);
     const [few, operators] = [scarce.listener({ name: "public" }), scarce.operators()];
     for (const connections of [few, operators]) {
@@ -120,7 +120,7 @@ describe("several sockets", () => {
     }
   });
 
-  test("a stop closes all, after the request under way", async () => {
+  test("closes all of them on shutdown, after the request in flight", async () => {
     const answering = Promise.withResolvers<Response>();
     const asked = Promise.withResolvers<undefined>();
     const fetch = (incoming: Request) => {
@@ -150,17 +150,17 @@ describe("several sockets", () => {
   });
 });
 
-describe("a port that is taken is said to be", () => {
-  test("by another Gatehouse", async () => {
+describe("a port in use is reported", () => {
+  test("if held by another Gatehouse process", async () => {
     const { port } = use(await listening());
     await expect(listening(port)).rejects.toThrow(taken(port));
     expect(await socketsAt(port)).toBe(16);
   });
 
   test.each([
-    ["alone", {}],
-    ["and would share it", { reusePort: true }],
-  ])("by another program that has it %s", async (_, options) => {
+    ["exclusively", {}],
+    ["that would share it", { reusePort: true }],
+  ])("if held by a different process %s", async (_, options) => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen({ host, port: 0, ...options }, resolve));
     const { port } = other.address() as AddressInfo;
@@ -170,8 +170,8 @@ describe("a port that is taken is said to be", () => {
   });
 });
 
-describe("a system that can't share a port", () => {
-  test("has one socket, and says as well when the port is taken", async () => {
+describe("a system that cannot share a port", () => {
+  test("uses one socket, and still reports a port in use", async () => {
     const server = unable(createHttpServer((_, response) => response.end("served")));
     const one = await listenOnSockets(server, { name: "any", host, port: 0, sockets: 16 });
     stacks.at(-1)?.defer(one.close);

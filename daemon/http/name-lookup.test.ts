@@ -24,7 +24,7 @@ function startLookup() {
   return { asked, find, answer };
 }
 
-it("requests a name once, however many want it", async () => {
+it("looks up a name once for concurrent requests", async () => {
   const { asked, find, answer } = startLookup();
   const finds = [find("node.test"), find("node.test"), find("node.test")];
   expect(asked.map(({ hostname }) => hostname)).toEqual(["node.test"]);
@@ -34,7 +34,7 @@ it("requests a name once, however many want it", async () => {
   expect(asked, "and again when it is wanted again").toHaveLength(2);
 });
 
-it("gives one address, of the family that is wanted", async () => {
+it("returns one address, of the requested family", async () => {
   const { find, answer } = startLookup();
   const finds = [find("node.test", {}), find("node.test", { family: 6 }), find("node.test", { all: true, family: 4 })];
   answer(null, [first, second]);
@@ -44,7 +44,7 @@ it("gives one address, of the family that is wanted", async () => {
   await expect(missing).rejects.toMatchObject({ code: "ENOTFOUND" });
 });
 
-it("queries nobody for localhost", async () => {
+it("resolves localhost without a query", async () => {
   const { asked, find } = startLookup();
   expect(await find("LocalHost")).toEqual([
     { address: "127.0.0.1", family: 4 },
@@ -54,7 +54,7 @@ it("queries nobody for localhost", async () => {
   expect(asked).toEqual([]);
 });
 
-it("uses a name's last address while no name server answers, and the new one as soon as one does", async () => {
+it("uses the last known address while no name server responds, and the new one as soon as one does", async () => {
   const { asked, find, answer } = startLookup();
   const found = find("node.test");
   answer(null, [first]);
@@ -71,7 +71,7 @@ it("uses a name's last address while no name server answers, and the new one as 
   expect(await moved).toEqual([second]);
 });
 
-it("says of a name that never had an address that nobody knows it, and of one that is denied that it is", async () => {
+it("distinguishes a name that never resolved from one that the server denies", async () => {
   const { find, answer } = startLookup();
   const unknown = find("node.test");
   answer(failure("EAI_AGAIN"));

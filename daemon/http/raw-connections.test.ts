@@ -38,11 +38,11 @@ async function connected(port: number, server: Server): Promise<Readonly<{ accep
   return { accepted, client };
 }
 
-describe("a socket whose reads are taken", () => {
+describe("a socket with diverted reads", () => {
   it.each([
     ["into a shared buffer", {}],
     ["by its push, on a Node without the private symbols", { useUserBuffer: undefined }],
-  ])("hands on every read %s, and none by its stream, until they are given back", async (_, missing) => {
+  ])("delivers every read %s instead of its stream, until released", async (_, missing) => {
     const server = createServer();
     await using at = await listening(server);
     const { accepted, client } = await connected(at.port, server);
@@ -66,7 +66,7 @@ describe("a socket whose reads are taken", () => {
     accepted.destroy();
   });
 
-  it("reads into the buffer that all of them share, until it is released", async () => {
+  it("reads into a buffer shared by all sockets, until released", async () => {
     const server = createServer();
     await using at = await listening(server);
     const [one, other] = [await connected(at.port, server), await connected(at.port, server)];
@@ -101,7 +101,7 @@ describe("a socket whose reads are taken", () => {
     }
   });
 
-  it("is not read on after false, until it is resumed, and reports its end all the same", async () => {
+  it("pauses when the reader returns false, until resumed, and still reports its end", async () => {
     const server = createServer({ allowHalfOpen: true });
     await using at = await listening(server);
     const { accepted, client } = await connected(at.port, server);
@@ -129,7 +129,7 @@ describe("a socket whose reads are taken", () => {
 });
 
 describe("a body in many chunks", () => {
-  it("comes to its reader in few", async () => {
+  it("reaches its reader in a few reads", async () => {
     const server = createHttpServer();
     gatherChunks(server);
     const parts: Buffer[] = [];
@@ -150,8 +150,8 @@ describe("a body in many chunks", () => {
   });
 });
 
-describe("a server that checks before it makes a socket", () => {
-  it("makes none of a connection that may not come, and gives others on; so does one that checks alike", async () => {
+describe("a server that filters connections before it creates a socket", () => {
+  it("creates no socket for a rejected connection, and admits others; so does a server with a copied filter", async () => {
     const asked: string[] = [];
     const [first, second] = [createServer(), createServer()];
     filterConnections(first, (address) => {

@@ -25,18 +25,18 @@ it.each([
   ["/%61?b=c", "http://known.example/%61?b=c"],
   ["?b=c", "http://known.example/?b=c"],
   ["", "http://known.example/"],
-])("serves an absolute target by its own host and path: %s", async (rest, url) => {
+])("routes an absolute target by its own host and path: %s", async (rest, url) => {
   const answer = await send(`GET http://known.example${rest} HTTP/1.1\r\nHost: foreign.example\r\nConnection: close`);
   expect(answer).toBe(`200 known.example ${url}`);
 });
 
-it("refuses a foreign host of an absolute target, whatever the Host header says", async () => {
+it("rejects a foreign host in an absolute target, whatever the Host header", async () => {
   const answer = await send("GET http://foreign.example/ HTTP/1.1\r\nHost: localhost\r\nConnection: close");
   expect(answer).toMatch(/^403 .*the host foreign\.example is not allowed/);
 });
 
 it.each(["http://user:password@known.example/", "http:///path", "http://[::1/", "https://known.example:99999/"])(
-  "answers 400 to a target that is not one: %s",
+  "responds to an invalid target with 400: %s",
   async (target) => {
     expect(await send(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close`)).toMatch(/^400 /);
   },
@@ -45,7 +45,7 @@ it.each(["http://user:password@known.example/", "http:///path", "http://[::1/", 
 const hasIpv6 = Object.values(networkInterfaces()).some((of) => of?.some(({ family }) => family === "IPv6"));
 
 it.each(hasIpv6 ? [host, "::"] : [host])(
-  "serves HTTP/1.0 without a Host header by the address that is connected to, on %s",
+  "routes HTTP/1.0 without a Host header by its local address, on %s",
   async (on) => {
     expect(await send("GET /livez HTTP/1.0", on)).toMatch(/^200 127\.0\.0\.1 http:\/\/127\.0\.0\.1(:\d+)?\/livez$/);
   },

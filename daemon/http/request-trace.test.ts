@@ -5,7 +5,7 @@ const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const stateOf = (tracestate: string) => readTraceContext(traceparent, tracestate)?.tracestate;
 
 describe("a client's trace context", () => {
-  it("is read from its headers and written as such", () => {
+  it("is read from headers and written unchanged", () => {
     const context = readTraceContext(traceparent, "rojo=00f067aa0ba902b7, congo=t61rcWkgMzE");
     expect(formatTraceHeaders(context!)).toBe(
       `traceparent: ${traceparent}\r\ntracestate: rojo=00f067aa0ba902b7,congo=t61rcWkgMzE\r\n`,
@@ -23,17 +23,17 @@ describe("a client's trace context", () => {
     expect(readTraceContext(given, "a=1")).toBeUndefined();
   });
 
-  it("keeps a tracestate that is well-formed, empty members left out", () => {
+  it("keeps a well-formed tracestate, without empty members", () => {
     expect(stateOf("a=1,,  b@c=x y ,")).toBe("a=1,b@c=x y");
     expect(stateOf(Array.from({ length: 32 }, (_, at) => `k${at}=v`).join(","))).toContain("k31=v");
   });
 
   it.each(["", ",", "A=1", "a", "a=", "a=b=c", "a=\u{7f}", "a=1\r\nX: 1", "a=\u{e9}", `a=${"v".repeat(511)}`])(
-    "goes on without a tracestate that is not: %j",
+    "drops an invalid tracestate: %j",
     (given) => expect(stateOf(given)).toBeUndefined(),
   );
 
-  it("goes on without a tracestate of more members than may be", () => {
+  it("drops a tracestate with too many members", () => {
     expect(stateOf(Array.from({ length: 33 }, (_, at) => `k${at}=v`).join(","))).toBeUndefined();
   });
 });

@@ -18,7 +18,7 @@ function written() {
   return { lines, log };
 }
 
-test("of thousands of lines of a kind some are written, and one says how many more there were", async () => {
+test("writes some of thousands of similar lines, and one with the number omitted", async () => {
   const { lines, log } = written();
   const bounded = createBoundedLog(log, { lines: 20, everyMs: 50 });
   for (let n = 0; n < 5_000; n += 1) bounded.warn({ event: "call-slow", n }, "slow call");
@@ -40,7 +40,7 @@ test("of thousands of lines of a kind some are written, and one says how many mo
   expect(lines.at(-1)).toMatchObject({ message: "slow call", gatehouse: { n: 9 } });
 });
 
-test("each line is written or counted once, however long they come", async () => {
+test("writes or counts each line once, however long they arrive", async () => {
   const { lines, log } = written();
   const bounded = createBoundedLog(log, { lines: 3, everyMs: 20 });
   let made = 0;
@@ -53,7 +53,7 @@ test("each line is written or counted once, however long they come", async () =>
   expect(lines.length).toBeLessThan(60);
 });
 
-test("few lines are written as they are", async () => {
+test("writes a few lines unchanged", async () => {
   const { lines, log } = written();
   const bounded = createBoundedLog(log, { lines: 3, everyMs: 20 });
   for (let at = 0; at < 3; at += 1) bounded.error({ event: "task-failed" }, "failed");

@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { createLog } from "./log.ts";
 import { formatPrettyLines } from "./log-format.ts";
 
-describe("the format of a log", () => {
-  it("is JSON for a program, and by default for all that is no terminal", async () => {
+describe("the log format", () => {
+  it("is JSON if requested, and by default if the output is not a terminal", async () => {
     expect(await formatPrettyLines("auto", {}, {})).toBeUndefined();
     expect(await formatPrettyLines("json", { isTTY: true }, {})).toBeUndefined();
   });
 
-  it("is a line with time, level, message and facts for a person, without colours where they are not wanted", async () => {
+  it("is one line with time, level, message and facts on a terminal, without colours if disabled", async () => {
     const lines: string[] = [];
     const pretty = await formatPrettyLines("auto", { isTTY: true }, { NO_COLOR: "1" });
     const log = createLog({ service: "test", level: "info", pretty }, { write: (line) => void lines.push(line) });
@@ -22,7 +22,7 @@ describe("the format of a log", () => {
     expect(lines[0]).not.toMatch(/service\.|"ecs|@timestamp/);
   });
 
-  it("says once what a condition is, and shows no stack of a system error", async () => {
+  it("shows a condition only once, and no stack for a system error", async () => {
     const lines: string[] = [];
     const pretty = await formatPrettyLines("pretty", {}, {});
     const log = createLog({ service: "test", level: "info", pretty }, { write: (line) => void lines.push(line) });
@@ -41,7 +41,7 @@ describe("the format of a log", () => {
     );
   });
 
-  it("leaves a line as it is that no service has written", async () => {
+  it("keeps a line that no service wrote", async () => {
     const pretty = await formatPrettyLines("pretty", {}, {});
     expect(pretty?.("Error: torn\n").trim()).toBe("Error: torn");
     expect(pretty?.("{broken\n").trim()).toBe("{broken");

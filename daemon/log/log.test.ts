@@ -8,7 +8,7 @@ function written() {
   return { lines, log: createLog({ service: "test", level: "debug" }, { write }) };
 }
 
-test("a line has the fields of the Elastic Common Schema and its facts", () => {
+test("a line has the fields of the Elastic Common Schema and its own facts", () => {
   const { lines, log } = written();
   log.info({ event: "service-ready", url: "http://127.0.0.1:1", requestId: "r-1", nothing: undefined }, "ready");
   const [{ "@timestamp": at, ...line } = {}] = lines;
@@ -25,13 +25,13 @@ test("a line has the fields of the Elastic Common Schema and its facts", () => {
   });
 });
 
-test("an event with a runbook names it", () => {
+test("an event with a runbook links to it", () => {
   const { lines, log } = written();
   log.error({ event: "ledger-mismatch" }, "not on the chain");
   expect(lines[0]).toMatchObject({ "event.reference": "docs/runbooks/ledger-mismatch.md" });
 });
 
-test("an error is written with its causes; so is another thrown value", () => {
+test("an error, or any other thrown value, is logged with its causes", () => {
   const { lines, log } = written();
   const cause = Object.assign(new RangeError("torn"), { signature: "planted-secret" });
   const err = Object.assign(new TypeError("not read", { cause }), { code: "ENOENT" });
@@ -47,7 +47,7 @@ test("an error is written with its causes; so is another thrown value", () => {
   expect(JSON.stringify(lines)).not.toContain("planted-secret");
 });
 
-test("no key and no signature is in a line, however deep", () => {
+test("a line contains no key and no signature at any depth", () => {
   const { lines, log } = written();
   const secret = "planted-secret";
   log.info(
@@ -62,7 +62,7 @@ test("no key and no signature is in a line, however deep", () => {
   expect(JSON.stringify(lines)).not.toContain(secret);
 });
 
-test("facts added to a log are on each of its lines, with or without facts of their own", () => {
+test("facts added to a log appear on each of its lines, with or without their own facts", () => {
   const { lines, log } = written();
   const network = addFacts(log, { network: "eip155:1672" });
   network.info({ event: "service-ready", url: "http://127.0.0.1:1" }, "ready");

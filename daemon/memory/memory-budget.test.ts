@@ -24,7 +24,7 @@ const bounds = (processMiB: number, heapMiB: number) =>
   deriveMemoryBounds({}, { processBytes: processMiB * mebibyte, heapBytes: heapMiB * mebibyte }).totalBytes / mebibyte;
 
 describe("memory held for clients", () => {
-  it("is bounded by connection and by address, and refused beyond", () => {
+  it("is limited per connection and per address, and rejected beyond", () => {
     const { budget, cut, open } = startBudget();
     const [first, second, other] = [open("a"), open("a"), open("b")];
     expect([first.tryAcquire(40), first.tryAcquire(1)]).toEqual([true, false]);
@@ -35,7 +35,7 @@ describe("memory held for clients", () => {
     expect([budget.bytes, cut]).toEqual([100, []]);
   });
 
-  it("is counted when it is there already, and whoever holds too much is told to take no more", () => {
+  it("is counted if already allocated, and a holder over its limit is told to stop", () => {
     const { budget, open } = startBudget();
     const first = open("a");
     expect([first.hold(40), first.hold(1)]).toEqual([true, false]);
@@ -45,7 +45,7 @@ describe("memory held for clients", () => {
     expect([budget.bytes, second.hold(0)]).toEqual([20, true]);
   });
 
-  it("is taken in all from the cache first, then from the slowest client of those who hold their part or more", () => {
+  it("is reclaimed from the cache first, then from the slowest client among the largest holders", () => {
     const { budget, cut, open, cachedBytes } = startBudget(50);
     const [first] = ["a1", "a2", "a3"].map((name) => {
       const memory = open("a", name);
@@ -63,7 +63,7 @@ describe("memory held for clients", () => {
     expect([budget.bytes, cut]).toEqual([94, ["a3"]]);
   });
 
-  it("has a margin for addresses that hold little while the others' answers are being collected", () => {
+  it("has a margin for addresses that hold little while others fill the budget", () => {
     const { budget, cut, open } = startBudget(0, 64);
     for (const address of ["a", "b", "c", "d"]) expect(open(address).tryAcquire(25 * 64)).toBe(true);
     const little = open("e");
@@ -73,7 +73,7 @@ describe("memory held for clients", () => {
     expect([budget.bytes, cut]).toEqual([100 * 64 + 760, []]);
   });
 
-  it("counts for the address that is known when it begins to be held, and for nobody once the connection is gone", () => {
+  it("counts towards the address known at allocation, and is freed with the connection", () => {
     const { budget, open } = startBudget();
     let address = "a";
     const moving = new ConnectionMemory(budget, { address: () => address, cut: () => undefined });
@@ -88,12 +88,12 @@ describe("memory held for clients", () => {
   });
 });
 
-describe("the bounds by default", () => {
-  it("follow from the container's memory and from the heap, whichever is less", () => {
+describe("the default limits", () => {
+  it("follow from the container's memory or the heap, whichever is less", () => {
     expect([bounds(512, 1_024), bounds(512, 192), bounds(65_536, 4_192)]).toEqual([128, 48, 1_024]);
   });
 
-  it("give one address half and one connection a quarter, and yield to settings", () => {
+  it("give an address half and a connection a quarter, unless configured", () => {
     const limits = { processBytes: 512 * mebibyte, heapBytes: 1_024 * mebibyte };
     expect(deriveMemoryBounds({}, limits)).toEqual({
       totalBytes: 128 * mebibyte,

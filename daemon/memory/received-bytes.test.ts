@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { ReceivedBytes } from "./received-bytes.ts";
 
-it("keeps bytes in order, whatever pieces they come in, and forgets what is dropped", () => {
+it("keeps bytes in order in any chunking, and forgets dropped ones", () => {
   const received = new ReceivedBytes();
   for (const piece of ["ab", "c", "defgh", "i"]) received.append(Buffer.from(piece));
   received.drop(3);
@@ -11,7 +11,7 @@ it("keeps bytes in order, whatever pieces they come in, and forgets what is drop
   expect([received.bytes.toString(), received.length]).toEqual(["", 0]);
 });
 
-it("never changes what it has handed out", () => {
+it("never changes bytes it has returned", () => {
   const received = new ReceivedBytes();
   received.append(Buffer.from("first"));
   received.append(Buffer.from("second"));
@@ -21,13 +21,13 @@ it("never changes what it has handed out", () => {
   expect(bytes.toString()).toBe("firstsecond");
 });
 
-it("takes no more than twice its bytes, however small the pieces", () => {
+it("uses at most twice the memory of its bytes, however small the chunks", () => {
   const received = new ReceivedBytes();
   for (let count = 0; count < 100_000; count += 1) received.append(Buffer.from("x"));
   expect(received.bytes.buffer.byteLength).toBeLessThanOrEqual(200_000);
 });
 
-it("keeps what is left of a piece when that piece's memory is used again", () => {
+it("keeps the rest of a chunk when its buffer is reused", () => {
   const received = new ReceivedBytes();
   const piece = Buffer.from("first second");
   received.append(piece);

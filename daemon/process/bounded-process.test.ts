@@ -24,7 +24,7 @@ async function run(name: string, text: string | undefined, timeoutMs = 5_000, mo
 
 const words = (result: ProcessResult) => (result.ok ? result.output : result.message.replaceAll(`${directory}/`, ""));
 
-describe("a program that is of no use is named with what is wrong", () => {
+describe("a failed command is reported with the cause", () => {
   test("missing", async () => {
     expect(words(await run("missing", undefined))).toBe(
       "missing does not exist; correct the program's path, or install it there.",
@@ -36,24 +36,24 @@ describe("a program that is of no use is named with what is wrong", () => {
     expect(words(result)).toBe("plain can't be executed (EACCES); run chmod +x on it.");
   });
 
-  test("hanging, with a child that hangs, too: both are ended", async () => {
+  test("hanging, with a child that hangs too: both are killed", async () => {
     const result = await run("hanging", "#!/bin/sh\nsleep 60 &\necho $!\nsleep 60\n", 300);
     expect(words(result)).toBe("hanging did not finish within 300 ms and was killed; run it manually to see why.");
   });
 
-  test("printing without end", async () => {
+  test("endless output", async () => {
     const result = await run("endless", "#!/bin/sh\nwhile :; do echo 0123456789012345678901234567890123456789; done\n");
     expect(words(result)).toBe(
       "endless printed more than 1000 bytes, the limit, and was killed; check that it is the right program.",
     );
   });
 
-  test("failing: status and its first words", async () => {
+  test("failing: status and the start of its output", async () => {
     const result = await run("failing", "#!/bin/sh\necho 'no config' >&2\nexit 3\n");
     expect(words(result)).toBe("failing exited with status 3: no config");
   });
 
-  test("in a directory that is not there", async () => {
+  test("in a missing directory", async () => {
     const signal = new AbortController().signal;
     const options = { directory: join(directory, "gone"), timeoutMs: 1_000, outputLimitBytes: 10, signal };
     const result = await runProcess({ command: ["/bin/true"], ...options });
@@ -62,7 +62,7 @@ describe("a program that is of no use is named with what is wrong", () => {
 });
 
 /** Programs for which Node's spawn throws at once instead of emitting an error event. */
-describe("a program that the system refuses to run is a failure, never a rejection", () => {
+describe("a command that the system cannot run fails without a rejection", () => {
   type Case = readonly [errno: string, make: () => Promise<readonly [string, ...string[]]>, says: string];
   const cases: readonly Case[] = [
     [
@@ -111,7 +111,7 @@ describe("a program that the system refuses to run is a failure, never a rejecti
   });
 });
 
-test("a daemon that keeps the pipes open does not delay the end", async () => {
+test("a daemon that keeps the pipes open does not delay the result", async () => {
   const began = performance.now();
   expect(words(await run("daemon", "#!/bin/sh\necho started\nsleep 12 &\n"))).toBe("started\n");
   expect(performance.now() - began).toBeLessThan(10_000);

@@ -16,15 +16,15 @@ function countCalls(bySecond: readonly number[]) {
   return busyAfter;
 }
 
-it("reports once when a thousand calls end within a second", () => {
+it("reports once if a thousand calls end within a second", () => {
   expect(countCalls([999, 1_000, 2_000])).toEqual([1_999]);
 });
 
-it("reports nothing of as many calls that take longer", () => {
+it("reports nothing if as many calls take longer", () => {
   expect(countCalls(Array.from({ length: 10 }, () => 500))).toEqual([]);
 });
 
-it("reports a burst while it lasts, not at the end of its second", () => {
+it("reports a burst immediately, before its second ends", () => {
   let calls = 0;
   let isBusy = false;
   using _ = watchBusy({ busyCalls: 1_000, completed: () => calls, becameBusy: () => void (isBusy = true) });

@@ -12,15 +12,15 @@ import { listThreadCalls } from "./end-process.ts";
 type Call = Readonly<{ what: string; start: (done: () => void) => void }>;
 
 const calls: readonly Call[] = [
-  { what: "a look at a file", start: (done) => stat("/", done) },
-  { what: "a list of a directory", start: (done) => readdir("/", done) },
-  { what: "the opening of a file", start: (done) => open("/nowhere", "r", done) },
-  { what: "a look for an address", start: (done) => lookup("localhost", done) },
-  { what: "a look for a name", start: (done) => lookupService("127.0.0.1", 80, done) },
+  { what: "a file status call", start: (done) => stat("/", done) },
+  { what: "a directory listing", start: (done) => readdir("/", done) },
+  { what: "a file opening", start: (done) => open("/nowhere", "r", done) },
+  { what: "an address lookup", start: (done) => lookup("localhost", done) },
+  { what: "a name lookup", start: (done) => lookupService("127.0.0.1", 80, done) },
 ];
 
-describe("the list of calls in Node's threads", () => {
-  it.each(calls)("has $what until it is done", async ({ start }) => {
+describe("the list of calls in Node's thread pool", () => {
+  it.each(calls)("includes $what until it is done", async ({ start }) => {
     const { promise: done, resolve } = Promise.withResolvers<void>();
     // A call stays in Node's list briefly after it has finished.
     await expect.poll(listThreadCalls).toEqual([]);
@@ -29,7 +29,7 @@ describe("the list of calls in Node's threads", () => {
     await done;
   });
 
-  it("has no timer", async () => {
+  it("excludes a timer", async () => {
     await expect.poll(listThreadCalls).toEqual([]);
     const timer = setTimeout(() => undefined, 1_000);
     expect(listThreadCalls()).toEqual([]);
@@ -49,12 +49,12 @@ async function endAfter(lines: string): Promise<Readonly<{ status: unknown; sign
   return { status, signal };
 }
 
-describe("the end of a process", () => {
-  it("has the status that it was given", async () => {
+describe("a terminated process", () => {
+  it("exits with the given status", async () => {
     expect(await endAfter("")).toEqual({ status: 3, signal: null });
   });
 
-  it("waits for no file that never answers", async () => {
+  it("does not wait for a file that never responds", async () => {
     // Opening a pipe without a writer blocks forever.
     const pipe = join(await mkdtemp(join(tmpdir(), "gatehouse-pipe-")), "pipe");
     execFileSync("mkfifo", [pipe]);

@@ -50,7 +50,7 @@ const isAlive = (pid: number) => {
   }
 };
 
-test("a program that fails is described by its own words, as from a pipe, and the files of the run before are kept once", async () => {
+test("describes a failed command by its output, as with a pipe, and keeps the files of the previous run", async () => {
   expect(await run("echo first; exit 0")).toEqual({ ok: true, output: "first\n" });
   expect(await run("echo out; echo 'no config' >&2; exit 3")).toEqual({
     ok: false,
@@ -65,7 +65,7 @@ test("a program that fails is described by its own words, as from a pipe, and th
   expect((await stat(join(output, "node.out.log"))).mode & 0o777).toBe(0o600);
 });
 
-test("a daemon that it leaves behind prints on, and its file is emptied whenever it grows too large", async () => {
+test("lets a daemon left behind keep printing, and empties its file whenever it grows too large", async () => {
   const line = "0123456789".repeat(200);
   const script = `while :; do echo ${line} && echo x >>lines; sleep 0.01; done`;
   await writeFile(join(directory, "daemon"), script);
@@ -82,7 +82,7 @@ test("a daemon that it leaves behind prints on, and its file is emptied whenever
   }
 });
 
-test("one that has done its work and does not exit is left running, and is no program of this process any more", async () => {
+test("leaves a command running that is done but does not exit", async () => {
   const result = await run("echo $$; exec sleep 60", {
     isDone: async () =>
       (await readUntil(
@@ -100,13 +100,13 @@ test("one that has done its work and does not exit is left running, and is no pr
   );
 });
 
-test("one whose work is found to be done at its time limit is left running, too", async () => {
+test("leaves a command running that is found done at its time limit", async () => {
   const result = await run("echo $$; exec sleep 60", { timeoutMs: 100, isDone: waitForLimit });
   expect(result).toMatchObject({ ok: true, isLeft: true });
   process.kill(Number(await read("node.out.log")), "SIGKILL");
 });
 
-test("one that does not finish is ended, with what it has begun", async () => {
+test("kills an unfinished command and its children", async () => {
   const result = await run("sleep 60 & echo $!; sleep 60", { timeoutMs: 300 });
   expect(result).toMatchObject({ ok: false, reason: "TimedOut", message: expect.stringContaining("within 300 ms") });
   const pid = Number(await read("node.out.log"));
@@ -116,7 +116,7 @@ test("one that does not finish is ended, with what it has begun", async () => {
   );
 });
 
-test("where there can be no file, it runs all the same and its words are lost", async () => {
+test("runs without output files if they cannot be created, and loses the output", async () => {
   await writeFile(output, "a file in the place of the directory");
   expect(await run("echo out; echo err >&2; exit 3")).toMatchObject({ message: "sh exited with status 3." });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { selectVariables } from "./program-environment.ts";
 
-test("a program gets a fixed few variables, those that are named for it, and none of Gatehouse's", () => {
+test("a command gets a fixed few variables, those configured for it, and none of Gatehouse's", () => {
   const environment = {
     PATH: "/bin",
     LC_TIME: "C",

@@ -16,19 +16,19 @@ async function startChild(handler?: string): Promise<ChildProcess> {
 
 const endOf = ({ exitCode, signalCode }: ChildProcess) => exitCode ?? signalCode;
 
-it("waits for a child that ends at SIGTERM", async () => {
+it("waits for a child that exits on SIGTERM", async () => {
   const child = await startChild("process.exit(3)");
   await stopChild(child, { deadlineMs: minuteMs });
   expect(endOf(child)).toBe(3);
 });
 
-it("kills one that does not", async () => {
+it("kills one that does not exit", async () => {
   const child = await startChild("");
   await stopChild(child, { deadlineMs: 50 });
   expect(endOf(child)).toBe("SIGKILL");
 });
 
-it("stops and kills a child as it is told to", async () => {
+it("stops and kills a child with the given functions", async () => {
   const child = await startChild();
   await stopChild(child, { deadlineMs: minuteMs, stop: () => child.stdin?.end() });
   expect(endOf(child)).toBe(7);
@@ -37,7 +37,7 @@ it("stops and kills a child as it is told to", async () => {
   expect(endOf(other)).toBe("SIGQUIT");
 });
 
-it("kills nothing once the child has ended, whose number another may have by then", async () => {
+it("kills nothing once the child has exited, since its pid may be reused", async () => {
   const child = await startChild("process.exit(3)");
   let kills = 0;
   const deadlineMs = 1_000;
@@ -47,7 +47,7 @@ it("kills nothing once the child has ended, whose number another may have by the
   expect(kills).toBe(0);
 });
 
-it("does nothing to a child that has ended, or never ran", async () => {
+it("does nothing to a child that has exited, or never ran", async () => {
   const gone = await startChild("process.exit(3)");
   gone.kill("SIGTERM");
   await once(gone, "exit");

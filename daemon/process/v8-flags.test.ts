@@ -11,14 +11,14 @@ function typeOf(name: string): string | undefined {
 
 const names = (flags: readonly string[]) => flags.map((flag) => flag.replace(/^--(no-)?/, "").replace(/=.*/, ""));
 
-describe("the flags that a process sets while it runs", () => {
+describe("the flags that a process sets at run time", () => {
   // V8 reports nothing when a flag that it no longer has is set at run time.
-  it.each(Object.values(v8Flags).flat())("%s is one of this V8's", (flag) => {
+  it.each(Object.values(v8Flags).flat())("%s exists in this V8", (flag) => {
     const { name = "", value } = /^--(?:no-)?(?<name>[a-z-]+)(?:=(?<value>\d+))?$/.exec(flag)?.groups ?? {};
     expect([flag, typeOf(name)]).toEqual([flag, value === undefined ? "bool" : "int"]);
   });
 
-  it("for speed take back what those for room did", () => {
+  it("for speed revert those for memory", () => {
     expect(names(v8Flags.speed)).toEqual(expect.arrayContaining(names(v8Flags.room)));
   });
 });

@@ -26,7 +26,7 @@ describe("a mask", () => {
     expect(masked(text)).toBe(shown);
   });
 
-  it("takes a time by a text's length alone, whatever a client has written", () => {
+  it("takes time proportional to the text length, whatever the client wrote", () => {
     for (const part of ["a.", "a-", "://", "a://", "a://b:", "@", "a@", "://a@", "…", "a://b:…"]) {
       const beganMs = performance.now();
       masked(`${part.repeat(1_000_000 / part.length)}@…`);
@@ -35,7 +35,7 @@ describe("a mask", () => {
     }
   });
 
-  it("hides a key in the path of a URL that it knows, and nothing else of the path", () => {
+  it("hides a key in the path of a known URL, and nothing else in the path", () => {
     const url = `https://rpc.example/v3/${key}/notifications-of-everything`;
     expect(masked(`no answer from ${url}`, url)).toBe(
       "no answer from https://rpc.example/v3/[masked]/notifications-of-everything",
@@ -43,13 +43,13 @@ describe("a mask", () => {
     expect(masked(`POST /v3/${key}`, { references: [url] })).toBe("POST /v3/[masked]");
   });
 
-  it("hides the parameters of a URL that it knows, short ones next to their names", () => {
+  it("hides the parameters of a known URL, short ones only next to their names", () => {
     const url = `https://rpc.example/?apikey=abc&token=${key}&plain`;
     expect(masked(`GET ${url}`, url)).toBe("GET https://rpc.example/?apikey=[masked]&token=[masked]&plain");
     expect(masked(`token ${key}, abc`, url)).toBe("token [masked], abc");
   });
 
-  it("hides long passwords alone, in every form that they are sent in", () => {
+  it("hides only long passwords, in every form in which they are sent", () => {
     const url = "https://me:long%20and%20hard%22@rpc.example/";
     expect(masked('"long and hard\\"" long%20and%20hard%22', url)).toBe('"[masked]" [masked]');
     expect(masked(`Basic ${Buffer.from('me:long and hard"').toString("base64")}`, url)).toBe("Basic [masked]");
@@ -61,7 +61,7 @@ describe("a mask", () => {
     expect(masked(`signed with ${key}`, new Secret(key))).toBe("signed with [masked]");
   });
 
-  it("hides the beginning of a secret that a cut has left", () => {
+  it("hides the start of a truncated secret", () => {
     const url = `https://me:long%20and%20hard%22@rpc.example/v3/${key}`;
     for (const most of [30, 40, 49]) {
       expect(masked(truncateText(`refused: https://rpc.example/v3/${key}`, most), url)).toMatch(
@@ -77,7 +77,7 @@ describe("a mask", () => {
     );
   });
 
-  it("leaves alone what is part of other words", () => {
+  it("keeps parts of other words", () => {
     expect(masked("postgres_up 1", "postgres://postgres:postgres@db/postgres")).toBe("postgres_up 1");
     expect(masked("http://127.0.0.1:8545/rpc", "http://127.0.0.1:8545/rpc")).toBe("http://127.0.0.1:8545/rpc");
   });

@@ -12,14 +12,14 @@ const definition = defineSettings("shop", [], {
 });
 const digest = (environment: Readonly<Record<string, string>>) => digestSettings(definition, environment);
 
-it("is the same for what says the same, in any order and among whatever else", () => {
+it("is the same for equal settings, in any order and among other variables", () => {
   const first = digest({ GATEHOUSE_SHOP_LISTEN_PORT: "2", GATEHOUSE_SHOP_NAME: "a" });
   expect(first).toMatch(/^[0-9a-f]{64}$/);
   expect(digest({ PATH: "/bin", GATEHOUSE_SHOP_NAME: "a", GATEHOUSE_SHOP_LISTEN_PORT: "2" })).toBe(first);
   expect(digest({ GATEHOUSE_SHOP_NAME: "" })).toBe(digest({}));
 });
 
-it("is another for another value, and for a secret's other file, but not for its value", () => {
+it("changes with a value or a secret file path, but not with a secret value", () => {
   expect(digest({ GATEHOUSE_SHOP_NAME: "a" })).not.toBe(digest({ GATEHOUSE_SHOP_NAME: "b" }));
   expect(digest({ GATEHOUSE_SHOP_KEY_FILE: "/a" })).not.toBe(digest({ GATEHOUSE_SHOP_KEY_FILE: "/b" }));
   expect(digest({ GATEHOUSE_SHOP_KEY: "one" })).toBe(digest({ GATEHOUSE_SHOP_KEY: "another" }));

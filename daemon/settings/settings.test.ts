@@ -42,7 +42,7 @@ function problemsOf(env: Record<string, string>, file?: string): readonly string
 }
 
 describe("readSettings", () => {
-  it("fills defaults and reads text from the environment by the schema's types", () => {
+  it("applies defaults and parses text from the environment by the schema types", () => {
     const settings = readSettings(definition, {
       env: {
         ...right,
@@ -57,17 +57,17 @@ describe("readSettings", () => {
     expect(Object.isFrozen(settings.listen)).toBe(true);
   });
 
-  it("lets the environment win over the file, and the file over the defaults", () => {
+  it("prefers the environment to the file, and the file to the defaults", () => {
     const file = temporaryFile("{ listen: { port: 4000 }, chain: { timeoutMs: 5, /* ms */ } }");
     const settings = readSettings(definition, { env: { ...right, GATEHOUSE_TILL_CHAIN_TIMEOUT_MS: "7" }, file });
     expect([settings.listen.port, settings.chain.timeoutMs]).toEqual([4000, 7]);
   });
 
-  it("takes an empty variable for an absent one", () => {
+  it("treats an empty variable as absent", () => {
     expect(readSettings(definition, { env: { ...right, GATEHOUSE_TILL_LISTEN_PORT: "" } }).listen.port).toBe(3000);
   });
 
-  it("reads a secret from the file that <NAME>_FILE names and never shows it", () => {
+  it("reads a secret from the file in <NAME>_FILE and never shows it", () => {
     const path = temporaryFile(`${key}\n`);
     const settings = readSettings(definition, {
       env: { GATEHOUSE_TILL_CHAIN_RPC_URL: "http://a", GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: path },
@@ -78,7 +78,7 @@ describe("readSettings", () => {
     );
   });
 
-  it("shows no secret in an error about other settings, however that is printed", () => {
+  it("shows no secret in an error about other settings, however it is printed", () => {
     const env = { ...right, GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: key, GATEHOUSE_TILL_LISTEN_PORT: "abc" };
     let thrown: unknown;
     try {
@@ -90,12 +90,12 @@ describe("readSettings", () => {
     expect(`${inspect(thrown, { depth: 9 })}${JSON.stringify(thrown)}`).not.toContain("1111");
   });
 
-  it("takes a key as a wallet exports it, without 0x", () => {
+  it("accepts a key without 0x, as exported by wallets", () => {
     const env = { ...right, GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: key.slice(2) };
     expect(readSettings(definition, { env }).signer.privateKey.reveal()).toBe(key);
   });
 
-  it("names every problem at once, with the name, what was found and what was expected", () => {
+  it("reports all problems at once, each with name, found value and expected form", () => {
     expect(problemsOf({ GATEHOUSE_TILL_LISTEN_PORT: "abc", GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: "0xsecret" })).toEqual([
       'till: GATEHOUSE_TILL_LISTEN_PORT: found "abc"; expected a port number from 0 to 65535 (0: any free port) (Port of the till).',
       "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: found an invalid value; expected a private key: 64 hexadecimal digits (0x optional) (Key that pays).",
@@ -103,13 +103,13 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("says how to give a missing secret", () => {
+  it("explains how to supply a missing secret", () => {
     expect(problemsOf({ GATEHOUSE_TILL_CHAIN_RPC_URL: "http://a" })).toEqual([
       "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: missing; expected a private key: 64 hexadecimal digits (0x optional) (Key that pays). Set GATEHOUSE_TILL_SIGNER_PRIVATE_KEY, or GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE with the path of a file with it.",
     ]);
   });
 
-  it("refuses a secret given twice and a secret file that can't be read", () => {
+  it("rejects a secret given twice and an unreadable secret file", () => {
     expect(problemsOf({ ...right, GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: "/nowhere" })[0]).toBe(
       "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: is set, and so is GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE; keep one of the two.",
     );
@@ -120,7 +120,7 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("names a mistyped variable, and leaves alone what Kubernetes adds for a Service of that name", () => {
+  it("reports a mistyped variable, and ignores those that Kubernetes adds for a Service of that name", () => {
     expect(problemsOf({ ...right, GATEHOUSE_TILL_LISTEN_PROT: "1" })).toEqual([
       'till: GATEHOUSE_TILL_LISTEN_PROT: no such setting; did you mean GATEHOUSE_TILL_LISTEN_PORT? "gatehouse till --help" lists them. Correct the name or remove it.',
     ]);
@@ -134,7 +134,7 @@ describe("readSettings", () => {
     ).toEqual([]);
   });
 
-  it("names a variable of a service that is misspelt, and leaves alone those of others", () => {
+  it("reports a misspelt service in a variable, and ignores variables of other services", () => {
     expect(problemsOf({ ...right, GATEHOUSE_TIL_LISTEN_PORT: "1", GATEHOUSE_TELL_CHAIN_RPC_UR: "x" })).toEqual([
       "till: GATEHOUSE_TIL_LISTEN_PORT: no such service as TIL; did you mean GATEHOUSE_TILL_LISTEN_PORT? Correct the name or remove it.",
       "till: GATEHOUSE_TELL_CHAIN_RPC_UR: no such service as TELL; did you mean GATEHOUSE_TILL_CHAIN_RPC_URL? Correct the name or remove it.",
@@ -142,7 +142,7 @@ describe("readSettings", () => {
     expect(problemsOf({ ...right, GATEHOUSE_TEST_LOG: "1", GATEHOUSE_BANK_LISTEN_PORT: "1" })).toEqual([]);
   });
 
-  it("has the constants of a section, and refuses to have them set", () => {
+  it("includes the constants of a section, and rejects attempts to set them", () => {
     expect(readSettings(definition, { env: right }).chain.attempts).toBe(3);
     const file = temporaryFile("{ chain: { attempts: 3 } }");
     expect(problemsOf({ ...right, GATEHOUSE_TILL_CHAIN_ATTEMPTS: "4" })).toEqual([
@@ -153,7 +153,7 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("says what replaces a setting, or a section, that was removed", () => {
+  it("reports the replacement for a removed setting or section", () => {
     const file = temporaryFile("{ chain: { waitMs: 1 }, lottery: { on: true } }");
     expect(problemsOf({ ...right, GATEHOUSE_TILL_CHAIN_WAIT_MS: "1", GATEHOUSE_TILL_LOTTERY_ON: "1" }, file)).toEqual([
       "till: GATEHOUSE_TILL_CHAIN_WAIT_MS: was removed: set chain.timeoutMs; remove it.",
@@ -163,7 +163,7 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("names file, line and key of a wrong or unknown value in the settings file, and what was meant", () => {
+  it("reports file, line and key of a wrong or unknown value in the settings file, with a suggestion", () => {
     const file = temporaryFile(
       "{\n  listen: {\n    port: 70000 },\n  lisen: {},\n  chain: { 'timeoutms': 1, colour: 2 } }",
     );
@@ -175,7 +175,7 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("names the file and line of what is wrong inside a value or is no section, not a variable that nobody set", () => {
+  it("reports file and line of a problem inside a value or section, not an unset variable", () => {
     const file = temporaryFile('{\n  listen: 5,\n  assets: [\n    "0x1",\n    7,\n  ],\n}');
     expect(problemsOf(right, file)).toEqual([
       `till: ${file}: line 2: listen: expected an object { … }.`,
@@ -184,14 +184,14 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("says of what is missing that it may stand in the file, where there is one", () => {
+  it("mentions the settings file, if there is one, for a missing setting", () => {
     const file = temporaryFile("{}");
     expect(problemsOf({ GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: key }, file)).toEqual([
       `till: GATEHOUSE_TILL_CHAIN_RPC_URL: missing; expected an http:// or https:// URL (The node). Set GATEHOUSE_TILL_CHAIN_RPC_URL, or chain.rpcUrl in ${file}.`,
     ]);
   });
 
-  it("refuses a secret in the settings file and says where it belongs", () => {
+  it("rejects a secret in the settings file and reports where it belongs", () => {
     const file = temporaryFile(`{ signer: { privateKey: "${key}" }, chain: { rpcUrl: "http://a" } }`);
     expect(problemsOf({}, file)).toEqual([
       `till: ${file}: line 1: signer.privateKey: is a secret, which a settings file may not contain; remove it.`,
@@ -199,14 +199,14 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("keeps a problem whole whose key has a line break", () => {
+  it("keeps a problem in one piece if its key has a line break", () => {
     const file = temporaryFile('{ "lis\\nten": 5 }');
     expect(problemsOf(right, file)).toEqual([
       `till: ${file}: line 1: lis\nten: no such setting; did you mean "listen"? Correct the key or remove it.`,
     ]);
   });
 
-  it("shows line and column of a settings file that is not JSON5", () => {
+  it("reports line and column if a settings file is not JSON5", () => {
     const file = temporaryFile("{\n  listen: { port: ]\n}");
     expect(problemsOf(right, file)).toEqual([
       `till: ${file}: line 2, column 19: invalid character ']'; expected JSON5.`,

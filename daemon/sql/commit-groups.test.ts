@@ -44,7 +44,7 @@ const workAll = async () => {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => void setImmediate(resolve));
 };
 
-it("answers no writer before its commit is flushed, and flushes once for all that waited meanwhile", async () => {
+it("acknowledges a writer only after its commit is flushed, and flushes once for all that waited", async () => {
   const { flushes, done, write, ids } = openDatabase();
   const all = [write(1), write(2)];
   await workAll();
@@ -59,7 +59,7 @@ it("answers no writer before its commit is flushed, and flushes once for all tha
   expect([done, flushes.length]).toEqual([["1", "2", "3", "4", "5"], 2]);
 });
 
-it("undoes the statements of a writer that fails, and no others of its group", async () => {
+it("rolls back only the statements of the failed writer in a group", async () => {
   const { groups, flushes, done, insert, write, writeInTransaction, ids } = openDatabase();
   const failing = groups
     .transaction(async () => {
@@ -76,7 +76,7 @@ it("undoes the statements of a writer that fails, and no others of its group", a
   expect(done.toSorted()).toEqual(["1", taken, taken, "3", "its own"]);
 });
 
-it("shows a reader no part of a group, and says when what it saw is flushed", async () => {
+it("shows a reader no partial group, and reports when the data it read is flushed", async () => {
   const { groups, flushes, done, insert, ids } = openDatabase();
   const writing = groups.transaction(async () => {
     insert(1);
@@ -94,7 +94,7 @@ it("shows a reader no part of a group, and says when what it saw is flushed", as
   expect([done, flushes.length]).toEqual([["flushed"], 1]);
 });
 
-it("flushes nothing for a writer that needs no disk, but with the next that does", async () => {
+it("does not flush for an unsynced writer, except with the next synced one", async () => {
   const { groups, flushes, insert, write, ids } = openDatabase();
   await groups.write(() => insert(1), { isUnsynced: true });
   expect([ids(), flushes.length]).toEqual([[1], 0]);
@@ -108,7 +108,7 @@ it("flushes nothing for a writer that needs no disk, but with the next that does
   expect(flushes).toHaveLength(1);
 });
 
-it("does nothing more after a flush that failed: what the disk has is not known", async () => {
+it("stops after a failed flush, since the state on disk is unknown", async () => {
   const { groups, flushes, done, write, ids } = openDatabase();
   const all = [write(1)];
   await workAll();

@@ -25,7 +25,7 @@ const open = (isShared: boolean) =>
     waitMs,
   });
 
-it("is shared by those that open it so: each sees what the other wrote", async () => {
+it("is shared if opened as shared: each sees the other's writes", async () => {
   await using old = open(true);
   await using next = open(true);
   await old.change("INSERT INTO counter VALUES (1, $1)", ["a"]);
@@ -36,14 +36,14 @@ it("is shared by those that open it so: each sees what the other wrote", async (
   expect(await next.rows(text, ["a,c"])).toEqual([]);
 });
 
-it("is kept from those that would have it to themselves, by whoever has it so", async () => {
+it("is locked for all others if opened exclusively", async () => {
   await using _sole = open(false);
   for (const isShared of [true, false]) {
     expect(() => open(isShared)).toThrow(/is in use; stop the other test, or set ledger\.path to another file\./);
   }
 });
 
-it("throws a StoreError while another process writes for too long, and works on after it", async () => {
+it("throws a StoreError while another process writes for too long, and works again afterwards", async () => {
   await using store = open(true);
   const other = new DatabaseSync(join(folder, "ledger.sqlite"));
   other.exec("BEGIN IMMEDIATE");
@@ -57,7 +57,7 @@ it("throws a StoreError while another process writes for too long, and works on 
   expect(await store.change("INSERT INTO counter VALUES (1, 'a')")).toBe(1);
 });
 
-it("throws a StoreError for a full disk, and the database's own error for a faulty statement", async () => {
+it("throws a StoreError for a full disk, and the database's own error for an invalid statement", async () => {
   await using store = open(true);
   await store.rows("PRAGMA max_page_count = 3");
   const writing = store.change("INSERT INTO counter VALUES (1, $1)", ["x".repeat(100_000)]);

@@ -30,7 +30,7 @@ describe("openSqlite", () => {
     after.close();
   });
 
-  it("keeps the file and those next to it for their owner alone, one from before too", () => {
+  it("makes the file and its companions private to their owner, even an existing one", () => {
     const path = join(folder, "ledger.db");
     writeFileSync(path, "", { mode: 0o644 });
     const database = openSqlite(path, [first]);
@@ -40,7 +40,7 @@ describe("openSqlite", () => {
     expect(Object.fromEntries(modes)).toEqual({ "ledger.db": "600", "ledger.db-shm": "600", "ledger.db-wal": "600" });
   });
 
-  it("says in one line what is wrong with a file that is no database, or a damaged one, and what to do", () => {
+  it("reports a damaged file, or one that is not a database, in one line with a remedy", () => {
     const path = join(folder, "ledger.db");
     writeFileSync(path, "these are not the bytes of a database, however long the text is".repeat(100));
     const refusal = () => openSqlite(path, [first], { setting: "GATEHOUSE_TILL_LEDGER_PATH" });
@@ -60,7 +60,7 @@ describe("openSqlite", () => {
     expect(refusal).toThrow(`${path} is damaged or not a SQLite database (`);
   });
 
-  it("says in one line that a folder or file can't be written", () => {
+  it("reports in one line that a folder or file is not writable", () => {
     writeFileSync(join(folder, "file"), "");
     const inFile = join(folder, "file", "ledger.db");
     expect(() => openSqlite(inFile, [first], { setting: "GATEHOUSE_TILL_LEDGER_PATH" })).toThrow(
@@ -73,7 +73,7 @@ describe("openSqlite", () => {
     );
   });
 
-  it("refuses a database that a newer version made", () => {
+  it("rejects a database from a newer version", () => {
     const path = join(folder, "ledger.db");
     openSqlite(path, [first, second]).close();
     expect(() => openSqlite(path, [first])).toThrow(

@@ -38,31 +38,31 @@ describe.skipIf(!found.ok)(`the sidecar in its container under attack${skipReaso
     900_000 + seconds * 1_000,
   );
 
-  test("does not end, and stays within its memory", () => {
+  test("does not exit, and stays within its memory limit", () => {
     process.stdout.write(`peak ${report.peakMiB} MiB of ${limits.memoryMebibytes}\n`);
     expect(report.ends).toBe(0);
     expect(report.peakMiB).toBeLessThan(limits.memoryMebibytes);
   });
 
-  test("keeps serving others: their p99 (in a short run the p95 of its middle second) stays under three times what it is undisturbed or the machine's own delay, 30 ms at least, and none is refused", () => {
+  test("keeps serving others: their p99 (in a short run the p95 of its middle second) stays under three times the undisturbed value or the machine's own delay, min 30 ms, and none is rejected", () => {
     const harmed = report.attacked.filter((phase) => judgeMs(phase) > computeMaxP99Ms(report.undisturbed, phase));
     expect(harmed.map(showPhase)).toEqual([]);
     expect(report.attacked.filter(({ worstMs }) => worstMs > mostWaitMs).map(showPhase)).toEqual([]);
     expect(report.attacked.filter(({ failures }) => failures.length > 0).map(showPhase)).toEqual([]);
   });
 
-  test("tells the truth throughout: nothing is the matter with the node", () => {
+  test("never reports a problem with the node", () => {
     expect(report.attacked.filter(({ told }) => told.length > 0).map(showPhase)).toEqual([]);
   });
 
-  test("calls the gateway slow where callers wait for seconds, and not where none has to wait", () => {
+  test("reports the gateway as slow only if callers wait for seconds", () => {
     const phases = [report.undisturbed, ...report.attacked];
     const unsaid = phases.filter(({ secondP95Ms, isCalledSlow }) => secondP95Ms > slowMs && !isCalledSlow);
     expect(unsaid.map(showPhase)).toEqual([]);
     expect(phases.filter(({ worstMs, isCalledSlow }) => worstMs < quickMs && isCalledSlow).map(showPhase)).toEqual([]);
   });
 
-  test("was attacked: every attacker reached the gateway", () => {
+  test("is reached by every attacker", () => {
     const idle = report.attacked.filter(
       ({ attack, reached }) => reached < (allAttacks.find(({ name }) => name === attack)?.attackers ?? Infinity),
     );

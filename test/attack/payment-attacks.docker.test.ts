@@ -34,7 +34,7 @@ describe.skipIf(!found.ok)(
     );
     afterAll(() => market?.[Symbol.asyncDispose]());
 
-    test("do not end, and stay within their memory and their disk", async () => {
+    test("do not exit, and stay within their memory and disk limits", async () => {
       const ledgerBytes = await market.ledgerBytes();
       process.stdout.write(`peak ${report.peakMiB} MiB of ${limits.memoryMebibytes}, ledgers ${ledgerBytes} bytes\n`);
       expect([report.ends, report.attacked.flatMap(({ told }) => told)]).toEqual([0, []]);
@@ -42,20 +42,20 @@ describe.skipIf(!found.ok)(
       expect(ledgerBytes).toBeLessThan(maxLedgerBytes);
     });
 
-    test("keep selling: no honest purchase fails, and the buyers' p99 stays under three times what it is undisturbed", () => {
+    test("keep selling: no honest purchase fails, and the buyers' p99 stays under three times the undisturbed value", () => {
       const harmed = report.attacked.filter((phase) => judgeMs(phase) > computeMaxP99Ms(report.undisturbed, phase));
       expect(harmed.map(showPhase)).toEqual([]);
       expect(report.attacked.filter(({ failures }) => failures.length > 0).map(showPhase)).toEqual([]);
     });
 
-    test("pay gas only for payments that the payee got, and let no upstream see a forged address", async () => {
+    test("pay gas only for payments that the payee received, and hide forged addresses from upstreams", async () => {
       const { transactions, paid } = await market.counts();
       process.stdout.write(`${transactions} transactions of the signer, ${paid} payments received\n`);
       expect(transactions).toBeLessThanOrEqual(paid);
       expect(market.forged()).toBe(0);
     });
 
-    test("were attacked: every attacker reached them", () => {
+    test("are reached by every attacker", () => {
       const attackersOf = new Map(paymentAttacks.map(({ name, attackers }) => [name, attackers]));
       const idle = report.attacked.filter(({ attack, reached }) => reached < (attackersOf.get(attack) ?? Infinity));
       expect(idle.map(({ attack, reached }) => `${attack}: ${reached}`)).toEqual([]);

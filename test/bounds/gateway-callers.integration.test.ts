@@ -118,7 +118,7 @@ it("the node's time for contract code per caller", async () => {
 
 it.each([
   ["concurrent calls per caller, public listener", "public", 48],
-  ["the same, private listener", "paid", 56],
+  ["concurrent calls per caller, private listener", "paid", 56],
 ] as const)("%s", async (_, tier, most) => {
   const reads = holdReads(gateway.node);
   const [url, asker] =

@@ -56,7 +56,7 @@ it("client connections in total", async () => {
   await gateway.expectOthersServed();
 });
 
-describe("a gateway with all of its machine's descriptors", () => {
+describe("a gateway with the machine's full descriptor limit", () => {
   it("connections per listener", async () => {
     // As many as fit into the memory of a container of 512 MiB; half-sent requests take the most.
     const most = isLong ? 3_276 : 819;

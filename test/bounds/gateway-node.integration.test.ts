@@ -129,7 +129,7 @@ it("calls queued for the node", async () => {
   expect(texts().filter((text) => text.includes('"result":"0x1"')).length + refused()).toBe(sent);
 });
 
-it("the same, of one caller", async () => {
+it("calls queued for the node per caller", async () => {
   using started = new DisposableStack();
   const clients: RawClient[] = [];
   const refused = () => clients.filter((client) => client.received().includes(tooMany)).length;
@@ -180,7 +180,7 @@ it("reads per batch to the node", async () => {
   expect(Math.max(...gateway.node.batches)).toBe(100);
 });
 
-it("response size of such a batch", async () => {
+it("response size of a batch to the node", async () => {
   gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(300_000) : "0x1"));
   gateway.node.batches.length = 0;
   const alone = () => gateway.node.requests.length;

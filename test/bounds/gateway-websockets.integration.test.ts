@@ -84,7 +84,7 @@ it("subscriptions per WebSocket", async () => {
   expect(readErrorCode(await client.ask(subscribe(["newHeads"])))).toBe(-32_005);
 });
 
-it("the same, begun by one caller", async () => {
+it("distinct subscriptions at the node per caller", async () => {
   await using stack = new AsyncDisposableStack();
   const clients = await openAll(
     stack,

@@ -66,7 +66,7 @@ const countEnds = async (outcome = "[\\w-]+") => {
   return [...metrics.matchAll(line)].reduce((sum, [, count]) => sum + Number(count), 0);
 };
 
-describe("a resource server in a small process, before an upstream of large responses", () => {
+describe("a small resource server in front of an upstream with large responses", () => {
   afterEach(() => shop.expectWell());
 
   it("size of an upstream's response", async () => {
@@ -81,7 +81,7 @@ describe("a resource server in a small process, before an upstream of large resp
     expect((await (await buy(payment)).arrayBuffer()).byteLength).toBe(largestBytes);
   });
 
-  it("the same, per address (IPv6: /64)", async () => {
+  it("memory for a resource server's responses, per address (IPv6: /64)", async () => {
     upstream.behave("largest");
     expect(await buyAndRead()).toEqual([200, largestBytes]);
     const [before, soldBefore, worked] = [await countEnds(), await countEnds("sold"), upstream.hits()];
@@ -103,7 +103,7 @@ describe("a resource server in a small process, before an upstream of large resp
     expect(deaf.clients.every(({ isClosed }) => !isClosed())).toBe(true);
   }, 60_000);
 
-  it("holds a response that was bought before once, however often it is requested at one time", async () => {
+  it("buffers a response bought earlier only once for concurrent requests", async () => {
     upstream.behave("largest");
     const payment = await sign();
     const before = await countEnds("sold");

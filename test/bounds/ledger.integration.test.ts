@@ -145,7 +145,7 @@ const settle = (count: number) => async (ledger: Ledger) => {
     await ledger.finish(new Map([[idOf(number), { state: "settled", transaction: idOf(number) }]]));
 };
 
-describe("a ledger whose settlements the chain has forgotten", () => {
+describe("a ledger whose settlements are missing from the chain", () => {
   let seen: ReturnType<typeof watchReceipts>;
   let facilitator: Awaited<ReturnType<typeof startSmall>>;
 

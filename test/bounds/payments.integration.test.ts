@@ -186,7 +186,7 @@ describe("a facilitator in a small process", () => {
   });
 });
 
-describe("a facilitator before a node that hangs", () => {
+describe("a facilitator in front of a hanging node", () => {
   const keys = { greedy: "greedy-seller-key", second: "second-seller-key", third: "third-seller-key" };
   let asked: SmallService;
   let node: RpcTap;
@@ -270,7 +270,7 @@ describe("a facilitator before a node that hangs", () => {
       expect([status, text]).toEqual([500, expect.stringContaining("did not respond within 500 ms")]);
   });
 
-  it("gives the places of who has gone back at once", async () => {
+  it("frees the slots of disconnected clients at once", async () => {
     const payment = await signPayment(chain.token);
     const body = JSON.stringify(payment);
     const head = `POST /verify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer ${keys.greedy}`;

@@ -166,7 +166,7 @@ it("time to copy the data in an upgrade", async () => {
   await sidecar.expectServing();
 }, 120_000);
 
-it("programs of a release", async () => {
+it("binaries of a release", async () => {
   await using settled = await startSettled("programs");
   const { release, sidecar } = settled;
   const had = 4;

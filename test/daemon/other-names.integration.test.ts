@@ -12,7 +12,7 @@ const nameServer = mayMount ? await startSilentNameServer() : undefined;
 const why = nameServer === undefined ? whySkipped : "";
 
 test.skipIf(nameServer === undefined)(
-  `every client is answered on while no name server answers for other names${why}`,
+  `all clients are still served while no name server responds for other names${why}`,
   async () => {
     const folder = await mkdtemp(join(tmpdir(), "gatehouse-other-names-"));
     await using resources = new AsyncDisposableStack();

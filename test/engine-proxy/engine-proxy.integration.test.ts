@@ -95,29 +95,29 @@ afterAll(async () => {
 });
 
 describe("the engine proxy", () => {
-  it("lets inspect and restart through", async () => {
+  it("allows inspect and restart", async () => {
     expect(await ask("GET", "/v1.41/containers/gh-node/json")).toMatchObject({ status: 200 });
     expect(await ask("POST", "/v1.41/containers/gh-node/restart?t=5")).toMatchObject({ status: 204 });
     expect(seen).toContain("POST /v1.41/containers/gh-node/restart?t=5");
   });
 
-  it("lets an exec be followed only after it made it", async () => {
+  it("allows an exec to be followed only if created through it", async () => {
     expect(await ask("POST", `/exec/${execId}/start`, {})).toMatchObject({ status: 403 });
     expect(await createExec()).toMatchObject({ status: 201 });
     expect(await ask("POST", `/exec/${execId}/start`, {})).toMatchObject({ status: 200 });
   });
 
-  it("shows the container's state and start time, and nothing else of it", async () => {
+  it("shows only the container's state and start time", async () => {
     const answer = await ask("GET", "/v1.41/containers/gh-node/json");
     expect(JSON.parse(answer.text)).toEqual({ State: state });
   });
 
-  it("shows how an exec ended, and nothing else of it", async () => {
+  it("shows only how an exec ended", async () => {
     const answer = await ask("GET", `/exec/${execId}/json`);
     expect(JSON.parse(answer.text)).toEqual({ Running: false, ExitCode: 0, Pid: 12 });
   });
 
-  it("shows nothing of an answer in another shape", async () => {
+  it("shows nothing of an unexpected response", async () => {
     const answer = await ask("GET", "/containers/gh-node/json");
     expect(answer.status).toBe(502);
     expect(JSON.parse(answer.text)).toEqual({
@@ -125,7 +125,7 @@ describe("the engine proxy", () => {
     });
   });
 
-  it("answers what it refuses in the engine's error shape, and does not query the engine", async () => {
+  it("rejects calls in the engine's error format, without a request to the engine", async () => {
     const before = seen.length;
     const answer = await ask("POST", "/containers/create", { Image: "x" });
     expect(answer.status).toBe(403);
@@ -136,13 +136,13 @@ describe("the engine proxy", () => {
     expect(seen).toHaveLength(before);
   });
 
-  it("counts what passed and what did not", async () => {
+  it("counts allowed and rejected calls", async () => {
     const { status, text } = await ask("GET", "/metrics");
     expect(status).toBe(200);
     expect(text).toMatch(/^gatehouse_engine_proxy_requests_total\{kind="refused"\} [1-9]/m);
   });
 
-  it("says that the engine does not answer", async () => {
+  it("reports that the engine is not responding", async () => {
     await new Promise((resolve) => engine.close(resolve));
     const answer = await ask("GET", "/containers/gh-node/json");
     expect(answer.status).toBe(502);

@@ -24,7 +24,7 @@ async function buildQuestion(): Promise<RequestInit> {
   return { headers: sent, body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements: offer }) };
 }
 
-it("a facilitator answers as its OpenAPI document says", async () => {
+it("facilitator responses match its OpenAPI document", async () => {
   const { ask, unseen } = await readContractedService(at(stack.ports.facilitator));
   expect(await ask("GET", "/openapi.json")).toBe(200);
   expect(await ask("GET", "/health")).toBe(200);
@@ -41,14 +41,14 @@ it("a facilitator answers as its OpenAPI document says", async () => {
   expect(unseen()).toEqual([]);
 });
 
-it("what a facilitator shows operators is as its OpenAPI document says", async () => {
+it("responses on a facilitator's admin port match its OpenAPI document", async () => {
   const { ask } = await readContractedService(at(stack.ports.facilitatorOperations));
   for (const path of ["/livez", "/readyz", "/configuration", "/metrics", "/openapi.json", "/status", "/"]) {
     expect([path, await ask("GET", path)]).toEqual([path, 200]);
   }
 });
 
-it("a resource server answers as its OpenAPI document says", async () => {
+it("resource server responses match its OpenAPI document", async () => {
   const { ask, unseen } = await readContractedService(at(stack.ports.resourceServerOperations));
   const selling = at(stack.ports.resourceServer);
   for (const path of ["/livez", "/readyz", "/configuration", "/metrics", "/openapi.json", "/status", "/"]) {
@@ -60,7 +60,7 @@ it("a resource server answers as its OpenAPI document says", async () => {
   expect(unseen()).toEqual([]);
 });
 
-it("a sidecar answers as its OpenAPI document says", async () => {
+it("sidecar responses match its OpenAPI document", async () => {
   const { ask, unseen } = await readContractedService(at(stack.ports.sidecar));
   for (const path of [
     "/livez",

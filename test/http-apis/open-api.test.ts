@@ -41,12 +41,12 @@ function documented({ operations }: Pick<Api, "operations">): readonly string[] 
 }
 
 describe("openApiDocument", () => {
-  it.each(apis)("of $title is valid by the schema of OpenAPI 3.1", async (api) => {
+  it.each(apis)("of $title is valid against the OpenAPI 3.1 schema", async (api) => {
     const result = await new Validator().validate(structuredClone(buildOpenApiDocument(api)));
     expect(result).toEqual({ valid: true });
   });
 
-  it("is served as it is", async () => {
+  it("is served unchanged", async () => {
     const routed = app();
     addOpenApiRoute(routed, facilitatorApi);
     const answer = await routed.request("/openapi.json");
@@ -54,8 +54,8 @@ describe("openApiDocument", () => {
   });
 });
 
-describe("what a listener answers is documented, and nothing else is", () => {
-  it("at the facilitator", () => {
+describe("documented routes match the routes served", () => {
+  it("by the facilitator", () => {
     const routed = app();
     const facilitator = {
       networks: [{ network: "eip155:1672" }],
@@ -69,7 +69,7 @@ describe("what a listener answers is documented, and nothing else is", () => {
     expect([...routesOf(routed), ...posts].toSorted()).toEqual(documented(facilitatorApi).toSorted());
   });
 
-  it("at the port for operators", () => {
+  it("on the admin port", () => {
     const routed = app();
     addOperationsRoutes(routed, { metrics: new Registry(), readiness: () => evaluateReadiness({}), configuration });
     expect(routesOf(routed).toSorted()).toEqual(documented({ operations: operationsApi }).toSorted());

@@ -74,13 +74,13 @@ async function answered(port: number, localAddress?: string) {
   return connection;
 }
 
-describe("how many connections a process may hold", () => {
+describe("the connection limit of a process", () => {
   test.each([
-    ["the reserve is left", 1_024, 40, 832],
-    ["under a low limit a quarter is for clients", 160, 40, 40],
-    ["what else is open leaves its room, and some to spare", 160, 130, 14],
-    ["one, however little is left", 160, 160, 1],
-    ["where nothing bounds descriptors, the setting alone", Number.POSITIVE_INFINITY, 40, 20_000],
+    ["excludes the reserve", 1_024, 40, 832],
+    ["is a quarter of a low descriptor limit", 160, 40, 40],
+    ["excludes other open descriptors and a margin", 160, 130, 14],
+    ["is at least one", 160, 160, 1],
+    ["is the setting if descriptors are unlimited", Number.POSITIVE_INFINITY, 40, 20_000],
   ])("%s", (_, limit, used, max) => {
     const budget = budgetOf(limit, () => used);
     budget.listener({ name: "public" });
@@ -88,22 +88,22 @@ describe("how many connections a process may hold", () => {
   });
 
   test.each([
-    ["a quarter of the memory at 40 KiB each", { memoryBytes: 536_870_912 }, 3_276, "memory"],
+    ["is a quarter of the memory at 40 KiB each", { memoryBytes: 536_870_912 }, 3_276, "memory"],
     [
-      "a third of the heap at 20 KiB each, where that is fewer",
+      "is a third of the heap at 20 KiB each if that is fewer",
       { memoryBytes: 536_870_912, heapBytes: 100_663_296 },
       1_638,
       "memory",
     ],
-    ["what the setting says, where there is memory", { memoryBytes: 8_589_934_592 }, 20_000, "setting"],
-    ["a few, however little memory there is", { memoryBytes: 1_048_576 }, 64, "memory"],
+    ["is the setting if memory suffices", { memoryBytes: 8_589_934_592 }, 20_000, "setting"],
+    ["has a minimum, however little memory there is", { memoryBytes: 1_048_576 }, 64, "memory"],
   ])("%s", (_, settings, max, bound) => {
     const budget = budgetOf(1_048_576, () => 40, settings);
     budget.listener({ name: "public" });
     expect(budget.state()).toMatchObject({ max, bound });
   });
 
-  test("a listener for anybody leaves a quarter to the others, and the operators' is not counted", async () => {
+  test("a public listener leaves a quarter to the others, and the admin port is not counted", async () => {
     const budget = budgetOf(32, () => 0);
     const anybody = await serve(budget.listener({ name: "public", leavesRoom: true }), () => true);
     const known = await serve(budget.listener({ name: "private" }), () => true);
@@ -122,8 +122,8 @@ describe("how many connections a process may hold", () => {
   });
 });
 
-describe("who gives way", () => {
-  test("first who never asked, then who waits longest, never who is being answered", async () => {
+describe("connections closed under pressure", () => {
+  test("are the ones without a request first, then the longest idle, and never one in use", async () => {
     const budget = budgetOf(16, () => 0);
     const port = await serve(budget.listener({ name: "public" }), () => true);
     const [busy, first] = [open(port), await answered(port)];
@@ -141,7 +141,7 @@ describe("who gives way", () => {
     expect(await budget.metrics.metrics()).toContain('gatehouse_connections_shed_total{listener="public"} 2');
   });
 
-  test("a request that does not become whole is answered 408 and makes room", async () => {
+  test("include an incomplete request, which gets a 408", async () => {
     const budget = budgetOf(4, () => 0);
     const port = await serve(budget.listener({ name: "public" }), () => true);
     const slow = open(port);
@@ -155,7 +155,7 @@ describe("who gives way", () => {
     expect(slow.text).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test("an address that holds more than its share gives way to one that has none, at once", async () => {
+  test("include one from an address over its share, at once, for an address without any", async () => {
     const budget = budgetOf(32, () => 0, { connectionsPerAddress: 1_024 });
     const port = await serve(budget.listener({ name: "public" }));
     for (const address of ["127.0.2.1", "127.0.2.2"]) for (let at = 0; at < 4; at += 1) open(port, address);
@@ -165,8 +165,8 @@ describe("who gives way", () => {
   });
 });
 
-describe("one address", () => {
-  test("closes its own idle connection for a new one", async () => {
+describe("an address", () => {
+  test("has its own idle connection closed for a new one", async () => {
     const budget = budgetOf(1_024, () => 0, { connectionsPerAddress: 1 });
     const port = await serve(budget.listener({ name: "public" }));
     const first = await answered(port);
@@ -174,7 +174,7 @@ describe("one address", () => {
     await soon(() => first.isClosed);
   });
 
-  test("has at most what the setting says, all of it busy; a proxy has no limit of its own", async () => {
+  test("is limited to the configured number if all are busy; a proxy has no limit of its own", async () => {
     const budget = budgetOf(1_024, () => 0, { connectionsPerAddress: 2 });
     const port = await serve(budget.listener({ name: "public" }), (address) => address === "127.0.2.9");
     const held = [open(port, "127.0.2.1"), open(port, "127.0.2.1")];
@@ -194,7 +194,7 @@ describe("one address", () => {
 
 const times = (count: number, made: () => boolean) => Array.from({ length: count }, made).filter(Boolean).length;
 
-test("an address makes its burst at once, and then its rate; others have their own", () => {
+test("an address may open its burst at once, then its rate; others have their own", () => {
   let nowMs = 0;
   const made = new NewConnections({ perSecond: 100, burst: 300 }, () => nowMs);
   expect(times(1_000, () => made.mayMake("a"))).toBe(300);
@@ -205,7 +205,7 @@ test("an address makes its burst at once, and then its rate; others have their o
   expect(times(1_000, () => made.mayMake("a"))).toBe(300);
 });
 
-test("a hundred thousand addresses are remembered, and of more those that came last", () => {
+test("the last hundred thousand addresses are remembered", () => {
   const made = new NewConnections({ perSecond: 1, burst: 3 }, () => 0);
   times(3, () => made.mayMake("first"));
   expect(made.mayMake("first")).toBe(false);

@@ -4,7 +4,7 @@ import { type HeldConnection, chooseToShed } from "./held-connection.ts";
 const held = (address: string, sinceMs: number) =>
   ({ address, activity: () => ({ kind: "kept", sinceMs }) }) as unknown as HeldConnection;
 
-test("many of addresses beyond their share are closed at once, of others few", () => {
+test("closes many connections at once from addresses over their share, and few from others", () => {
   const connections = [
     ...Array.from({ length: 40 }, (_, at) => held("greedy", at)),
     ...Array.from({ length: 3 }, (_, at) => held("other", at)),

@@ -13,12 +13,12 @@ function ofForwardedFor(remoteAddress: string, forwardedFor: string | undefined)
 }
 
 describe("clientAddress", () => {
-  it("believes nobody unless told to", () => {
+  it("trusts no forwarded address by default", () => {
     expect(findClientAddress({ ...settings, trustedProxies: [] }).of("203.0.113.9", "1.2.3.4")).toBe("203.0.113.9");
     expect(ofForwardedFor("203.0.113.9", "1.2.3.4")).toBe("203.0.113.9");
   });
 
-  it("takes the last address that no trusted proxy has", () => {
+  it("uses the last address that is not a trusted proxy", () => {
     expect(ofForwardedFor("10.1.2.3", "6.6.6.6, 203.0.113.9, 192.0.2.1")).toBe("203.0.113.9");
     expect(ofForwardedFor("::ffff:10.1.2.3", "203.0.113.9")).toBe("203.0.113.9");
     expect(ofForwardedFor("10.1.2.3", undefined)).toBe("10.1.2.3");
@@ -30,16 +30,16 @@ describe("clientAddress", () => {
     ["2001:DB8:0::7", "2001:db8::7"],
     ["::ffff:198.51.100.7", "198.51.100.7"],
     ["::ffff:c633:6407", "198.51.100.7"],
-  ])("reads %s with or without a port, in its plain form", (header, address) => {
+  ])("reads %s with or without a port, in canonical form", (header, address) => {
     expect(ofForwardedFor("10.1.2.3", header)).toBe(address);
   });
 
   it.each(["nonsense", "", "unknown", "6.6.6.6, unknown", "6.6.6.6,", "1.2.3.4.5", "010.1.1.1", "0x7f.1"])(
-    "goes no further than what is not an address: %s",
+    "stops at an invalid address: %s",
     (header) => expect(ofForwardedFor("10.1.2.3", header)).toBe("10.1.2.3"),
   );
 
-  it("goes past as many proxies as it may", () => {
+  it("skips as many proxies as configured", () => {
     const header = "6.6.6.6, 203.0.113.9, 10.0.0.2, 10.0.0.1";
     const byHops = [1, 2, 3, 4].map((forwardedHops) =>
       findClientAddress({ ...settings, forwardedHops }).of("10.1.2.3", header),
@@ -47,7 +47,7 @@ describe("clientAddress", () => {
     expect(byHops).toEqual(["10.0.0.1", "10.0.0.2", "203.0.113.9", "203.0.113.9"]);
   });
 
-  it("reads no more of a long list than it may believe", () => {
+  it("reads no more of a long list than it may trust", () => {
     const client = findClientAddress(settings);
     const list = `${"6.6.6.6,".repeat(100_000)}203.0.113.9, 192.0.2.1`;
     const startedAt = process.cpuUsage();
@@ -62,7 +62,7 @@ describe("clientAddress", () => {
     expect(ofForwardedFor("10.1.2.3", header)).toBe(header.includes("203") ? "203.0.113.9" : "10.1.2.3"),
   );
 
-  it("reads Forwarded where that is requested, and then nothing else", () => {
+  it("reads only Forwarded if configured", () => {
     const client = findClientAddress({ ...settings, forwardedHeader: "forwarded" });
     const header = (forwarded: string) =>
       client.of("10.1.2.3", client.forwardedBy({ forwardedFor: "6.6.6.6", forwarded }));
@@ -76,7 +76,7 @@ describe("clientAddress", () => {
   });
 });
 
-it("knows the addresses of its networks, also IPv4 ones mapped into IPv6", () => {
+it("recognises addresses in its networks, including IPv4-mapped IPv6", () => {
   const isIn = createNetworkList(["10.0.0.0/8", "192.0.2.7", "fc00::/7", "::1"]);
   const inside = ["10.1.2.3", "::ffff:10.1.2.3", "192.0.2.7", "::ffff:192.0.2.7", "fd00::1", "::1"];
   const outside = ["11.0.0.1", "::ffff:11.0.0.1", "192.0.2.8", "2001:db8::1", "::2", "", "nonsense"];
@@ -93,6 +93,6 @@ it.each([
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
   ["::1", "0:0:0:0::/64"],
   ["", ""],
-])("counts %s by %s", (address, key) => {
+])("counts %s as %s", (address, key) => {
   expect(toAddressKey(address)).toBe(key);
 });

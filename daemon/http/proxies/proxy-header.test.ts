@@ -31,7 +31,7 @@ const whole: readonly (readonly [string, Buffer, string | undefined])[] = [
 ];
 
 describe("readProxyHeader", () => {
-  it.each(whole)("reads %s, byte by byte and with what comes behind", (_, header, source) => {
+  it.each(whole)("reads %s, byte by byte and with trailing data", (_, header, source) => {
     for (let length = 0; length < header.length; length += 1) {
       expect([length, readProxyHeader(header.subarray(0, length))]).toEqual([length, { kind: "partial" }]);
     }
@@ -44,21 +44,21 @@ describe("readProxyHeader", () => {
     ["a request", line("POST / HTTP/1.1\r\n")],
     ["TLS", Buffer.from([0x16, 3, 1])],
     ["another family", line("PROXY TCP5 192.0.2.7 10.0.0.1 1 2\r\n")],
-    ["an address of the other family", line("PROXY TCP4 ::1 10.0.0.1 1 2\r\n")],
+    ["an address of the wrong family", line("PROXY TCP4 ::1 10.0.0.1 1 2\r\n")],
     ["no address", line("PROXY TCP4 192.0.2 10.0.0.1 1 2\r\n")],
-    ["too little", line("PROXY TCP4 192.0.2.7 10.0.0.1 1\r\n")],
-    ["too much", line("PROXY TCP4 192.0.2.7 10.0.0.1 1 2 3\r\n")],
-    ["two blanks", line("PROXY TCP4  192.0.2.7 10.0.0.1 1 2\r\n")],
+    ["a missing field", line("PROXY TCP4 192.0.2.7 10.0.0.1 1\r\n")],
+    ["an extra field", line("PROXY TCP4 192.0.2.7 10.0.0.1 1 2 3\r\n")],
+    ["two spaces", line("PROXY TCP4  192.0.2.7 10.0.0.1 1 2\r\n")],
     ["a port out of range", line("PROXY TCP4 192.0.2.7 10.0.0.1 1 65536\r\n")],
-    ["a line without an end", line(`PROXY TCP4 ${"1".repeat(100)}`)],
-    ["small letters", line("proxy TCP4 192.0.2.7 10.0.0.1 1 2\r\n")],
-    ["another version", version2(0x31, 0x11, ipv4)],
-    ["another command", version2(0x22, 0x11, ipv4)],
+    ["an unterminated line", line(`PROXY TCP4 ${"1".repeat(100)}`)],
+    ["lowercase letters", line("proxy TCP4 192.0.2.7 10.0.0.1 1 2\r\n")],
+    ["a different version", version2(0x31, 0x11, ipv4)],
+    ["a different command", version2(0x22, 0x11, ipv4)],
     ["another family", version2(0x21, 0x41, ipv4)],
-    ["addresses that are too short", version2(0x21, 0x11, ipv4.subarray(0, 8))],
-    ["IPv6 in the room of IPv4", version2(0x21, 0x21, ipv4)],
-    ["more than is read", version2(0x21, 0x11, ipv4, proxyHeaderBytes)],
-  ])("takes %s for no header", (_, bytes) => {
+    ["truncated addresses", version2(0x21, 0x11, ipv4.subarray(0, 8))],
+    ["IPv6 in an IPv4-sized field", version2(0x21, 0x21, ipv4)],
+    ["an overlong header", version2(0x21, 0x11, ipv4, proxyHeaderBytes)],
+  ])("rejects %s", (_, bytes) => {
     expect(readProxyHeader(bytes)).toEqual({ kind: "malformed" });
   });
 });

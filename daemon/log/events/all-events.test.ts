@@ -11,17 +11,17 @@ const sources = globSync(`${rooms}/**/*.ts`, { cwd: root })
   .map((path) => readFileSync(join(root, path), "utf8"));
 
 // The reverse needs no test: a log line whose event is not in the table does not compile.
-test("each event of the table is written somewhere", () => {
+test("each event in the table is logged somewhere", () => {
   const written = new Set(sources.flatMap((text) => [...text.matchAll(/"([a-z-]+)"/g)].map(([, name]) => name)));
   expect(Object.keys(logEvents).filter((name) => !written.has(name))).toEqual([]);
 });
 
-test("no two chapters have an event of one name", () => {
+test("no two chapters share an event name", () => {
   const names = Object.values(logEventChapters).flatMap(Object.keys);
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
 });
 
-test("what may need a person says what to do, and each runbook is there", () => {
+test("every event that may need an operator has an action, and each runbook exists", () => {
   const rows = Object.entries(logEvents);
   const silent = rows.filter(([, { level, act, runbook }]) => level !== "info" && (act ?? runbook) === undefined);
   expect(silent).toEqual([]);
@@ -29,6 +29,6 @@ test("what may need a person says what to do, and each runbook is there", () => 
   expect(lost).toEqual([]);
 });
 
-test("docs/log-events.md is what `npm run docs` prints", () => {
+test("docs/log-events.md matches the output of `npm run docs`", () => {
   expect(readFileSync(join(root, "docs/log-events.md"), "utf8")).toBe(printLogEvents());
 });
