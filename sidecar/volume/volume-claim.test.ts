@@ -11,20 +11,20 @@ const full: VolumeState = {
 };
 
 describe("planGrowth", () => {
-  it("grows a volume that fills by one step, and to the ceiling at most", () => {
+  it("grows a volume that is filling up by one step, up to the ceiling", () => {
     expect(planGrowth(full, limits)).toEqual({ kind: "grow", toGibibytes: 600 });
     const larger = { ...full, requestedBytes: 600 * gib, capacityBytes: 600 * gib };
     expect(planGrowth(larger, limits)).toEqual({ kind: "grow", toGibibytes: 650 });
   });
 
-  it("leaves a volume with room, one that grows already and one that grew just now", () => {
+  it("leaves a volume alone if it has free space, is growing, or has just grown", () => {
     expect(planGrowth({ ...full, freeRatio: 0.15 }, limits)).toEqual({ kind: "enough" });
     expect(planGrowth({ ...full, requestedBytes: 600 * gib }, limits)).toEqual({ kind: "growing" });
     expect(planGrowth({ ...full, grownMsAgo: 999 }, limits)).toEqual({ kind: "paused", forMs: 1 });
     expect(planGrowth({ ...full, grownMsAgo: 1_000 }, limits)).toMatchObject({ kind: "grow" });
   });
 
-  it.each([650, 700, 5_000])("never shrinks: %d GiB under a ceiling of 650 stay", (size) => {
+  it.each([650, 700, 5_000])("never shrinks a volume: keeps %d GiB under a ceiling of 650", (size) => {
     const large = { ...full, requestedBytes: size * gib, capacityBytes: size * gib };
     expect(planGrowth(large, limits)).toEqual({ kind: "at-ceiling" });
   });

@@ -12,8 +12,8 @@ const info: PruneInfo = {
 
 const at = (nowMs: number, height: number) => ({ nowMs, height, stalledAfterMs: 600_000 });
 
-describe("pruning that is on", () => {
-  test("is stalled when blocks come and it does not move", () => {
+describe("auto-pruning that is enabled", () => {
+  test("is stalled if blocks arrive but pruning makes no progress", () => {
     const progress = followPruning(undefined, info, 0, 100);
     expect(followPruning(progress, info, 500_000, 200)).toBe(progress);
     expect(evaluatePruneProgress(info, progress, at(700_000, 200))).toMatchObject({
@@ -22,7 +22,7 @@ describe("pruning that is on", () => {
     });
   });
 
-  test("advances, waits for blocks, or has nothing to prune yet", () => {
+  test("progresses, waits for blocks, or has nothing to prune yet", () => {
     const progress = followPruning(undefined, info, 0, 100);
     const moved = followPruning(progress, { ...info, realPruneReservedVersion: 13n }, 650_000, 190);
     expect(evaluatePruneProgress(info, moved, at(700_000, 200))).toEqual({

@@ -26,21 +26,21 @@ function watched(pushedAt: (interval: number) => readonly number[]): boolean | u
   return shared;
 }
 
-test("one node pushes once an interval", () => {
+test("counts one push per interval for a single node", () => {
   expect(watched((interval) => [interval])).toBe(false);
 });
 
-test("two nodes under one job are recognised by twice as many pushes", () => {
+test("detects two nodes under one job by twice the number of pushes", () => {
   expect(watched((interval) => [interval, interval + 0.5])).toBe(true);
 });
 
-test("a push does not grow old by a jump of the wall clock", () => {
+test("does not age a push when the wall clock jumps", () => {
   const first = countPush(undefined, { lastPushSeconds: 1, ageMs: 2_000 }, 10_000, 10);
   expect(first.lastPushSeenMs).toBe(8_000);
   expect(countPush(first, { lastPushSeconds: 1, ageMs: 3_600_000 }, 12_000, 10).lastPushSeenMs).toBe(8_000);
 });
 
-test("a time that goes back is no push, and the next one after it is", () => {
+test("does not count a push time that goes backwards, but counts the next push", () => {
   const first = countPush(undefined, { lastPushSeconds: 100, ageMs: 0 }, 0, 10);
   const back = countPush(first, { lastPushSeconds: 40, ageMs: 60_000 }, 5_000, 10);
   expect(back).toMatchObject({ lastPushSeenMs: 0, count: 0 });
@@ -71,14 +71,14 @@ function group(instance: string, second: number, silentFrom = Infinity): PushGro
   return { job: "n", instance, labels: `instance="${instance}",job="n"`, pushTimeSeconds: 1_000 + at - (at % 2) };
 }
 
-test("two instances of one job don't overwrite each other", () => {
+test("keeps two instances of one job apart", () => {
   const report = judgedAfter(40, (second) => [group("a", second), group("b", second + 1)]);
   expect(report).toMatchObject({ status: "True", reason: "Fresh" });
 });
 
 const aFallsSilent = (second: number) => [group("a", second, 20), group("b", second)];
 
-test("the silence of one's own instance is reported, while another instance of the job pushes", () => {
+test("reports missing pushes of its own instance even while a different instance of the job pushes", () => {
   const own = judgedAfter(40, aFallsSilent, { ...node, instance: "a" });
   expect(own).toMatchObject({ status: "False", reason: "Stale" });
   expect(own?.message).toContain('The last push of job "n", instance "a" is 20 s old');
@@ -89,13 +89,13 @@ test("the silence of one's own instance is reported, while another instance of t
   expect(unnamed?.message).toContain("It may be from another node with this job name");
 });
 
-test("the group without an instance is the one of a node without one, whatever an earlier node left", () => {
+test("assigns the group without an instance to a node without one, whatever an earlier node left", () => {
   const report = judgedAfter(40, (second) => [group("a", 0), group("", second)]);
   expect(report).toMatchObject({ reason: "Fresh", message: 'Job "n" was pushed 0 s ago.' });
   expect(judgedAfter(40, (second) => [group("a", -100), group("b", second)])).toMatchObject({ reason: "Fresh" });
 });
 
-test("pushes that fail are rejected by the Pushgateway, also where none has ever succeeded", () => {
+test("reports failed pushes as rejected by the Pushgateway, even if none ever succeeded", () => {
   const [{ job, instance, labels }] = [group("", 0)];
   const never = judgedAfter(5, (second) => [{ job, instance, labels, failureTimeSeconds: 1_000 + second }]);
   expect(never).toMatchObject({ status: "False", reason: "PushesRejected" });

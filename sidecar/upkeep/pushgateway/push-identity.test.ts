@@ -11,7 +11,7 @@ function document(monitor: string) {
   return parsed.ok ? parsed.document : undefined;
 }
 
-test("a node pushes as the instance that its release has a key for", () => {
+test("pushes under the instance key of its release", () => {
   const before = parseNodeVersion("0.15.9");
   const monitor = { enable_pamir_cetina: true, pamir_cetina_job_name: "all", pamir_cetina_instance_name: "node-7" };
   const written = document(`"monitor_config": ${JSON.stringify(monitor)}`);
@@ -25,7 +25,7 @@ function pushing(isEnabled: boolean, named = version): string {
   return `"monitor_config": ${JSON.stringify(monitor)}`;
 }
 
-test("a node that is not configured to push is told apart from one of which nobody knows", () => {
+test("distinguishes a node not configured to push from one with an unknown configuration", () => {
   expect(buildPushIdentity(document(pushing(true)), version)).toEqual({ job: "node-7", intervalSeconds: 5 });
   expect(buildPushIdentity(document(""), version)).toBeUndefined();
   expect(buildPushIdentity(document(pushing(false)), version)).toBeUndefined();
@@ -33,11 +33,8 @@ test("a node that is not configured to push is told apart from one of which nobo
   expect(buildPushIdentity(undefined, undefined)).toBe("unknown");
 });
 
-test.each(["0.15.0", "0.16.2"])(
-  "a node of unknown version pushes under the names of %s that node.conf has",
-  (names) => {
-    const named = document(pushing(true, parseNodeVersion(names)));
-    expect(buildPushIdentity(named, undefined)).toEqual({ job: "node-7", intervalSeconds: 5 });
-    expect(buildPushIdentity(document(pushing(false)), undefined)).toBeUndefined();
-  },
-);
+test.each(["0.15.0", "0.16.2"])("uses the %s names found in node.conf if the node version is unknown", (names) => {
+  const named = document(pushing(true, parseNodeVersion(names)));
+  expect(buildPushIdentity(named, undefined)).toEqual({ job: "node-7", intervalSeconds: 5 });
+  expect(buildPushIdentity(document(pushing(false)), undefined)).toBeUndefined();
+});

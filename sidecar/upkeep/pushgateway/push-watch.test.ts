@@ -43,7 +43,7 @@ function watchGroup(pushers: () => number) {
   };
 }
 
-test("two nodes that push under one job are noticed, and the job is named; one alone is not", async () => {
+test("reports two nodes that push under one job, with the job name, but not a single node", async () => {
   let pushers = 1;
   await using group = watchGroup(() => pushers);
   await group.until("Fresh");

@@ -30,16 +30,16 @@ const reference = (height: number | undefined) => ({ reference: { height, reques
 
 test.each<[string, Partial<RpcState>, typeof down, boolean]>([
   ["it has more blocks than when it failed", { height: 8 }, down, true],
-  ["it gives no answer", { failure: { reason: "ConnectionRefused", message: "" } }, down, false],
-  ["it answers again, on a chain whose blocks come steadily", { cadence: "steady" }, down, false],
-  ["it answers again, on a chain that makes a block now and then", { cadence: "irregular" }, down, true],
-  ["it answers again, on a chain that was at rest at the first look", { cadence: "unknown", idleAt: 7 }, down, true],
-  ["it answers again, and nobody knows the chain", { cadence: "unknown" }, down, false],
-  ["it answers again, and the references have no block more", { ...reference(7), cadence: "steady" }, down, true],
-  ["it answers again, and the references have more blocks", { ...reference(9), cadence: "irregular" }, down, false],
-  ["it answers again, with fewer blocks", { height: 6, cadence: "irregular" }, down, false],
-  ["it answered at this height already when it failed", { cadence: "irregular" }, { ...down, isDown: false }, false],
-])("whether a node has come back: %s", (_, health, failed, back) => {
+  ["it does not respond", { failure: { reason: "ConnectionRefused", message: "" } }, down, false],
+  ["it responds again, on a chain with steady blocks", { cadence: "steady" }, down, false],
+  ["it responds again, on a chain with irregular blocks", { cadence: "irregular" }, down, true],
+  ["it responds again, on a chain that was idle when first checked", { cadence: "unknown", idleAt: 7 }, down, true],
+  ["it responds again, on an unknown chain", { cadence: "unknown" }, down, false],
+  ["it responds again, and the references have no more blocks", { ...reference(7), cadence: "steady" }, down, true],
+  ["it responds again, and the references have more blocks", { ...reference(9), cadence: "irregular" }, down, false],
+  ["it responds again, with fewer blocks", { height: 6, cadence: "irregular" }, down, false],
+  ["it already responded at this height when it failed", { cadence: "irregular" }, { ...down, isDown: false }, false],
+])("decides whether a node has recovered: %s", (_, health, failed, back) => {
   expect(hasRecovered(failed, { ...answers, ...health })).toBe(back);
 });
 
@@ -56,7 +56,7 @@ function liftStranded(health: RpcState) {
   );
 }
 
-test("a node that was repaired after a stranded upgrade is left as it is, and the person learns so", () => {
+test("leaves a node alone that was repaired after a stranded upgrade, and informs the operator", () => {
   const next = liftStranded({ answers: 5, height: 7 });
   expect(next).toBe(
     "The node responds again, so the upgrade to 0.16.2 counts as resolved manually, and nothing is retried.",
@@ -65,7 +65,7 @@ test("a node that was repaired after a stranded upgrade is left as it is, and th
   expect(state.retry.get()).toBeUndefined();
 });
 
-test("the way back of one that is down is tried again, and no restart alongside it", () => {
+test("retries the rollback of a node that is down, without a concurrent restart", () => {
   const next = liftStranded({ answers: 0, failure: { reason: "ConnectionRefused", message: "" } });
   expect(next).toContain("The rollback from 0.16.2 to 0.15.0 is retried from the beginning");
   expect(state.upgrade.get()).toMatchObject({ stage: "back-stopping", attempts: 0 });
@@ -73,7 +73,7 @@ test("the way back of one that is down is tried again, and no restart alongside 
   expect(state.retry.get()).toBeUndefined();
 });
 
-test("a stranded upgrade is held until a person lifts that, whatever is desired meanwhile", () => {
+test("pauses after a stranded upgrade until the operator resumes, even if the desired state changes", () => {
   state.upgrade.set({ ...begunUpgrade, stage: "back-data", attempts: 3, end: "stranded" });
   state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1 });
   const events = createStoredEventLog(state.store, systemClock);

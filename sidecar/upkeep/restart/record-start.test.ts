@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const failed = { ok: false, message: "its RPC did not respond", end: { kind: "ended", afterMs: 1_500 } } as const;
 
-test("a start that fails is kept with how it ended, over a restart of the sidecar, and forgotten once one has not failed", async () => {
+test("keeps a failed start and its exit status across a sidecar restart, and clears it after a successful start", async () => {
   const record = await recordStart({ state, clock: systemClock }, memoryPath);
   await record(failed, "hash");
   state[Symbol.dispose]();
@@ -37,7 +37,7 @@ test("a start that fails is kept with how it ended, over a restart of the sideca
   expect(state.dataEvidence.get()).toEqual({ failedStarts: [] });
 });
 
-test("a process that the system kills for lack of memory meanwhile is noticed", async () => {
+test("notices a process killed by the system for lack of memory", async () => {
   await writeFile(memoryPath, "nr_free_pages 5\noom_kill 3\n");
   const record = await recordStart({ state, clock: systemClock }, memoryPath);
   await writeFile(memoryPath, "nr_free_pages 5\noom_kill 4\n");
@@ -52,14 +52,14 @@ test.each([
   "docker exited with status 1: exec format error",
   "sh exited with status 127.",
   "its RPC did not respond within 10 ms of the restart: its process exited (the restart command printed: noded: cannot execute: required file not found)",
-])("a start that could run no program is no evidence: %s", async (message) => {
+])("does not count a start that could not run a binary as evidence: %s", async (message) => {
   const record = await recordStart({ state, clock: systemClock }, memoryPath);
   await record({ ...failed, message }, "hash");
   expect(state.dataEvidence.get()?.failedStarts).toEqual([expect.objectContaining({ message })]);
   expect(state.dataEvidence.get()?.failedStarts[0]).not.toHaveProperty("kind");
 });
 
-test("no more starts are kept than are looked at", async () => {
+test("keeps no more starts than it evaluates", async () => {
   for (let start = 0; start < failedStartsStored + 3; start += 1) {
     const record = await recordStart({ state, clock: systemClock }, memoryPath);
     await record(failed, `${start}`);

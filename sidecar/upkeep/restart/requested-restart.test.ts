@@ -20,14 +20,14 @@ function createState(hold?: ReturnType<RequestRestartDependencies["state"]["hold
   return { state, clock, events, audited };
 }
 
-test("a requested restart is due at once, and no budget limits it", () => {
+test("makes a requested restart due immediately, regardless of the budget", () => {
   const stored = createState();
   expect(findRequestedRestart(stored)).toBeUndefined();
   expect(requestRestart(able, stored)).toBe("requested");
   expect(findRequestedRestart(stored)).toMatchObject({ cause: "requested", urgent: true, isCharged: true });
 });
 
-test.each([600_001, -1])("%s ms later, a request has expired, which is reported and audited", (laterMs) => {
+test.each([600_001, -1])("expires a request after %s ms, and reports and audits it", (laterMs) => {
   const stored = createState();
   requestRestart(able, stored);
   stored.clock.nowMs += laterMs;
@@ -49,7 +49,7 @@ test.each([
   [{ ...able, canRestart: false }, undefined, "no-driver"],
   [{ ...able, isRestarting: true }, undefined, "busy"],
   [able, hold, "paused"],
-] as const)("what prevents a restart is the response, and nothing is stored: %j", (situation, paused, result) => {
+] as const)("responds with the reason that prevents a restart, and stores nothing: %j", (situation, paused, result) => {
   const stored = createState(paused);
   expect(requestRestart(situation, stored)).toBe(result);
   expect(findRequestedRestart(stored)).toBeUndefined();

@@ -20,7 +20,7 @@ function budgetOf(perHour: number) {
   return { time, open };
 }
 
-test("an ordinary restart leaves one for the roll-back", () => {
+test("reserves one restart of the budget for the rollback", () => {
   const budget = budgetOf(2).open();
   expect([budget.allows("ordinary"), budget.allows("roll-back")]).toEqual([true, true]);
   budget.record("drift");
@@ -29,7 +29,7 @@ test("an ordinary restart leaves one for the roll-back", () => {
   expect([budget.allows("ordinary"), budget.allows("roll-back")]).toEqual([false, false]);
 });
 
-test("it survives the sidecar's own restart", () => {
+test("keeps the budget across a restart of the sidecar", () => {
   const { time, open } = budgetOf(6);
   open().record("drift");
   time.monotonicMs = 77;
@@ -39,7 +39,7 @@ test("it survives the sidecar's own restart", () => {
 });
 
 test.each([hourMs, -hourMs])(
-  "a jump of %s ms while the sidecar is restarted neither forgives nor prolongs",
+  "keeps restarts in the budget for the same time if the clock jumps %s ms while the sidecar restarts",
   (jumpMs) => {
     const { time, open } = budgetOf(6);
     open().record("drift");
@@ -51,7 +51,7 @@ test.each([hourMs, -hourMs])(
   },
 );
 
-test("after a start of the machine the wall clock gives the age", () => {
+test("derives the age from the wall clock after a reboot", () => {
   const { time, open } = budgetOf(6);
   open().record("drift");
   Object.assign(time, { bootId: "next", sinceBootMs: 1_000, wallMs: time.wallMs + hourMs / 2 });
@@ -60,17 +60,20 @@ test("after a start of the machine the wall clock gives the age", () => {
   expect(open().used()).toBe(0);
 });
 
-test.each([hourMs, -hourMs])("a jump of the wall clock by %s ms neither forgives nor prolongs", (jumpMs) => {
-  const { time, open } = budgetOf(6);
-  const budget = open();
-  budget.record("drift");
-  time.wallMs += jumpMs;
-  expect(budget.used()).toBe(1);
-  time.monotonicMs += hourMs;
-  expect(budget.used()).toBe(0);
-});
+test.each([hourMs, -hourMs])(
+  "keeps restarts in the budget for the same time if the wall clock jumps %s ms",
+  (jumpMs) => {
+    const { time, open } = budgetOf(6);
+    const budget = open();
+    budget.record("drift");
+    time.wallMs += jumpMs;
+    expect(budget.used()).toBe(1);
+    time.monotonicMs += hourMs;
+    expect(budget.used()).toBe(0);
+  },
+);
 
-test("it says when it allows one more", () => {
+test("reports when it allows the next restart", () => {
   const { time, open } = budgetOf(3);
   const budget = open();
   expect(budget.allowsAtMs("ordinary")).toBeUndefined();

@@ -28,7 +28,7 @@ const situation: RestartSituation = {
 const contested = { untilMs: Date.parse("2026-05-01T18:00:00Z"), resume: "npx gatehouse-evm resume" };
 
 describe("a restart that is due", () => {
-  test("goes ahead when nothing is against it", () => {
+  test("proceeds if nothing prevents it", () => {
     expect(decideRestart(situation, { budget, window: open })).toMatchObject({ go: true });
   });
 
@@ -51,7 +51,7 @@ describe("a restart that is due", () => {
     expect(decideRestart({ ...situation, ...change }, { budget, window: open })).toMatchObject({ go: false, reason });
   });
 
-  test("says when it begins while node.conf still changes", () => {
+  test("reports when it starts while node.conf still changes", () => {
     const wallMs = Date.parse("2026-05-01T12:00:00Z");
     const changing = { ...situation, wallMs, settleMs: 200, settledForMs: 50 };
     expect(decideRestart(changing, { budget, window: open })).toMatchObject({
@@ -60,7 +60,7 @@ describe("a restart that is due", () => {
     });
   });
 
-  test("says what a running one waits for, and until when a silent node may still be starting", () => {
+  test("reports what a running restart waits for, and until when an unresponsive node may still be starting", () => {
     const until = { stage: "It responds; its height must advance by then.", running: true };
     expect(decideRestart({ ...situation, ...until }, { budget, window: open })).toMatchObject({
       message: "The node is being restarted. It responds; its height must advance by then.",
@@ -72,7 +72,7 @@ describe("a restart that is due", () => {
     });
   });
 
-  test("waits while another program writes node.conf, and says until when and what ends it before", () => {
+  test("waits while a different program writes node.conf, and reports until when and what would end the wait early", () => {
     expect(decideRestart({ ...situation, contested }, { budget, window: open })).toMatchObject({
       message:
         "A restart is pending (node.conf changed); another program keeps writing node.conf, so it waits until 2026-05-01T18:00:00.000Z or until you run " +
@@ -80,7 +80,7 @@ describe("a restart that is due", () => {
     });
   });
 
-  test("waits when the budget is used up, and says until when", () => {
+  test("waits if the budget is used up, and reports until when", () => {
     const usedUp = { ...budget, used: () => 6, allows: () => false, allowsAtMs: () => 5_030_000 };
     expect(decideRestart(situation, { budget: usedUp, window: open })).toMatchObject({
       reason: "BudgetExhausted",
@@ -96,7 +96,7 @@ describe("a restart that is due", () => {
     });
   });
 
-  test("that was interrupted is ended even under a hold; one that only lacks its proof costs nothing", () => {
+  test("completes an interrupted restart even while paused, and verifies one at no cost to the budget", () => {
     const due = { cause: "interrupted", reason: "x", urgent: true } as const;
     expect(decideRestart({ ...situation, held: true, due }, { budget, window: open })).toMatchObject({ go: true });
     const usedUp = { ...budget, allows: () => false };
@@ -105,10 +105,10 @@ describe("a restart that is due", () => {
   });
 });
 
-describe("two writers who disagree", () => {
+describe("two conflicting writers", () => {
   const fought = { ...situation, contested };
 
-  test("do not keep a sick node, or one that a killed sidecar left down, from being restarted", () => {
+  test("do not prevent the restart of an unhealthy node or one left down by a killed sidecar", () => {
     for (const cause of ["unhealthy", "interrupted", "unverified"] as const) {
       const due = { cause, reason: "x", urgent: true };
       expect(decideRestart({ ...fought, due }, { budget, window: open })).toMatchObject({ go: true });
@@ -116,7 +116,7 @@ describe("two writers who disagree", () => {
   });
 });
 
-test("a restart that an earlier sidecar began is ended although the budget is used up, once", () => {
+test("completes a restart begun by an earlier sidecar once, even if the budget is used up", () => {
   const usedUp = { budget: { ...budget, allows: () => false }, window: open };
   const due = { cause: "interrupted", reason: "x", urgent: true } as const;
   expect(decideRestart({ ...situation, due: { ...due, isCharged: true } }, usedUp)).toMatchObject({ go: true });
@@ -139,7 +139,7 @@ describe("a maintenance window", () => {
     expect(window.isOpen(Date.parse(at))).toBe(isOpen);
   });
 
-  test("is waited for, except by what is urgent", () => {
+  test("delays all but urgent restarts", () => {
     expect(decideRestart(situation, { budget, window })).toMatchObject({
       reason: "WaitingForWindow",
       message:

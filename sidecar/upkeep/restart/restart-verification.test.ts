@@ -49,24 +49,24 @@ let seconds = 10_000;
 test.each<[boolean, string, () => PushCheck]>([
   [true, "the node doesn't push", () => ({ state: "notPushing" })],
   [true, "the Pushgateway is unreachable", () => ({ state: "unreachable" })],
-  [false, "the Pushgateway has no group of the node", () => ({ state: "missing" })],
-  [false, "the last push is that before the restart", () => ({ state: "pushed", lastPushSeconds: 1 })],
+  [false, "the Pushgateway has no group for the node", () => ({ state: "missing" })],
+  [false, "the last push predates the restart", () => ({ state: "pushed", lastPushSeconds: 1 })],
   [true, "there is a later push", () => ({ state: "pushed", lastPushSeconds: (seconds += 1) })],
   [
     true,
-    "there is another push, by a clock that was set back",
+    "there is a different push, by a clock that was set back",
     () => ({ state: "pushed", lastPushSeconds: (seconds -= 3_600) }),
   ],
 ])("a restart is verified (%s) if %s", async (isVerified, _, lastPush) => {
   expect((await verify({ check: advancing(), lastPush })).result.ok).toBe(isVerified);
 });
 
-test("while the next push is awaited, that is reported", async () => {
+test("reports that it awaits the next push", async () => {
   const { stages } = await verify({ check: advancing(), lastPush: () => ({ state: "unreachable" }) });
   expect(stages.at(-1)).toMatch(/^It responds and advances; waiting for its next metrics push until 20\d\d-\S+Z\.$/);
 });
 
-test("a restart does not report what an earlier attempt awaited", async () => {
+test("does not report what an earlier attempt awaited", async () => {
   const { stages } = await verify({ check: async () => down, answersWithinMs: 100, healthyWithinMs: 100 });
   expect(stages[0]).toBeUndefined();
   expect(stages.length).toBeGreaterThan(1);
@@ -91,15 +91,15 @@ test.each<[string, Partial<RpcState>, (atMs: number) => Partial<RpcState>, boole
   ["lost blocks of a chain that was idle", idleAt(7), head(6), false],
   ["lost blocks of a chain with irregular blocks", irregular, head(6), false],
   [
-    "responds now and then",
+    "responds intermittently",
     irregular,
     (atMs) => (atMs % 500 < 250 ? { height: 7 } : { height: 7, failure: refused }),
     false,
   ],
-  ["has the references' head, despite steady blocks", steady, reference(7), true],
+  ["has the same head as its references, despite steady blocks", steady, reference(7), true],
   ["is behind the references, despite irregular blocks", irregular, reference(8), false],
   [
-    "has the head of references queried before the restart",
+    "has the same head as references queried before the restart",
     steady,
     () => reference(7)(Number.NEGATIVE_INFINITY),
     false,
@@ -118,7 +118,7 @@ test.each<[string, Partial<RpcState>, (atMs: number) => Partial<RpcState>, boole
 const complain = async () => ({ failureOutput: "error: still running" });
 
 test.each<[string, (checks: number) => boolean, object]>([
-  ["and the node was seen down", (checks) => checks === 2, { ok: true }],
+  ["and the node was briefly down", (checks) => checks === 2, { ok: true }],
   [
     "and the node never stopped responding",
     () => false,
@@ -143,7 +143,7 @@ test.each<[string, (checks: number) => boolean, object]>([
   expect(result).toMatchObject(outcome);
 });
 
-test("time in which the sidecar itself was suspended does not count", async () => {
+test("does not count time during which the sidecar was suspended", async () => {
   let height = 0;
   let isOver = false;
   let suspendedMs = 0;
@@ -168,7 +168,7 @@ function slow(answersAfterMs: number, advances: boolean) {
   };
 }
 
-test("a node that replays its log for longer than its height may take to advance is waited for, and until when is reported", async () => {
+test("waits for a node that replays its log for longer than the height limit, and reports until when", async () => {
   const { result, stages } = await verify({ check: slow(600, true), answersWithinMs: 20_000, healthyWithinMs: 300 });
   expect(result).toMatchObject({ ok: true });
   expect(stages[1]).toMatch(
@@ -176,7 +176,7 @@ test("a node that replays its log for longer than its height may take to advance
   );
 });
 
-test("the time for the height to advance counts from the first response", async () => {
+test("counts the time for the height to advance from the first response", async () => {
   const { result, stages } = await verify({ check: slow(600, false), answersWithinMs: 20_000, healthyWithinMs: 300 });
   const message = "its height stayed at 7 within 300 ms of its first response";
   expect(result).toEqual({ ok: false, message, end: { kind: "stood" } });
@@ -185,8 +185,8 @@ test("the time for the height to advance counts from the first response", async 
 
 test.each<[string, () => NodeStart]>([
   ["has exited", () => "not-running"],
-  ["is another one by now, started by its supervisor", () => systemClock.wallMs()],
-])("a node whose process %s is not waited for as one that replays its log", async (_, startedAt) => {
+  ["was replaced by its supervisor", () => systemClock.wallMs()],
+])("does not wait for a log replay if the process %s", async (_, startedAt) => {
   const { result } = await verify({ check: slow(60_000, false), startedAt, answersWithinMs: 60_000 });
   expect(result).toEqual({
     ok: false,
@@ -195,7 +195,7 @@ test.each<[string, () => NodeStart]>([
   });
 });
 
-test("a node whose process runs on is waited for until it responds", async () => {
+test("waits for a node to respond as long as its process runs", async () => {
   const startedAtMs = systemClock.wallMs();
   const node = { check: slow(1_500, true), startedAt: () => startedAtMs };
   const { result } = await verify({ ...node, answersWithinMs: 20_000, healthyWithinMs: 1_000 });
@@ -206,7 +206,7 @@ test.each([
   [1_000, 1_000],
   [120_000, 5_000],
 ])(
-  "a node that could not be started has as long as one that exited (%i ms), at most five seconds",
+  "gives a node that could not be started as long as one that exited (%i ms), five seconds at most",
   async (healthyWithinMs, atMostMs) => {
     const beganMs = systemClock.monotonicMs();
     const options = { healthyWithinMs, signal: new AbortController().signal };

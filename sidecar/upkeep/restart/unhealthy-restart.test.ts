@@ -42,21 +42,21 @@ function explainFailing(reason: NodeFault["reason"], laterMs: number, options?: 
   return explain([[0, facts] as const, [laterMs, facts] as const], options);
 }
 
-test("a node that is unresponsive for a day is unhealthy", async () => {
+test("reports a node that is unresponsive for a day as unhealthy", async () => {
   const { results, unresponsive } = await explainFailing("TimedOut", aDayMs);
   expect(results[1]?.[0]).toContain("the node has been unhealthy for 86400 s: TimedOut");
   expect(unresponsive).toMatchObject({ sinceMs: 0 });
 });
 
-test("a node whose name doesn't resolve wasn't queried: it is neither unhealthy nor unresponsive", async () => {
+test("reports a node with an unresolvable name as neither unhealthy nor unresponsive, since it was never queried", async () => {
   const { results, unresponsive } = await explainFailing("NameNotResolved", aDayMs);
   expect([results[1], unresponsive]).toEqual([[undefined, undefined], undefined]);
 });
 
 test.each([
   ["that responded since its start hangs", -1_000, 60_000, "has not responded for 86400 s"],
-  ["that has not responded since its start replays its log", 1_000, 60_000, undefined],
-  ["that hangs is left alone if no setting says after how long", -1_000, 0, undefined],
+  ["that has not responded since its start is replaying its log", 1_000, 60_000, undefined],
+  ["that hangs is left alone if no time limit is set", -1_000, 0, undefined],
 ])("an unresponsive node %s", async (_, startedMs, hungAfterMs, words) => {
   const startedAt = () => Promise.resolve(answeredAtMs + startedMs);
   const driver = { name: "kubernetes", restart: restarted, startedAt };
@@ -68,7 +68,7 @@ test.each([
 
 test.each([
   [
-    "was seen and has exited is started without lag.restart, by a later sidecar too",
+    "has exited is restarted without lag.restart, even by a later sidecar",
     true,
     [],
     "unhealthy for 2 s: ConnectionRefused",
@@ -105,24 +105,24 @@ const webSocket = { reason: "ConnectionClosed", message: "It is closed." } as co
 describe("a node that is behind", () => {
   test.each<[string, number, (minute: number) => NodeInfo, boolean?]>([
     ["gets closer to its references", 600, (minute) => behind(100_000 - 60 * minute)],
-    ["gets closer in leaps", 600, (minute) => behind(100_000 - 900 * Math.floor(minute / 4))],
-    ["doesn't, but lag.restart is off", 60, () => behind(1_000), false],
+    ["catches up in bursts", 600, (minute) => behind(100_000 - 900 * Math.floor(minute / 4))],
+    ["doesn't get closer, but lag.restart is off", 60, () => behind(1_000), false],
   ])("is left alone if it %s", async (_, count, facts, isRestarted) => {
     expect(await findFirstMinute(count, facts, isRestarted)).toBeUndefined();
   });
 
   test.each<[string, number, number, string, (minute: number) => NodeInfo]>([
-    ["stands still", 10, 5, "unhealthy for 300 s: Behind (It is 1", (minute) => behind(1_000 + 60 * minute)],
+    ["is stuck", 10, 5, "unhealthy for 300 s: Behind (It is 1", (minute) => behind(1_000 + 60 * minute)],
     [
-      "is as fast as the chain",
+      "only keeps pace with the chain",
       10,
       5,
       "unhealthy for 300 s: Behind (It is 1",
       (minute) => behind(1_000 + (minute % 2)),
     ],
-    ["stops getting closer", 60, 34, "Behind", (minute) => behind(minute < 30 ? 5_000 - minute : 5_000)],
+    ["stops catching up", 60, 34, "Behind", (minute) => behind(minute < 30 ? 5_000 - minute : 5_000)],
     [
-      "gets closer, but has another fault",
+      "catches up, but has a different fault",
       60,
       34,
       "ConnectionClosed (It is closed.)",
@@ -133,7 +133,7 @@ describe("a node that is behind", () => {
   });
 });
 
-test("a node that lost blocks is not restarted for that: no restart restores them", async () => {
+test("does not restart a node that lost blocks, since a restart can't restore them", async () => {
   const height = { reason: "WentBackwards", message: "Height went back." } as const;
   expect(await findFirstMinute(60, () => ({ ...responds, height }))).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import { verifyRestart } from "./verify-restart.ts";
 
 const restart = () => Promise.reject(new TypeError("not foreseen"));
 
-test("an error that no driver foresees counts as a failed start, so that the node is rolled back", async () => {
+test("counts an unexpected driver error as a failed start, and so rolls the node back", async () => {
   const failedStarts: unknown[] = [];
   const dataEvidence = { get: () => undefined, set: (value: unknown) => void failedStarts.push(value) };
   const context = {

@@ -24,7 +24,7 @@ function placeOf(workspace: string, isWritable: () => boolean, env: Readonly<Rec
   return chooseStateLocation(settings, join(workspace, "bin/node.conf"), facts);
 }
 
-test("state belongs to its node: in the workspace, or where that can't be written with the user, a place for each node", () => {
+test("keeps state in the node's workspace, or in a separate user directory per node if the workspace is read-only", () => {
   for (const name of ["a", "b", "c"]) mkdirSync(join(root, name));
   expect(placeOf(join(root, "a"), open)).toBe(join(root, "a/.gatehouse"));
   const elsewhere = [join(root, "b"), join(root, "c")].map((workspace) => placeOf(workspace, closed));
@@ -35,7 +35,7 @@ test("state belongs to its node: in the workspace, or where that can't be writte
   expect(placeOf(join(root, "a"), open, set)).toBe(resolve("own"));
 });
 
-test("state that is there is found again, whether or not the workspace can be written now", () => {
+test("finds existing state again, whether or not the workspace is writable", () => {
   mkdirSync(join(root, "b"));
   const before = placeOf(join(root, "b"), closed);
   mkdirSync(before, { recursive: true });
@@ -43,20 +43,20 @@ test("state that is there is found again, whether or not the workspace can be wr
   expect(placeOf(join(root, "b"), open)).toBe(before);
 });
 
-test("no state is made elsewhere while the workspace is not mounted yet", () => {
+test("creates no state elsewhere while the workspace is not mounted yet", () => {
   expect(() => placeOf(join(root, "later"), open)).toThrow(
     `the node's workspace ${join(root, "later")} does not exist; mount it, or set GATEHOUSE_SIDECAR_NODE_WORKSPACE to its location.`,
   );
 });
 
-test("the user's state directory is that of the XDG Base Directory Specification", () => {
+test("uses the user state directory of the XDG Base Directory Specification", () => {
   expect(findUserStateDirectory({ XDG_STATE_HOME: "/state" })).toBe("/state/gatehouse");
   for (const env of [{}, { XDG_STATE_HOME: "" }, { XDG_STATE_HOME: "relative" }]) {
     expect(findUserStateDirectory(env)).toMatch(/^\/.*\/\.local\/state\/gatehouse$/);
   }
 });
 
-test("without a directory that is set there are two places to look for a sidecar", () => {
+test("looks for a sidecar in two places if no state directory is set", () => {
   const settings = readSettings(sidecarSettings, {
     env: { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(root, "n/node.conf") },
   });

@@ -81,7 +81,7 @@ function unreadable(restarts: number) {
   return dependencies as ApplyUpgradeDependencies;
 }
 
-test("a stranded upgrade is held by what is desired when it ends, so that a change before that does not lift the hold", async () => {
+test("pauses a stranded upgrade with the desired state at its end, so that an earlier change does not resume it", async () => {
   state.upgrade.set(stranded);
   const seen = observed();
   applyUpgrade("acts", seen, unreadable(0));
@@ -91,7 +91,7 @@ test("a stranded upgrade is held by what is desired when it ends, so that a chan
   expect(state.hold.get()).toMatchObject({ desired });
 });
 
-test("an upgrade whose progress can't be stored begins no further step, says so, and continues once it can", async () => {
+test("starts no further step of an upgrade if its progress can't be stored, reports so, and continues once it can", async () => {
   state.upgrade.set({ ...stranded, failedStage: "proving", attempts: 0 });
   const seen = observed();
   const dependencies = unreadable(0);
@@ -117,7 +117,7 @@ test.each([
   ["observes", ops, "upkeep.mode is observe"],
   ["waits", ops, "waits for gatehouse adopt"],
   ["acts", undefined, "restart.driver can't stop and start the node"],
-] as const)("an upgrade that can't go on says so, and is wrong: %s", (authority, driver, words) => {
+] as const)("reports an upgrade that can't continue as blocked: %s", (authority, driver, words) => {
   state.upgrade.set({ ...begunUpgrade, stage: "copying" });
   const seen = observed();
   // Nothing else about a blocked upgrade is checked.
@@ -128,7 +128,7 @@ test.each([
   expect(seen.restarts.now().running).toBeUndefined();
 });
 
-test("a start is charged in the write that enters its stage, and not again when it is resumed or has ended", () => {
+test("charges a start when its stage is entered, and not again on resumption or completion", () => {
   const writes: string[][] = [];
   let stands: UpgradeRecord | undefined;
   const notedState = {

@@ -42,7 +42,7 @@ function begin(digest: string | undefined, isRestarting = false) {
   );
 }
 
-test("what was agreed to begins, and what was only looked at, or is another one now, does not", () => {
+test("starts only the upgrade that was approved, not one that was only shown or has changed since", () => {
   expect(begin(undefined).result).toBe("shown");
   expect(begin("d2").result).toBe("another");
   expect(state.upgrade.get()).toBeUndefined();
@@ -50,12 +50,12 @@ test("what was agreed to begins, and what was only looked at, or is another one 
   expect(state.upgrade.get()).toEqual(begunUpgrade);
 });
 
-test("a second request that was looked at during the first is refused", () => {
+test("rejects a second request that was checked during the first", () => {
   expect(begin("d1").result).toBe("begun");
   expect(begin("d1")).toMatchObject({ result: "refused", plan: { steps: [], problems: ["an upgrade is in flight"] } });
 });
 
-test("a hold, and a restart, that came during the look refuse it", () => {
+test("rejects an upgrade if a pause or restart came up during the check", () => {
   expect(begin("d1", true)).toMatchObject({ result: "refused" });
   state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1 });
   expect(begin("d1")).toMatchObject({

@@ -106,7 +106,7 @@ const nothing = async () => undefined;
 const nothingElse = { "back-stopping": nothing, "back-discarding": nothing, "back-restarting": nothing };
 
 test.each(["copying", "installing", "back-installing", "back-data"] as const)(
-  "%s touches nothing of a node that a supervisor has started since its stop",
+  "%s changes nothing on a node that a supervisor has started since it was stopped",
   async (stage) => {
     writeFileSync(join(root, "bin", "ops"), "as it was");
     runs = true;
@@ -119,7 +119,7 @@ test.each(["copying", "installing", "back-installing", "back-data"] as const)(
   },
 );
 
-test("programs that can't be put back leave the only copy of the data where it is", async () => {
+test("leaves the only copy of the data untouched if the old binaries can't be restored", async () => {
   // A directory in place of a program can't be replaced with the program.
   rmSync(join(root, "bin", "ops"));
   mkdirSync(join(root, "bin", "ops", "taken"), { recursive: true });
@@ -128,14 +128,14 @@ test("programs that can't be put back leave the only copy of the data where it i
   expect(text("work", "data", "chain")).toBe("old blocks");
 });
 
-test("once the old data are in place, so are the old programs", async () => {
+test("restores the old binaries together with the old data", async () => {
   const atProof: string[] = [];
   await run(record, { "back-proving": async () => void atProof.push(text("data", "chain"), text("bin", "ops")) });
   expect(atProof).toEqual(["old blocks", "old program"]);
   expect(text("work", "aside", "chain")).toBe("of the new version");
 });
 
-test("the node.conf that is put back is in the audit log by its SHA-256", async () => {
+test("audits the restored node.conf by its SHA-256", async () => {
   using lock = createWriterLock(record.configPath);
   const [now, old] = ['{"new": 1}', '{"chain": {"monitor_config": {}, "startup_config": {}}}'];
   writeFileSync(record.configPath, now);

@@ -32,20 +32,20 @@ function closed({ seen = [mark], runsForLooks = 0, fails = false }) {
   return { dependencies, looks: () => looks };
 }
 
-test("a node that closes its port and still writes is not stopped yet", async () => {
+test("does not count a node as stopped that closed its port but still writes", async () => {
   const { dependencies, looks } = closed({ runsForLooks: 1 });
   await stopNode(20_000, undefined, dependencies);
   expect(looks()).toBe(2);
 });
 
-test("one whose process never ends is not stopped, also where an earlier sidecar told it to", async () => {
+test("does not count a node as stopped whose process never exits", async () => {
   const { dependencies } = closed({ seen: [], runsForLooks: Number.POSITIVE_INFINITY });
   await expect(stopNode(1, mark, dependencies)).rejects.toThrow(
     /^its process 4711 still runs 1 ms after its stop \(restart\.timeoutMs\)$/,
   );
 });
 
-test("where no process is seen, a stop command that fails is believed; where one is, its end is", async () => {
+test("trusts a failed stop command only if no process is visible, and otherwise waits for the process to exit", async () => {
   const unseen = closed({ seen: [], fails: true });
   await expect(stopNode(1, undefined, unseen.dependencies)).rejects.toThrow("the node's process is invisible");
   const seen = closed({ fails: true });

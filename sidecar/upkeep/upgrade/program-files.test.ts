@@ -14,7 +14,7 @@ function directory(): string {
 const tooLarge = (source: string) =>
   `${source} has more than 1000 files or 8 GiB; specify the directory of the programs`;
 
-test("a release has a thousand files, and with one more it is refused", async () => {
+test("accepts a release of 1,000 files and rejects 1,001", async () => {
   const release = directory();
   for (let at = 0; at < 1_000; at += 1) writeFileSync(join(release, `program-${at}`), "");
   expect(await listRelease(release)).toHaveLength(1_000);
@@ -22,7 +22,7 @@ test("a release has a thousand files, and with one more it is refused", async ()
   await expect(listRelease(release)).rejects.toThrow(tooLarge(release));
 });
 
-test("a release of more than 8 GiB is refused before its bytes are read", async () => {
+test("rejects a release of more than 8 GiB before reading it", async () => {
   const release = directory();
   const path = join(release, "data");
   writeFileSync(path, "");

@@ -89,27 +89,27 @@ function node({
   };
 }
 
-test("a version that reports its name, has the old block, is above its height and prunes is proved", async () => {
+test("verifies a version that reports its name, has the old block, exceeds its old height and prunes", async () => {
   await expect(prove({})).resolves.toBeUndefined();
 });
 
-test("a chain that makes a block now and then need not be above its old height", async () => {
+test("does not require a chain with irregular blocks to exceed its old height", async () => {
   const reported: Reported = { firstHeight: 9, chain: { cadence: "irregular" } };
   await expect(prove(reported)).resolves.toBeUndefined();
 });
 
 test.each<[string, Reported, string]>([
-  ["runs as another version", { version: "0.15.0" }, "it runs as 0.15.0, not as 0.16.2"],
-  ["does not report its version any more", { version: "" }, "it does not report its version, which must be 0.16.2"],
-  ["has another old block", { blockHash: "0x6" }, `block 2, which had the hash ${hash}, has the hash 0x6`],
+  ["runs as a different version", { version: "0.15.0" }, "it runs as 0.15.0, not as 0.16.2"],
+  ["no longer reports its version", { version: "" }, "it does not report its version, which must be 0.16.2"],
+  ["has a different old block", { blockHash: "0x6" }, `block 2, which had the hash ${hash}, has the hash 0x6`],
   ["has lost the old block", { blockHash: "" }, `block 2, which had the hash ${hash}, is not returned`],
   ["is below the old height", { firstHeight: 3 }, "and was 10 before the upgrade"],
   [
-    "stands still at its old height, on a chain that was at rest at the first look and has made blocks steadily since",
+    "is stuck at its old height, on a chain that was idle when first checked and has had steady blocks since",
     { firstHeight: 9, chain: { cadence: "steady", idleAt: 10 } },
     "its height is 10, and was 10 before the upgrade",
   ],
   ["has stopped pruning", { autoPrune: false }, "auto-pruning was on, and is off"],
-])("a version that %s is not proved", async (_, reported, why) => {
+])("does not verify a version that %s", async (_, reported, why) => {
   await expect(prove(reported)).rejects.toThrow(why);
 });

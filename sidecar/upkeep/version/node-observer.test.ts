@@ -45,7 +45,7 @@ async function observedFailing() {
   };
 }
 
-test("a tool that fails is run again a second later, then after longer and longer waits", async () => {
+test("retries a failed tool after one second, then with growing delays", async () => {
   await using observed = await observedFailing();
   const { now, asked } = observed;
   for (const ms of [1_000, 3_000, 7_000]) {
@@ -58,7 +58,7 @@ test("a tool that fails is run again a second later, then after longer and longe
   expect(asked).toEqual([0, 1_000, 3_000, 7_000]);
 });
 
-test("a tool that fails is run again as soon as the node begins to answer", async () => {
+test("retries a failed tool as soon as the node starts to respond", async () => {
   await using observed = await observedFailing();
   observed.now.health = { answers: 1, height: 7 };
   await readUntil(

@@ -5,7 +5,7 @@ const reported = (text: string) => ({ text, isCurrent: true });
 const sourceOf = (sources: VersionSources) => resolveVersion(sources).source;
 const last = (text: string) => ({ text, isCurrent: false });
 
-test("the node itself counts before node_cli, the setting and the image; who disagrees is named", () => {
+test("prefers the node itself to node_cli, the setting and the image, and reports any disagreement", () => {
   const all = {
     binary: reported("0.15.2"),
     setting: "0.15.3",
@@ -34,12 +34,12 @@ test("the node itself counts before node_cli, the setting and the image; who dis
   expect(sourceOf({ clientVersion })).toBeUndefined();
 });
 
-test("a setting that was left behind by an upgrade does not keep the node's own word from counting", () => {
+test("prefers the node's own report to a setting left behind by an upgrade", () => {
   const { version, doubt } = resolveVersion({ binary: reported("0.16.2"), setting: "0.15.0" });
   expect([version?.release, doubt]).toEqual(["0.16.2", undefined]);
 });
 
-test("while node_cli is another version than the node that runs, no names are certain", () => {
+test("treats names as uncertain while node_cli and the running node differ in version", () => {
   const staged = { binary: reported("0.15.2"), nodeCli: "node_cli 0.16.2" };
   expect(resolveVersion(staged).doubt).toBe(
     "debug_protocolVersion reports 0.15.2, but node_cli --version reports 0.16.2; restart the node to finish the upgrade",
@@ -47,7 +47,7 @@ test("while node_cli is another version than the node that runs, no names are ce
   expect(resolveVersion({ ...staged, nodeCli: "node_cli 0.15.9" }).doubt).toBeUndefined();
 });
 
-test("a setting that the programs contradict casts no doubt on their version", () => {
+test("does not doubt the version of the binaries because a setting contradicts it", () => {
   expect(resolveVersion({ setting: "0.15.0", nodeCli: "node_cli 0.16.2" })).toMatchObject({
     version: { release: "0.16.2" },
     disagreements: ["node.version says 0.15.0"],
@@ -55,7 +55,7 @@ test("a setting that the programs contradict casts no doubt on their version", (
   expect(resolveVersion({ setting: "0.15.0", nodeCli: "node_cli 0.16.2" }).doubt).toBeUndefined();
 });
 
-test("what the node said before it went down counts, but not for names", () => {
+test("uses the last version reported before the node went down, but not for names", () => {
   expect(resolveVersion({ binary: last("0.15.2"), setting: "0.15.2" })).toMatchObject({
     source: "debug_protocolVersion, before the node stopped responding",
     version: { release: "0.15.2" },
@@ -65,7 +65,7 @@ test("what the node said before it went down counts, but not for names", () => {
   });
 });
 
-test("where nothing is a version of this node, what was heard is kept for the person who has to set it", () => {
+test("keeps what was reported for the operator who has to set the version if no source gives one", () => {
   expect(resolveVersion({})).toEqual({ disagreements: [], heard: [] });
   expect(
     resolveVersion({

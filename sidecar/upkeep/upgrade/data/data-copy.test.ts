@@ -19,7 +19,7 @@ async function makeStore(name: string) {
   return { path, copy: join(root, "work", name), aside: join(root, "work", `${name}-aside`) };
 }
 
-test("one time limit bounds the copies of all directories together, their writing to the disk included", async () => {
+test("limits the total time to copy all directories and flush them to disk", async () => {
   const stores = [await makeStore("data"), await makeStore("meta")];
   // Each reading of the clock is a minute later: copying and writing the first file take two of them.
   let nowMs = 0;

@@ -32,13 +32,13 @@ function find({ path = join(root, "data"), others = [] as readonly string[], mou
   );
 }
 
-test("data in one place, with links inside them and one to nothing, can be put back as a whole", async () => {
+test("restores a data directory as a whole, with internal and dangling links", async () => {
   await symlink("1", join(root, "data", "chain", "latest"));
   await symlink("nowhere", join(root, "data", "chain", "gone"));
   expect(await find()).toMatchObject({ stores: [{ path: join(root, "data") }] });
 });
 
-test("a link that leads out of the data refuses it: what it leads to would not be put back", async () => {
+test("rejects a link that leads out of the data, since its target would not be restored", async () => {
   await symlink(join(root, "elsewhere"), join(root, "data", "chain", "ancient"));
   const words = `${join(root, "data", "chain", "ancient")} leads out of the data directory`;
   await expect(find()).rejects.toThrow(words);
@@ -47,26 +47,26 @@ test("a link that leads out of the data refuses it: what it leads to would not b
 test.each([
   ["", "is its own mount"],
   ["/chain", "is mounted in the data directory"],
-])("a mount at or below the data refuses it, on the same device, too: %s", async (below, words) => {
+])("rejects a mount at or below the data, even on the same device: %s", async (below, words) => {
   const mounts = `22 1 8:1 / / rw - ext4 /dev/sda1 rw\n23 22 8:1 /x ${join(root, "data")}${below} rw - ext4 /dev/sda1 rw\n`;
   await expect(find({ mounts })).rejects.toThrow(words);
 });
 
-test("a mount whose name has a space is recognised by its escape", async () => {
+test("recognises a mount with an escaped space in its name", async () => {
   const path = join(root, "my data");
   await mkdir(path);
   const mounts = `23 22 8:1 /x ${root}/my\\040data rw - ext4 /dev/sda1 rw\n`;
   await expect(find({ path, mounts })).rejects.toThrow(`${path} is its own mount`);
 });
 
-test("a directory that lies in the data by way of a link is found there", async () => {
+test("finds a directory that is in the data through a link", async () => {
   await mkdir(join(root, "data", "state"));
   await symlink(join(root, "data", "state"), join(root, "state"));
   const words = `${join(root, "data", "state")} is in the data directory`;
   await expect(find({ others: [join(root, "state")] })).rejects.toThrow(words);
 });
 
-test("the bin directory itself is no release", async () => {
+test("rejects the bin directory itself as a release", async () => {
   await symlink(join(root, "bin"), join(root, "release"));
   const settings = { nodeCli: { command: "node_cli" } } as Parameters<typeof readRelease>[1]["settings"];
   const dependencies = { settings, layout: resolveNodeLayout({ workspace: root }), commits: () => ({}), signal };
