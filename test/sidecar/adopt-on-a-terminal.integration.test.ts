@@ -32,7 +32,7 @@ async function atTerminal(stateDirectory: string, answer: string) {
   return { shown, status };
 }
 
-test.skipIf(!hasTerminals)(`adopt asks at a terminal, and does what is answered${why}`, async () => {
+test.skipIf(!hasTerminals)(`adopt prompts on a terminal and acts on the response${why}`, async () => {
   await using node = await createFakeNode();
   await using upkeep = await runUpkeep(node, {
     GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt",

@@ -37,7 +37,7 @@ const readDeeds = async (node: FakeNode) => ({
   isPruning: existsSync(join(node.workspace, "pruning")),
 });
 
-test("first contact changes nothing: the plan is shown everywhere, adopt carries it out, and kill -9 forgets no word", async () => {
+test("changes nothing on first contact, shows the plan everywhere, applies it after adopt, and forgets no approval after kill -9", async () => {
   await using node = await createFakeNode();
   await node.start();
   const state = join(node.workspace, ".gatehouse");
@@ -93,7 +93,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   expect([again.status, again.stdout]).toEqual([0, expect.stringContaining("already acts on this node")]);
 }, 120_000);
 
-test("what is adopted is what was seen: a plan that changed meanwhile is shown again, and nothing is done", async () => {
+test("adopts only the plan that was shown: shows it again and does nothing if it has changed", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using sidecar = await startService(
@@ -127,7 +127,7 @@ test("what is adopted is what was seen: a plan that changed meanwhile is shown a
   expect(await node.config()).toContain("pamir_cetina_job_name");
 });
 
-test("state that does not record its node is unknown: approval is asked for again", async () => {
+test("asks for approval again if the state does not record its node", async () => {
   await using node = await startOwnedNode("node-7");
   {
     await using sidecar = await startService("sidecar", buildEnvironment(node));
@@ -148,7 +148,7 @@ test("state that does not record its node is unknown: approval is asked for agai
   await waitForReason(sidecar.urls["sidecar"], "NotPaused", "WaitingForApproval");
 });
 
-test("resume fails where no sidecar answers, and by URL requests the token", async () => {
+test("resume fails if no sidecar responds, and requires the token with a URL", async () => {
   await using node = await startOwnedNode("node-7");
   const nobody = await runGatehouse(["resume"], firstContact(node));
   expect(nobody.status).toBe(1);
@@ -198,7 +198,7 @@ test("resume fails where no sidecar answers, and by URL requests the token", asy
   expect([untold.status, untold.stderr]).toEqual([1, expect.stringContaining("--url needs the token")]);
 });
 
-test("without a token the status listener has no control, and its page nothing to ask", async () => {
+test("offers no control on the status listener, and no actions on its page, without a token", async () => {
   await using node = await startOwnedNode("node-7");
   await using sidecar = await startService("sidecar", buildEnvironment(node));
   const url = sidecar.urls["sidecar"] ?? "";

@@ -25,7 +25,7 @@ function runHere(node: FakeNode, more: Readonly<Record<string, string>> = {}) {
   return runSidecar(node.workspace, buildEnvironment(node, { ...usual, ...more }));
 }
 
-test("another node's state is refused by name, before anything is done to this node", async () => {
+test("rejects state that belongs to a different node, naming it, before touching this node", async () => {
   await using devnet = await startOwnedNode("devnet");
   await using production = await startOwnedNode("production");
   const state = join(devnet.workspace, "state");
@@ -49,7 +49,7 @@ test("another node's state is refused by name, before anything is done to this n
   expect(await production.starts()).toBe(1);
 });
 
-test("two sidecars from one folder have their own state, each in its node's workspace", async () => {
+test("gives two sidecars started from one directory separate state, each in its node's workspace", async () => {
   await using devnet = await startOwnedNode("devnet");
   await using production = await startOwnedNode("production");
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-folder-"));
@@ -66,7 +66,7 @@ test("two sidecars from one folder have their own state, each in its node's work
   }
 });
 
-test("a second sidecar is refused while one runs, on its state and on its node.conf; after kill -9 the next one starts", async () => {
+test("rejects a second sidecar on the same state or node.conf while one runs; starts the next one after kill -9", async () => {
   await using node = await startOwnedNode("node-7");
   const first = await startService("sidecar", buildEnvironment(node));
   await waitUntilSettled(first.urls["sidecar"]);
@@ -89,7 +89,7 @@ test("a second sidecar is refused while one runs, on its state and on its node.c
   await waitUntilSettled(next.urls["sidecar"]);
 });
 
-test("another node's copies are never restored, even where they lie in this node's own state", async () => {
+test("never restores backups of a different node, even if they are in this node's own state", async () => {
   await using devnet = await startOwnedNode("devnet");
   await using production = await startOwnedNode("production");
   // Both restarts time out: nothing that responds follows them.
@@ -120,7 +120,7 @@ test("another node's copies are never restored, even where they lie in this node
   expect(await production.config()).toBe(writeOwnedConfig(production.workspace, "crash"));
 }, 90_000);
 
-test("a sidecar that did not find node.conf claims nothing: pruning waits, what is missing is shown, and the path that is set then is the node's", async () => {
+test("claims nothing while node.conf is missing: delays pruning, shows what is missing, and takes the path set next as the node's", async () => {
   await using node = await startOwnedNode("node-7");
   const away = join(node.workspace, "elsewhere.conf");
   await rename(node.configPath, away);
@@ -155,7 +155,7 @@ test("a sidecar that did not find node.conf claims nothing: pruning waits, what 
   await waitForReason(next.urls["sidecar"], "Pruning", "Enabled");
 });
 
-test("a node whose data were moved while the sidecar was down goes on once the move is said", async () => {
+test("continues with a node whose data was moved while the sidecar was down once the operator confirms the move", async () => {
   await using node = await startOwnedNode("node-7");
   {
     await using first = await runHere(node);

@@ -67,7 +67,7 @@ async function untilSaid(upkeep: RunningUpkeep, type: "DataIntact" | "NotPaused"
   });
 }
 
-test("data with which the node does not start are reported, with what is missing and the runbook, and stay as they are", async () => {
+test("reports data with which the node does not start, with what is missing and the runbook, and leaves it unchanged", async () => {
   await using fake = await startFake();
   const { node, upkeep } = fake;
   await ruinFake(node);
@@ -109,7 +109,7 @@ const hindrances = [
 ] as const;
 
 test.each(takeSlice(hindrances, 3))(
-  "with %s another cause is not ruled out: what is missing is said",
+  "does not rule out a different cause with %s, and reports what is missing",
   async (_, environment, change, missing) => {
     await using fake = await startFake(environment);
     const { node, upkeep } = fake;
@@ -120,7 +120,7 @@ test.each(takeSlice(hindrances, 3))(
   },
 );
 
-test("a start that can run no node, because its program is missing, says nothing against the data", async () => {
+test("does not suspect the data if a start fails because of a missing binary", async () => {
   await using fake = await startFake();
   const { node, upkeep } = fake;
   await rm(join(node.binDirectory, "node-process.cjs"));
@@ -133,7 +133,7 @@ test("a start that can run no node, because its program is missing, says nothing
   );
 });
 
-test("a node.conf with which the node does not start is rolled back, and says nothing against the data; one that was never good is no proof either", async () => {
+test("rolls back a node.conf with which the node does not start without suspecting the data; counts one never known to be good as no evidence either", async () => {
   await using fake = await startFake();
   const { node, upkeep } = fake;
   const good = await node.config();
@@ -174,7 +174,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, return
   else reply({ error: { code: -32_000, message: "the block is not there yet" } });
 }
 
-test("a final block that became another is in doubt where no other node says so, and a sign against the data once another node of the chain has the old one", async () => {
+test("doubts a changed final block if no other node confirms it, and suspects the data once a different node of the chain has the old block", async () => {
   await using reference = await startReference({ isSynced: false });
   await using fake = await startFake({ GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url });
   const { node, upkeep } = fake;

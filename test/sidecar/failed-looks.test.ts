@@ -161,7 +161,7 @@ const right: Readonly<Record<string, ConditionReport["reason"]>> = {
 };
 
 test.each(Object.entries(watches))(
-  "%s is not known once its look ends by an error that nobody foresaw",
+  "reports %s as unknown after its check fails with an unexpected error",
   async (name, begin) => {
     const means = createMeans();
     const type = name as ConditionType;

@@ -139,7 +139,7 @@ for (const fault of takeSlice(strikingFaults, shares).filter(isMet)) {
   test(fault.what, () => expectShown(fault));
 }
 
-test.each(refusals)("$what: the sidecar does not start, and says why", async ({ settings, reads }) => {
+test.each(refusals)("$what: does not start, and reports why", async ({ settings, reads }) => {
   const { struck } = await struckNode();
   const refused = startBeside(struck, await settings(struck)).then(
     () => "it started",

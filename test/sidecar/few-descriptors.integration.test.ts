@@ -39,7 +39,7 @@ const environmentOf = (node: Readonly<{ workspace: string; httpUrl: string; webS
 });
 
 test.skipIf(!existsSync("/proc/self/fd"))(
-  `at ${descriptors} descriptors and ${idleConnections} idle connections for ${seconds} s the sidecar lives, serves others, keeps its node right and says so`,
+  `at ${descriptors} descriptors and ${idleConnections} idle connections for ${seconds} s stays up, serves other clients, keeps its node healthy and reports the shortage`,
   { timeout: (seconds + 240) * 1_000 },
   async () => {
     await using node = await startFakeNode();

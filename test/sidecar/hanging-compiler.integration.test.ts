@@ -26,7 +26,7 @@ if (process.argv[2] === "compile-sidecar") {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }`;
 
-it("a sidecar starts although the process that compiles for it never ends", async () => {
+it("starts although its compiler process never exits", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "hanging-compiler-"));
   const preload = join(directory.path, "hanging.mjs");
   await writeFile(preload, hanging);

@@ -6,7 +6,7 @@ import { startService } from "../support/service-process.ts";
 const isPossible = await mayMount();
 const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
 
-test.skipIf(!isPossible)(`SIGTERM ends a sidecar whose node's file system hangs${why}`, async () => {
+test.skipIf(!isPossible)(`exits on SIGTERM even if the node's file system hangs${why}`, async () => {
   await using node = await startOwnedNode("node-7");
   const constants = { "upkeep.fileTimeoutMs": 500, "upkeep.rereadIntervalMs": 200 };
   await using sidecar = await startService("sidecar", buildEnvironment(node), { constants });

@@ -61,7 +61,7 @@ async function killedAtEachStep(
   throw new Error(`still killed at step ${stepsMax}`);
 }
 
-test(`killed before one step in ${correctionStride} of a correction, from step ${firstStep(correctionStride)}: node.conf is the old or the new one, and right after the next start`, async () => {
+test(`killed before one step in ${correctionStride} of a correction, from step ${firstStep(correctionStride)}: leaves the old or new node.conf, and corrects it at the next start`, async () => {
   await using node = await createFakeNode();
   let desired = "";
   const steps = await killedAtEachStep(
@@ -79,7 +79,7 @@ test(`killed before one step in ${correctionStride} of a correction, from step $
   expect(steps).toBeGreaterThan(10);
 }, 600_000);
 
-test(`killed before one step in ${restartStride} of a correction and its restart, from step ${firstStep(restartStride)}: the node ends up running with the right configuration, unheld`, async () => {
+test(`killed before one step in ${restartStride} of a correction and its restart, from step ${firstStep(restartStride)}: ends with the node running the right configuration, not paused`, async () => {
   await using node = await createFakeNode();
   await node.start();
   // Each drift includes an edit that requires a restart: with the drift alone, the node would have read the corrected

@@ -54,7 +54,7 @@ function listFacts(state: string): readonly string[] {
     .map(({ name }) => String(name));
 }
 
-test("killed before each step of its first start: the state is nobody's, or its node's, and nothing is in it before that", async () => {
+test("killed before each step of its first start: leaves the state unclaimed and empty, or claimed for its node", async () => {
   await using node = await createFakeNode();
   await using another = await createFakeNode();
   const root = await mkdtemp(join(tmpdir(), "gatehouse-claim-"));

@@ -42,7 +42,7 @@ const configOf = (strategy: Strategy) => ({
 
 const pathOf = ({ metadata: { namespace, name } }: ClusterObject) => `/api/v1/namespaces/${namespace}/pods/${name}`;
 
-describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)(`permissions on an API server${skipped}`, { timeout: 120_000 }, () => {
   const resources = new AsyncDisposableStack();
   let cluster: ApiServer;
   let nodePod: Record<Strategy, ClusterObject>;
@@ -87,7 +87,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     return createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: deadlineMs }, api);
   };
 
-  it("let the sidecar delete its pod, and see the new one run", async () => {
+  it("let the sidecar delete its pod and see the new one run", async () => {
     const driver = await driverOf("delete-pod");
     const pod = nodePod["delete-pod"];
     const uid = async () =>
@@ -101,7 +101,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     expect(await driver.startedAt?.(signal)).toBeTypeOf("number");
   });
 
-  it("do not let it delete its pod where it signals the node, and the refusal is in the API server's words", async () => {
+  it("do not let it delete its pod if it signals the node, and the error includes the API server's message", async () => {
     const driver = await driverOf("signal");
     await expect(driver.restart(signal)).rejects.toThrow(
       /^pod node-0 could not be deleted: 403: pods "node-0" is forbidden: User "system:serviceaccount:signalling:node" cannot delete .*; grant delete on it\.$/,
@@ -109,7 +109,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     expect(await driver.startedAt?.(signal)).toBeTypeOf("number");
   });
 
-  it("let it run node_cli in its own pod only", async () => {
+  it("let it run node_cli only in its own pod", async () => {
     const api = await apiOf("delete-pod", "node");
     const options = {
       apiUrl: cluster.url,
@@ -130,12 +130,12 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     });
   });
 
-  it.each(["delete-pod", "signal"] as const)("refuse the node's account everything else (%s)", async (strategy) => {
+  it.each(["delete-pod", "signal"] as const)("deny the node's account everything else (%s)", async (strategy) => {
     const node = await cluster.as(stacks[strategy], "node");
     expect(await findNotRejected(node, listForbiddenToNode(stacks[strategy], strategy))).toEqual([]);
   });
 
-  it("let the node's claim grow step by step to its ceiling, and nobody make it smaller", async () => {
+  it("let the node's claim grow step by step to its ceiling, and let no one shrink it", async () => {
     const api = await apiOf("delete-pod", "node");
     const path = `/api/v1/namespaces/${stacks["delete-pod"]}/persistentvolumeclaims/node-workspace`;
     const disk = { freeRatio: 0.1 };
@@ -167,7 +167,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     );
   });
 
-  it("let the snapshot job take snapshots and delete its own old ones, and refuse it everything else", async () => {
+  it("let the snapshot job take snapshots and delete its own old ones, and deny it everything else", async () => {
     const api = await apiOf("delete-pod", "volume-snapshot");
     const list = `/apis/snapshot.storage.k8s.io/v1/namespaces/${stacks["delete-pod"]}/volumesnapshots`;
     const metadata = { name: "by-hand", namespace: stacks["delete-pod"] };

@@ -12,7 +12,7 @@ async function statusBy(host: string, url: string): Promise<number | undefined> 
   return response.statusCode;
 }
 
-test("the sidecar reports how the node is: probes from state, status as JSON, a page for a person", async () => {
+test("reports node health through probes, JSON status and a web page", async () => {
   await using node = await createFakeNode();
   await using running = await runSidecar(node.workspace, { GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl });
   const { urls } = running;

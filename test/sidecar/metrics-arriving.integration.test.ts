@@ -22,8 +22,8 @@ async function monitorAsBefore(configPath: string, pushPort: number): Promise<vo
   await writeFile(configPath, JSON.stringify(config));
 }
 
-describe.skipIf(!entryExists)(`over Prometheus's own Pushgateway${skipped}`, () => {
-  test("metrics are missing while the node runs with keys of another version, and arrive once it has the right ones", async () => {
+describe.skipIf(!entryExists)(`with a real Prometheus Pushgateway${skipped}`, () => {
+  test("reports metrics as missing while the node runs with the keys of a different version, and as arriving once the keys are right", async () => {
     const [pushPort = 0] = await findFreePorts(1);
     await using gateway = await startRealPushgateway({
       program,

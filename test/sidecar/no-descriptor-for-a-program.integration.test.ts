@@ -26,7 +26,7 @@ const program = `
   console.log(JSON.stringify([without.message, ops, after.output]));
 `;
 
-test("a program that no file descriptor is left for is its own failure, not the end of the process", async () => {
+test("reports a program that can't run for lack of file descriptors as failed, without exiting", async () => {
   const command = `ulimit -n 64 && exec "${process.execPath}" --input-type=module --eval "$PROGRAM"`;
   const { stdout } = await run("sh", ["-c", command], {
     env: { ...process.env, PROGRAM: program, RUN_OPS: runOps },

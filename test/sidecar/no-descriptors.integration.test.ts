@@ -19,7 +19,7 @@ const withoutMs = isLong ? 12_000 : 2_000;
 const right = '"storage_enable_cetina": true';
 
 test.skipIf(!isPossible)(
-  `a sidecar that can open nothing at all for a while lives, answers who is connected, and goes on afterwards${why}`,
+  `survives a period without any file descriptors, responds to open connections, and recovers afterwards${why}`,
   { timeout: 120_000 },
   async () => {
     await using node = await startFakeNode();

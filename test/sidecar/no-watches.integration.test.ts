@@ -34,7 +34,7 @@ async function waitForTick(path: string): Promise<void> {
   await rm(`${path}.tick`);
 }
 
-test.skipIf(!isPossible)(`where the system has no watches left, node.conf is polled${why}`, async () => {
+test.skipIf(!isPossible)(`polls node.conf if the system has no file watches left${why}`, async () => {
   await using node = await createFakeNode();
   const program = join(import.meta.dirname, "../../cli/gatehouse.js");
   const child = spawn("unshare", [...withoutWatches, process.execPath, program, "sidecar"], {

@@ -55,7 +55,7 @@ const isDown = "the node is not responding; try again later";
 const isElsewhere = "the node is on another chain than this endpoint; try again later";
 const height = /^0x[0-9a-f]+$/;
 
-test("callers of a node that stalls while its references do not are refused at once, and so are those of one that is gone", async () => {
+test("rejects calls immediately if the node stalls while its references advance, or if the node is down", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using reference = await startReference();
@@ -82,7 +82,7 @@ test("callers of a node that stalls while its references do not are refused at o
   );
 });
 
-test("callers of a node whose chain makes no block are served as long as no reference has one", async () => {
+test("serves calls to a node on an idle chain as long as no reference has a new block", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using running = await startSidecar(node, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "300" });
@@ -100,7 +100,7 @@ test("callers of a node whose chain makes no block are served as long as no refe
   expect((await state("/metrics")).text).toMatch(/gatehouse_node_height_unchanged_seconds [\d.]+/);
 });
 
-test("callers of a node that is behind its references are refused until it has caught up", async () => {
+test("rejects calls to a node that is behind its references until it has caught up", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using reference = await startReference();
@@ -121,7 +121,7 @@ test("callers of a node that is behind its references are refused until it has c
   );
 });
 
-test("callers of a node on another chain than the expected one are refused", async () => {
+test("rejects calls to a node on an unexpected chain", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using running = await startSidecar(node, { GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "4242" });
@@ -130,7 +130,7 @@ test("callers of a node on another chain than the expected one are refused", asy
   expect(await running.answer("eth_chainId")).toBe(isElsewhere);
 });
 
-test("another node in the place of this one is found at the next look: its subscriptions are closed and its callers refused", async () => {
+test("detects a replaced node at the next check, closes its subscriptions and rejects calls", async () => {
   await using workspace = await createFakeNode();
   await using node = await startFakeNode();
   let chainId = "0x688";

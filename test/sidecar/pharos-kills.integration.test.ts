@@ -132,7 +132,7 @@ function describeError(error: unknown): string {
 }
 
 test(
-  `${count} kills of sidecar, node and ops, in a stop, a start and a verification (seed ${seed}): one node runs at the end, only what ran is remembered, and the neighbours' nodes are untouched`,
+  `${count} kills of sidecar, node and ops during a stop, a start and a verification (seed ${seed}): leaves one node running, remembers only what ran, and leaves the neighbouring nodes untouched`,
   async () => {
     const host = await mkdtemp(join(tmpdir(), "gatehouse-host-"));
     await using resources = new AsyncDisposableStack();

@@ -36,7 +36,7 @@ async function hangingNode() {
 
 const rounds = 20;
 
-test("with a node, a node_cli and a Pushgateway that hang, every probe answers, and none of them queries the node", async () => {
+test("responds to every probe, without querying the node, while the node, node_cli and Pushgateway hang", async () => {
   await using files = await createFakeNode();
   await using node = await hangingNode();
   await writeFile(join(files.binDirectory, "node_cli"), "#!/bin/sh\nexec sleep 600\n");

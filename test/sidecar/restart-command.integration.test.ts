@@ -15,7 +15,7 @@ async function restart(upkeep: RunningUpkeep, more: Partial<Agreement> = {}) {
   return { status, ...printed() };
 }
 
-test("gatehouse restart restarts the node once somebody agrees, and says who is asked first; with a node.conf that is a directory, and without the program that it takes, it says so and waits", async () => {
+test("gatehouse restart restarts the node once the user confirms, and shows who is being asked; reports a directory as node.conf or a missing program, and waits", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
   // The first check finds something to correct, and restarts for it.
@@ -68,7 +68,7 @@ test("gatehouse restart restarts the node once somebody agrees, and says who is 
   expect(without.printed).toMatch(/^The restart is requested but can't start yet: a required binary is missing/m);
 });
 
-test("a sidecar that waits for a word to act, only looks, or can't restart the node does not, and says what to do", async () => {
+test("rejects a restart while waiting for approval, only observing or unable to restart the node, and reports what to do", async () => {
   await using node = await startFakeNode();
   for (const [environment, result, words] of [
     [{ GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }, "waits", "approve it with gatehouse adopt"],

@@ -17,7 +17,7 @@ import {
   version,
 } from "./restarts-at-night/desired-node.ts";
 
-test("a writer that ends in the middle of node.conf while the node is restarted: what the node was to start with is put back, and no hold set", async () => {
+test("restores the node.conf that the node was to start with if a writer stops halfway during the restart, without pausing", async () => {
   const { node, stateDirectory, good } = await startDesiredNode();
   await using _ = node;
   await writeFile(join(node.workspace, "half.conf"), half(good));
@@ -39,7 +39,7 @@ test("a writer that ends in the middle of node.conf while the node is restarted:
   );
 });
 
-test("a hand edit that the node can't start with: it gets back what it ran with, although no sidecar had ever restarted it", async () => {
+test("restores the last-run configuration after an edit that breaks startup, even if no sidecar had ever restarted the node", async () => {
   const { node, good } = await startDesiredNode();
   await using _ = node;
   // Empty state, as before adoption.
@@ -60,7 +60,7 @@ test("a hand edit that the node can't start with: it gets back what it ran with,
   await upkeep.reason("RpcResponding", "Responding");
 });
 
-test("a restart that failed, and what it went back to as well: resume tries it again once the cause is fixed, and says so", async () => {
+test("retries a restart on resume once the cause is fixed, after the restart and its rollback both failed, and reports so", async () => {
   const { node, stateDirectory, good } = await startDesiredNode();
   await using _ = node;
   await using upkeep = await runUpkeep(node, patient, { stateDirectory });
@@ -101,7 +101,7 @@ test("a restart that failed, and what it went back to as well: resume tries it a
   expect(upkeep.state.retry.get()).toBeUndefined();
 });
 
-test("a sidecar killed in the middle of a restart, node.conf left half written by another writer: the last good one is written, then the node started", async () => {
+test("killed during a restart, with a node.conf half written by a different writer: writes the last good one, then starts the node", async () => {
   const { node, stateDirectory, good } = await startDesiredNode();
   await using _ = node;
   const stopped = join(node.workspace, "stopped");
@@ -128,7 +128,7 @@ test("a sidecar killed in the middle of a restart, node.conf left half written b
   expect(upkeep.events.list().filter(({ kind }) => kind === "hold" || kind === "roll-back")).toEqual([]);
 });
 
-test("a hand edit that lint refuses, or that names a key file that is not there, does not take the node down", async () => {
+test("keeps the node running after an edit that lint rejects or that names a missing key file", async () => {
   const { node, good } = await startDesiredNode();
   await using _node = node;
   await using upkeep = await runUpkeep(node, patient);

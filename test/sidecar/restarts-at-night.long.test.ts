@@ -16,7 +16,7 @@ import {
   version,
 } from "./restarts-at-night/desired-node.ts";
 
-test("a hand edit that only moves the data or a key elsewhere is gone back from as well", async () => {
+test("rolls back even an edit that only moves the data or a key", async () => {
   const { node, stateDirectory, good } = await startDesiredDevnet();
   await using _ = node;
   await using upkeep = await runUpkeep(node, patient, { stateDirectory });
@@ -31,7 +31,7 @@ test("a hand edit that only moves the data or a key elsewhere is gone back from 
   expect(await readFile(node.configPath, "utf8")).toBe(good);
 });
 
-test("what was edited after the node's start is not taken for what it runs with, and what stood there before is kept", async () => {
+test("does not mistake edits made after the node started for its running configuration, and keeps the earlier content", async () => {
   const { node, good } = await startDesiredDevnet();
   await using _ = node;
   await writeFile(node.configPath, another(good));
@@ -48,7 +48,7 @@ test("what was edited after the node's start is not taken for what it runs with,
   expect(texts).toContain(another(good));
 });
 
-test("a change that restart.checkCommand refuses is not restarted for", async () => {
+test("does not restart for a change that restart.checkCommand rejects", async () => {
   const { node, good } = await startDesiredDevnet();
   await using _ = node;
   await using upkeep = await runUpkeep(node, {
@@ -62,7 +62,7 @@ test("a change that restart.checkCommand refuses is not restarted for", async ()
   expect(upkeep.board.get("RpcResponding")?.reason).toBe("Responding");
 });
 
-test("a sidecar that is told to stop while the node's stop takes long starts the node first", async () => {
+test("starts the node before exiting if told to stop during a slow node stop", async () => {
   const { node, good } = await startDesiredDevnet();
   await using _ = node;
   const stopped = join(node.workspace, "stopped");

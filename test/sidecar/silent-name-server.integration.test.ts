@@ -75,7 +75,7 @@ async function serveCountedNode() {
 }
 
 test.skipIf(nameServer === undefined)(
-  `a node is queried on while no name server answers for other names${why}`,
+  `keeps querying a node while no name server responds to other names${why}`,
   async () => {
     await using node = await serveCountedNode();
     const references = ["one", "two", "three"].map((label) => `http://${label}-reference.test:8545`);
@@ -95,17 +95,20 @@ test.skipIf(nameServer === undefined)(
   },
 );
 
-test.skipIf(nameServer === undefined)(`a node whose name nobody resolves is not said to be silent${why}`, async () => {
-  await using sidecar = await startSidecar({ GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://unknown-node.test:18100" });
-  const said = await until("the sidecar has looked", generousMs, async () => {
-    const rpc = await sidecar.rpc();
-    return rpc?.reason === "NameNotResolved" ? rpc : undefined;
-  });
-  expect(said.message).toContain("the name unknown-node.test can't be resolved: no DNS server responds.");
-});
+test.skipIf(nameServer === undefined)(
+  `does not report a node as unresponsive if its name can't be resolved${why}`,
+  async () => {
+    await using sidecar = await startSidecar({ GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://unknown-node.test:18100" });
+    const said = await until("the sidecar has looked", generousMs, async () => {
+      const rpc = await sidecar.rpc();
+      return rpc?.reason === "NameNotResolved" ? rpc : undefined;
+    });
+    expect(said.message).toContain("the name unknown-node.test can't be resolved: no DNS server responds.");
+  },
+);
 
 test.skipIf(nameServer === undefined)(
-  `why a node's WebSocket gives no answer is reported once while nobody resolves its name${why}`,
+  `reports once why a node's WebSocket does not respond while its name can't be resolved${why}`,
   async () => {
     await using node = await serveCountedNode();
     await using sidecar = await startSidecar({
@@ -126,7 +129,7 @@ test.skipIf(nameServer === undefined)(
 );
 
 test.skipIf(nameServer === undefined)(
-  `a rate store whose name nobody resolves takes one of the threads that files are read in, however often it is tried${why}`,
+  `occupies a single file thread for a rate store with an unresolvable name, however often it is retried${why}`,
   async () => {
     const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight });
     await using node = await serveNode(answer);

@@ -21,7 +21,7 @@ type Status = Readonly<{
   events: readonly Readonly<{ message: string }>[];
 }>;
 
-test("a sidecar that stands still says that it was slow; it neither blames the node nor restarts it", async () => {
+test("reports itself as slow after a stall, and neither blames nor restarts the node", async () => {
   await using node = await startOwnedNode("slow-gateway");
   await using rpc = await startRisingNode();
   await using service = await startService(
@@ -73,7 +73,7 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
   if (isLong) await until("it is on time again", generousMs, async () => (await responsive())?.reason === "Responsive");
 });
 
-test("a head that grew old while the sidecar stood still is awaited, and nobody is blamed for it", async () => {
+test("waits for a head that went stale during its own stall, without blaming anyone", async () => {
   await using node = await startOwnedNode("slow-gateway-head");
   await using rpc = await startRisingNode();
   await using service = await startService(
@@ -100,7 +100,7 @@ test("a head that grew old while the sidecar stood still is awaited, and nobody 
   expect((await said()).filter((line) => line.startsWith("GatewayServing is False"))).toEqual([]);
 });
 
-test("a gateway whose node was away for longer is not to blame at the moment in which the node answers again", async () => {
+test("does not blame a gateway at the moment when a node responds again after a longer outage", async () => {
   await using node = await startOwnedNode("slow-gateway-return");
   let isAway = true;
   // Health checks get responses, but the gateway does not learn the head: there is no new block.

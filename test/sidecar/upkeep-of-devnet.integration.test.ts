@@ -16,7 +16,7 @@ const versions = (
 ).filter(([version]) => testProfile !== "pharos" || version !== "0.10.3");
 
 test.each(takeSlice(versions, versions.length))(
-  "a devnet node of %s is configured, pruned, restarted by its own ops, and comes back",
+  "configures, prunes and restarts a devnet node of %s through its own ops, and sees it come back",
   async (version, key) => {
     await using node = await startDevnetWorkspace(version);
     await using upkeep = await runUpkeep(node, {

@@ -33,7 +33,7 @@ function boardOf(wrong: Condition) {
   return { board, metrics };
 }
 
-test.each(shownConditions)("$condition makes the verdict $verdict, and /readyz answer $readyz", async (shown) => {
+test.each(shownConditions)("$condition makes the verdict $verdict and /readyz respond with $readyz", async (shown) => {
   const [type, reason] = shown.condition;
   const { board, metrics } = boardOf(condition(type, reason));
   const verdict = deriveVerdict(board.list(), []);
@@ -49,7 +49,7 @@ test.each(shownConditions)("$condition makes the verdict $verdict, and /readyz a
   expect(exposed.match(/^gatehouse_verdict\{.*\} 1$/gm)).toEqual([`gatehouse_verdict{level="${shown.verdict}"} 1`]);
 });
 
-test("every reason that is False or Unknown has a fault, and none has two rows", () => {
+test("has exactly one fault for every reason that is False or Unknown", () => {
   const struck = new Set(strikingFaults.map(({ shown }) => shown.condition.join(" ")));
   const only = shownConditions.map((shown) => shown.condition.join(" "));
   const reasons = conditionTypes.flatMap((type) =>

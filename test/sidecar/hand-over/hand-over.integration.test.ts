@@ -76,7 +76,7 @@ async function readControlStatus(sidecar: ServiceProcess, token: string): Promis
   return (await fetch(`${sidecar.urls["sidecar"]}/control`, { headers })).status;
 }
 
-describe("a sidecar that serves on", () => {
+describe("a hot restart", () => {
   let sidecar: ServiceProcess;
   beforeAll(async () => {
     // Different after each of the changes, the last of which reverts everything.
@@ -88,7 +88,7 @@ describe("a sidecar that serves on", () => {
 
   const [requestsPerSecond, webSockets] = isLong ? [200, 20] : [50, 10];
   it(
-    `changes of settings fail no call of ${requestsPerSecond} a second and of ${webSockets} WebSockets`,
+    `fails none of ${requestsPerSecond} requests a second on ${webSockets} WebSockets when settings change`,
     { timeout: 300_000 },
     async () => {
       await until("the sidecar is ready", generousMs, () => isReady(sidecar));
@@ -125,8 +125,8 @@ describe("a sidecar that serves on", () => {
     },
   );
 
-  describe("settings that can't be used", () => {
-    it("are refused by their first look, and leave the process alone that serves", async () => {
+  describe("invalid settings", () => {
+    it("are rejected by the first check and leave the serving process alone", async () => {
       const before = await readFile(path, "utf8");
       const holder = await readHolder();
       await writeFile(path, settingsWith({ health: { timeoutMs: "soon" } }));
@@ -141,7 +141,7 @@ describe("a sidecar that serves on", () => {
       expect(await readHolder()).toBe(holder);
     });
 
-    it("that fail at the start have a process with the previous ones take the place, under calls", async () => {
+    it("that fail at startup are replaced by the previous settings in a new process, under load", async () => {
       const before = await readFile(path, "utf8");
       await until("the sidecar is ready", generousMs, () => isReady(sidecar));
       const holder = await readHolder();
@@ -163,7 +163,7 @@ describe("a sidecar that serves on", () => {
     });
   });
 
-  it("a changed secret is handed over, too", async () => {
+  it("applies a changed secret as well", async () => {
     const [before, after] = [controlToken, controlToken.replace("1", "2")];
     await until("the old token opens", generousMs, async () => (await readControlStatus(sidecar, before)) === 200);
     await writeFile(join(folder, "control-token"), after);
@@ -171,12 +171,12 @@ describe("a sidecar that serves on", () => {
     await until("the old process has left", generousMs, async () => (await readControlStatus(sidecar, before)) === 401);
   });
 
-  describe("kill -9 in the middle of a hand-over", () => {
+  describe("kill -9 during a hot restart", () => {
     const killed = [
       ["the new process", 6_000],
       ["the old process", 7_000],
     ] as const;
-    it.each(takeSlice(killed, 2))("of %s: the sidecar serves on by the new settings", async (whom, timeoutMs) => {
+    it.each(takeSlice(killed, 2))("of %s: keeps serving with the new settings", async (whom, timeoutMs) => {
       const [old] = await listChildren(sidecar.pid);
       const text = settingsWith({ health: { timeoutMs } });
       await writeFile(path, text);
@@ -198,7 +198,7 @@ const waitForBoth = ({ pid }: ServiceProcess) =>
     return children.length === 2 && children;
   });
 
-it("kill -9 of the one that hands over: both end, and the sidecar serves when it is started again; SIGTERM ends it cleanly in the middle of the next hand-over", async () => {
+it("kill -9 of the old process: exits both, and serves again after a restart; SIGTERM during the next hot restart exits cleanly", async () => {
   await writeFile(path, settingsWith({}));
   const sidecar = await startSidecar();
   const text = settingsWith({ health: { timeoutMs: 6_000 } });
@@ -222,7 +222,7 @@ function gatewaySettingsWith(totalBytes: number): string {
   return JSON.stringify({ node: { httpUrl, webSocketUrl, chainId: 1672 }, ...listeners, cache: { totalBytes } });
 }
 
-it("a gateway that stands alone is handed over as well, and does not start again with invalid settings", async () => {
+it("hot-restarts a standalone gateway as well, and does not restart it with invalid settings", async () => {
   await writeFile(path, gatewaySettingsWith(1_000_000));
   const start = () => startService("gateway", {}, { args: ["--settings", path, "--hand-over"] });
   await using gateway = await start();

@@ -174,7 +174,7 @@ looking(
   120_000,
 );
 
-test("only this machine's own names are answered, nothing of a password is shown, and a signal ends it with 0", async () => {
+test("responds only to this machine's own names, shows no part of a password, and exits with 0 on a signal", async () => {
   const [port] = await findFreePorts(1);
   await using dashboard = await startDashboard(`http://reader:a-word@127.0.0.1:${port}`);
   const answer = await fetch(`${dashboard.url}overview`);

@@ -91,7 +91,7 @@ looking(
   180_000,
 );
 
-test("no other site's page can act: only the token's header counts", async () => {
+test("rejects actions from pages of other sites: only the token header counts", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using sidecar = await startService("sidecar", buildEnvironment(node, controlled));

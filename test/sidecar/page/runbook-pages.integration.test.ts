@@ -20,10 +20,10 @@ const text = "text/plain; charset=utf-8";
 test.each([
   ["a browser", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", html],
   ["curl", "*/*", text],
-  ["who wants text", "text/plain", text],
-  ["who would rather have text", "text/html;q=0.5,text/plain", text],
-  ["who wants neither", "application/json", text],
-])("a runbook for %s (%s) is %s", async (_, accept, type) => {
+  ["a client that wants text", "text/plain", text],
+  ["a client that prefers text", "text/html;q=0.5,text/plain", text],
+  ["a client that wants neither", "application/json", text],
+])("serves a runbook for %s (%s) as %s", async (_, accept, type) => {
   const answer = await fetch(`${url}/runbooks/node-down.md`, { headers: { Accept: accept } });
   expect([answer.status, answer.headers.get("content-type"), answer.headers.get("vary")]).toEqual([
     200,
@@ -35,7 +35,7 @@ test.each([
   expect(first).toBe(type === html ? "<!doctype html>\n<h" : "# The node is down");
 });
 
-test("a runbook that there is not is not found", async () => {
+test("responds to an unknown runbook with not found", async () => {
   for (const name of ["nothing.md", "..%2Ffaults.md"]) {
     expect((await fetch(`${url}/runbooks/${name}`, { headers: { Accept: "text/html" } })).status).toBe(404);
   }

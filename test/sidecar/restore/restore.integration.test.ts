@@ -138,7 +138,7 @@ async function placeSnapshot() {
 
 const pack = { plain: (bytes: Buffer) => bytes, gzip: (bytes: Buffer) => gzipSync(bytes), zstd: zstdCompressSync };
 
-test.each(["plain", "gzip", "zstd"] as const)("fills an empty data directory from a %s archive, once", async (kind) => {
+test.each(["plain", "gzip", "zstd"] as const)("fills an empty data directory from a %s archive once", async (kind) => {
   await using own = await scratch();
   const tar = await snapshot(own.directory);
   await using here = await place(Buffer.from(pack[kind](tar)), own.directory);
@@ -153,7 +153,7 @@ test.each(["plain", "gzip", "zstd"] as const)("fills an empty data directory fro
   expect(here.server.seen).toHaveLength(1);
 });
 
-test("a program gets in one document what came of it; the log is elsewhere", async () => {
+test("prints its result as one JSON document and logs elsewhere", async () => {
   await using here = await placeSnapshot();
   const results = async () => {
     const { status, said, printed } = await here.runProgram({}, ["--json"]);
@@ -166,7 +166,7 @@ test("a program gets in one document what came of it; the log is elsewhere", asy
   expect(await results()).toEqual({ result: "not-empty", dataPath: here.dataPath });
 });
 
-test("a run that is killed while it downloads is resumed where it ended", async () => {
+test("resumes a download after being killed", async () => {
   await using here = await placeSnapshot();
   Object.assign(here.server.manner, { chunkBytes: 50_000, pauseMs: 20 });
   for (const [run, reached] of [200_000, 600_000].entries()) {
@@ -188,7 +188,7 @@ test("a run that is killed while it downloads is resumed where it ended", async 
   expect(Number(/\d+/.exec(third ?? "")?.[0])).toBeGreaterThanOrEqual(600_000);
 });
 
-test("a run that is killed at any instant leaves nothing by half, and the next one ends it", async () => {
+test("leaves nothing half done if killed at any moment, and completes on the next run", async () => {
   await using own = await scratch();
   const tar = await snapshot(own.directory, async (source) => {
     for (let number = 0; number < 1_000; number += 1) await writeFile(join(source, `meta/${number}`), "x");
@@ -208,7 +208,7 @@ test("a run that is killed at any instant leaves nothing by half, and the next o
   expect(existsSync(here.part)).toBe(false);
 });
 
-test("a download that breaks off is resumed, or started over where the server has no ranges", async () => {
+test("resumes an interrupted download, or starts over if the server doesn't support ranges", async () => {
   await using here = await placeSnapshot();
   Object.assign(here.server.manner, { chunkBytes: 100_000, breakAfter: 900_000, pauseMs: 1 });
   const broken = await here.run();
@@ -220,7 +220,7 @@ test("a download that breaks off is resumed, or started over where the server ha
   expect(vain).toMatchObject({ status: 1, said: expect.stringMatching(/3 times in a row; check the server/) });
 });
 
-test("a part of an archive that has changed meanwhile is not resumed", async () => {
+test("does not resume a partial archive that has since changed", async () => {
   await using here = await placeSnapshot();
   Object.assign(here.server.manner, { chunkBytes: 50_000, pauseMs: 20 });
   const child = here.start();
@@ -231,7 +231,7 @@ test("a part of an archive that has changed meanwhile is not resumed", async () 
   expect(await here.run()).toMatchObject({ status: 0 });
 });
 
-test("a stalled download is given up and resumed", async () => {
+test("gives up on a stalled download and resumes it", async () => {
   await using here = await placeSnapshot();
   Object.assign(here.server.manner, { chunkBytes: 1_000_000, pauseMs: 2_000 });
   const found = await here.run({}, { stallMs: 300 });
@@ -239,7 +239,7 @@ test("a stalled download is given up and resumed", async () => {
   expect(found.said).toContain("no data for 300 ms");
 });
 
-test("another checksum unpacks nothing, and says what was found", async () => {
+test("unpacks nothing on a checksum mismatch, and reports the actual checksum", async () => {
   await using own = await scratch();
   const tar = await snapshot(own.directory);
   await using here = await place(tar, own.directory);
@@ -249,7 +249,7 @@ test("another checksum unpacks nothing, and says what was found", async () => {
   expect(existsSync(here.dataPath)).toBe(false);
 });
 
-test("a data directory that holds anything is never touched", async () => {
+test("never touches a data directory that isn't empty", async () => {
   await using here = await placeSnapshot();
   await mkdir(here.dataPath, { recursive: true });
   await writeFile(join(here.dataPath, "mine"), "1");
@@ -261,7 +261,7 @@ test("a data directory that holds anything is never touched", async () => {
   expect(here.server.seen).toEqual([]);
 });
 
-test("links, an archive that is too large and a file that is no archive are refused, in words", async () => {
+test("rejects links, oversized archives and files that are not archives, with a clear message", async () => {
   await using own = await scratch();
   const linked = await snapshot(own.directory, (source) => symlink("/etc", join(source, "meta/out")));
   await using here = await place(linked, own.directory);
@@ -272,7 +272,7 @@ test("links, an archive that is too large and a file that is no archive are refu
   expect(existsSync(here.dataPath) || existsSync(none.dataPath)).toBe(false);
 });
 
-test("wrong settings are reported all at once", async () => {
+test("reports all invalid settings at once", async () => {
   await using own = await scratch();
   await using here = await place(Buffer.alloc(0), own.directory);
   const { status, said } = await here.run({
@@ -306,7 +306,7 @@ async function placeOfPart(directory: string, tops: readonly string[] = ["public
 
 const replace = { GATEHOUSE_RESTORE_REPLACE: "true" };
 
-test("a snapshot that is a part of the data replaces that part after genesis, if that is meant, and puts the old one aside", async () => {
+test("replaces part of the data after genesis with a partial snapshot if asked to, and sets the old part aside", async () => {
   await using own = await scratch();
   await using here = await placeOfPart(own.directory);
   const early = await here.run(replace);
@@ -331,7 +331,7 @@ test("a snapshot that is a part of the data replaces that part after genesis, if
   });
 });
 
-test("data that a process has open are not replaced, and an archive with more than that part is refused", async () => {
+test("rejects data that a process has open, and an archive with more than the requested part", async () => {
   await using own = await scratch();
   await using here = await placeOfPart(own.directory, ["public", "keys"]);
   await here.runGenesis();

@@ -27,7 +27,7 @@ function randomOf(start: number) {
 }
 
 test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
-  "sidecar and node are killed at random steps of an upgrade (seed %s): one of the two versions is proved in the end, with its data and node.conf",
+  "kills sidecar and node at random steps of an upgrade (seed %s): ends with one of the two versions verified, with its data and node.conf",
   async (roundSeed) => {
     const random = randomOf(roundSeed);
     const kind = roundSeed % 2 === 0 ? "good" : "corrupting";

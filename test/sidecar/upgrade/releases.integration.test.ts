@@ -8,7 +8,7 @@ import { readHeight } from "../../support/node/settled-devnet.ts";
 
 type Reported = Readonly<{ type: string; status: string; reason: string; message: string }>;
 
-test("a release list says days ahead, and once it is so, that the node is too old for the chain; it is read again as it changes", async () => {
+test("warns from a release list days ahead, and again when due, that the node is too old for the chain, and hot-reloads the list", async () => {
   await using node = await startDevnetWorkspace("0.15.0");
   await readUntil(
     () => readHeight(node),

@@ -22,7 +22,7 @@ async function startSilentNode(): Promise<Readonly<{ node: FakeNode; release: st
   return { node, release };
 }
 
-test("an upgrade that is verified is not undone by a node.version that still names the version before", async () => {
+test("keeps a verified upgrade even if node.version still specifies the previous version", async () => {
   await using resources = new AsyncDisposableStack();
   const { node, release } = await startSilentNode();
   resources.use(node);
@@ -79,7 +79,7 @@ test.each([
   { isSilent: false, to: newCommit },
   { isSilent: true, to: `${newCommit}-dirty` },
 ])(
-  "a node that reports a commit is upgraded to programs of an unknown release, whose VERSION file is missing: %o",
+  "upgrades a node that reports a commit to binaries of an unknown release without a VERSION file: %o",
   async ({ isSilent, to }) => {
     await using resources = new AsyncDisposableStack();
     const { node, release } = await startCommitNode("good", { isSilent });
@@ -101,7 +101,7 @@ test.each([
   },
 );
 
-test("programs that do not start are rolled back, and the old ones are judged by their commit; those that show none are not tried", async () => {
+test("rolls back binaries that do not start and verifies the old ones by their commit; does not try binaries that show none", async () => {
   await using resources = new AsyncDisposableStack();
   const { node, release } = await startCommitNode("corrupting", { isSilent: true });
   resources.use(node);

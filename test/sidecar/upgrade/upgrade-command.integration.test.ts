@@ -8,7 +8,7 @@ import { chainOf, oldBlocks, startSettledFake } from "../../support/node/settled
 const restarts = ({ events }: RunningUpkeep) =>
   events.list().filter(({ message }) => message.startsWith("Restarting the node")).length;
 
-test("an upgrade is shown, refused without a word of yes, and then proved: version, blocks, node.conf, pruning; nothing is left behind", async () => {
+test("shows an upgrade, rejects it without confirmation, then verifies version, blocks, node.conf and pruning, and leaves nothing behind", async () => {
   await using settled = await startSettledFake();
   const { node, upkeep } = settled;
   const source = await node.release("0.16.2", "good");
@@ -52,7 +52,7 @@ test("an upgrade is shown, refused without a word of yes, and then proved: versi
   ]);
 });
 
-test("a corrupting version is rolled back: programs, old data and old node.conf, proved, and held", async () => {
+test("rolls back a version that corrupts data: restores and verifies the old binaries, data and node.conf, and pauses", async () => {
   await using settled = await startSettledFake();
   const { node, upkeep } = settled;
   const before = await node.config();

@@ -67,7 +67,7 @@ async function typeLoop(release: string, urls: readonly string[]): Promise<Comma
   return runProgram("sh", ["-c", script], {}, directory);
 }
 
-test("the loop of the page stops at a node that is not proved, and goes on with those that are named", async () => {
+test("stops the documented upgrade loop at a node that is not verified, and continues with the specified nodes", async () => {
   await using resources = new AsyncDisposableStack();
   const [a, b] = await Promise.all([startNode(), startNode()]);
   for (const one of [a, b]) resources.use(one);

@@ -9,7 +9,7 @@ import { startDevnetWorkspace } from "../../support/node/devnet-workspace.ts";
 const monitorOf = async (path: string) =>
   (JSON.parse(await readFile(path, "utf8")) as { chain: { monitor_config: object } }).chain.monitor_config;
 
-test("an upgrade from 0.10 to 0.16 moves the layout: once the new version runs, the sidecar follows, migrates and restarts", async () => {
+test("follows the moved layout of an upgrade from 0.10 to 0.16: migrates and restarts once the new version runs", async () => {
   await using node = await startDevnetWorkspace("0.10.3");
   await using upkeep = await runUpkeep(node, {
     GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",

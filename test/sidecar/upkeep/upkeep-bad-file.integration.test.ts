@@ -37,7 +37,7 @@ const unusable: readonly (readonly [reason: string, content: string | Uint8Array
   ],
 ];
 
-test("a node.conf that nobody can use: the condition says why, and the file stays as it is; with a byte order mark, CRLF and another owner it is corrected and keeps them", async () => {
+test("reports why a node.conf is unusable and leaves it unchanged; corrects one with a byte order mark, CRLF and a different owner, and preserves them", async () => {
   await using node = await createFakeNode();
   await using upkeep = await runUpkeep(node, onlyWords);
   await upkeep.reason("ConfigReconciled", "Reconciled");
@@ -81,7 +81,7 @@ async function asNobody<T>(work: () => Promise<T>): Promise<T> {
 const needsRoot = isRoot ? "" : " (skipped: only root can give a file away)";
 
 test.skipIf(!isRoot)(
-  `a node.conf that another user owns, and this one may not give away: said in words${needsRoot}`,
+  `reports a node.conf that a different user owns and this user may not chown${needsRoot}`,
   async () => {
     await using node = await createFakeNode();
     for (const path of [node.workspace, node.binDirectory]) await chown(path, 65_534, 65_534);

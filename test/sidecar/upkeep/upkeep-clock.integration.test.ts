@@ -22,7 +22,7 @@ async function corrects(node: FakeNode, upkeep: RunningUpkeep, job: string): Pro
   await upkeep.reason("NoRestartPending", "NoRestart");
 }
 
-test("a clock that jumps an hour forward, and an hour back, changes nothing about the upkeep", async () => {
+test("is unaffected by a clock that jumps an hour forward or back", async () => {
   await using node = await startFakeNode();
   const clock = turnableClock(Date.now());
   await using upkeep = await runUpkeep(node, {}, { clock });
@@ -48,7 +48,7 @@ test("a clock that jumps an hour forward, and an hour back, changes nothing abou
   expect(Date.parse(writes[0]!.at)).toBeLessThan(Date.parse(writes.at(-1)!.at));
 });
 
-test("outside a maintenance window node.conf is corrected and the restart waits; inside it is made by itself", async () => {
+test("corrects node.conf outside a maintenance window but restarts the node only inside it", async () => {
   await using node = await startFakeNode();
   const clock = turnableClock(Date.parse("2026-05-01T01:30:00Z"));
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_CRON: "0 3 * * *" }, { clock });

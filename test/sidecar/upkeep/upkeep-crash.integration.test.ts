@@ -45,14 +45,14 @@ async function prependHandler(node: FakeNode, script: string): Promise<void> {
   await writeFile(ops, script, { mode: 0o755 });
 }
 
-test.concurrent("ops: a node that crashes after a start that ended with status 0 is rolled back as soon as its process is gone", async () => {
+test.concurrent("ops: rolls back a node that crashes after a start with status 0 as soon as its process is gone", async () => {
   await using node = await startFakeNode();
   await prependHandler(node, crashesLate(node));
   await using upkeep = await runUpkeep(node, patient);
   expect(await rolledBack(node, upkeep)).toContain("within 2500 ms of the restart: its process exited");
 });
 
-test.concurrent("compose: a container that ended after its restart is shown by docker compose ps", async () => {
+test.concurrent("compose: shows the docker compose ps output of a container that exited after its restart", async () => {
   await using node = await startFakeNode();
   await prependHandler(node, crashesLate(node));
   const pid = `$(cat ${node.workspace}/node.pid)`;

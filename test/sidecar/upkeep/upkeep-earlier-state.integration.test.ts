@@ -66,8 +66,8 @@ const settingsOf = ({ version }: RecordedState) => ({
   GATEHOUSE_SIDECAR_MONITOR_PUSH_PORT: "9292",
 });
 
-describe.each(states)("the state that 0.1.0 left of a node of $version", (state) => {
-  test("is taken up without a restart, a correction or a warning", async () => {
+describe.each(states)("the state left by 0.1.0 for a node of $version", (state) => {
+  test("loads without a restart, a correction or a warning", async () => {
     await using node = await startRecordedNode(state);
     const stateDirectory = await restoreState(state, node);
     const starts = await node.starts();
@@ -88,7 +88,7 @@ describe.each(states)("the state that 0.1.0 left of a node of $version", (state)
     expect(upkeep.state.healthy.get()).toEqual(state.fact["healthy"]);
   });
 
-  test("still reports a node.conf that the node has not read, which is a reason to restart it", async () => {
+  test("still triggers a restart for a node.conf that the node has not read", async () => {
     await using node = await startRecordedNode(state);
     const stateDirectory = await restoreState(state, node);
     const starts = await node.starts();

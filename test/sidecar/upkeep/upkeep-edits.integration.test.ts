@@ -44,7 +44,7 @@ const lineOf = ({ before, after }: Readonly<{ before: string; after: string }>, 
   after: { sha256: hashOf(after) },
 });
 
-test("an edit by somebody else is one line of the log, also one that was made while the sidecar was down; the sidecar's own writes have no such line", async () => {
+test("logs one line for an external edit, even one made while the sidecar was down, but none for the sidecar's own writes", async () => {
   await using node = await startFakeNode();
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-edits-"));
   await using _ = { [Symbol.asyncDispose]: () => rm(stateDirectory, { recursive: true, force: true }) };
@@ -76,7 +76,7 @@ test("an edit by somebody else is one line of the log, also one that was made wh
   }
 });
 
-test("what nobody can use, left while the sidecar was down, has its line before the last good content is written back", async () => {
+test("logs an unusable node.conf left while the sidecar was down before restoring the last good content", async () => {
   await using node = await startFakeNode();
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-edits-"));
   await using _ = { [Symbol.asyncDispose]: () => rm(stateDirectory, { recursive: true, force: true }) };
@@ -103,7 +103,7 @@ test("what nobody can use, left while the sidecar was down, has its line before 
   expect(upkeep.events.list()).toContainEqual(expect.objectContaining({ kind: "write" }));
 });
 
-test("a monitor_config that is lost comes back with the values that the node ran well with, not with defaults", async () => {
+test("restores a lost monitor_config with the values of the last healthy run, not with defaults", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100" });
   await readUntil(node.starts, (starts) => starts === 2);

@@ -24,7 +24,7 @@ function hideProcess(node: FakeNode): Readonly<Record<string, string>> {
 
 const isCorrected = (text: string) => text.includes("storage_cetina_job_name") && !text.includes("pamir");
 
-describe("without restarts: these tests are about the file, of a node that does not run", () => {
+describe("file handling, with a stopped node and no restarts", () => {
   let node: FakeNode;
   let upkeep: RunningUpkeep;
   const settings = {
@@ -59,14 +59,14 @@ describe("without restarts: these tests are about the file, of a node that does 
     return text;
   }
 
-  test("a file that an editor saves by renaming is corrected, its mode stays", async () => {
+  test("corrects a file that an editor saves by renaming, and keeps its mode", async () => {
     await writeFile(`${node.configPath}.swp`, driftedConfig.replace("node-7", "node-8"), { mode: 0o640 });
     await rename(`${node.configPath}.swp`, node.configPath);
     expect(await readUntil(node.config, isCorrected)).toContain('"storage_cetina_job_name": "node-8"');
     expect((await stat(node.configPath)).mode & 0o777).toBe(0o640);
   });
 
-  test("a file behind links, swapped as a ConfigMap is: the file behind is corrected, the links stay", async () => {
+  test("corrects the file behind links swapped as in a ConfigMap, and keeps the links", async () => {
     const [directory, file] = [dirname(node.configPath), basename(node.configPath)];
     const version = async (name: string, config: string) => {
       await mkdir(join(directory, name));
@@ -84,7 +84,7 @@ describe("without restarts: these tests are about the file, of a node that does 
     expect(await readFile(join(directory, "..2", file), "utf8")).toBe(text);
   });
 
-  test("a folder that is deleted and made again gets its configuration back, and is watched again", async () => {
+  test("restores the configuration of a directory that is deleted and recreated, and watches it again", async () => {
     const good = await node.config();
     const directory = dirname(node.configPath);
     await rm(directory, { recursive: true });
@@ -99,7 +99,7 @@ describe("without restarts: these tests are about the file, of a node that does 
     await corrected();
   });
 
-  test("the last five versions are kept, readable by the owner only", async () => {
+  test("keeps the last five versions, readable only by the owner", async () => {
     for (let index = 0; index < 7; index += 1) {
       await writeFile(node.configPath, driftedConfig.replace("node-7", `node-${index}`));
       await readUntil(node.config, (text) => isCorrected(text) && text.includes(`"node-${index}"`));
@@ -111,7 +111,7 @@ describe("without restarts: these tests are about the file, of a node that does 
     expect((await stat(join(versions, names[0]!))).mode & 0o777).toBe(0o600);
   });
 
-  test("two sidecars for one file: the second one does not write, and says who does", async () => {
+  test("lets only one of two sidecars write a file, and reports which", async () => {
     await using second = await runUpkeep(node, { ...settings, GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "another" });
     const condition = await second.reason("ConfigReconciled", "Locked");
     expect(condition.message).toMatch(
@@ -121,7 +121,7 @@ describe("without restarts: these tests are about the file, of a node that does 
     expect(await node.config()).toContain("node-7");
   });
 
-  test("a file that is larger than the limit is never replaced", async () => {
+  test("never replaces a file above the size limit", async () => {
     const large = `${await node.config()}//${"x".repeat(65_536)}\n`;
     await writeFile(node.configPath, large);
     await upkeep.reason("ConfigReconciled", "TooLarge");
@@ -130,7 +130,7 @@ describe("without restarts: these tests are about the file, of a node that does 
   });
 });
 
-test("in observe mode nothing changes and everything is said", async () => {
+test("changes nothing in observe mode and reports everything", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" });
   const condition = await upkeep.reason("ConfigReconciled", "Drift");
@@ -146,7 +146,7 @@ test("in observe mode nothing changes and everything is said", async () => {
   );
 });
 
-test("a second writer that disagrees ends in a condition, and in no restart", async () => {
+test("reports a conflict with a second writer as a condition, without a restart", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { ...hideProcess(node), GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
   await readUntil(node.config, (text) => text.includes('"ours"'));
@@ -167,7 +167,7 @@ test("a second writer that disagrees ends in a condition, and in no restart", as
   expect((await node.starts()) - restarts).toBeLessThanOrEqual(6);
 });
 
-test("a program that writes the same drift now and then is distinguished from a person, and the node not restarted each time", async () => {
+test("distinguishes a program that repeats the same drift from a person, and does not restart the node each time", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { ...hideProcess(node), GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours" });
   await readUntil(node.starts, (starts) => starts === 2);

@@ -53,7 +53,7 @@ async function watched(node: FakeNode) {
   };
 }
 
-test("a node that answered and then hangs with its port open is restarted, once, and the reason is reported", async () => {
+test("restarts a node that hangs with its port open once, and reports the reason", async () => {
   await using node = await createFakeNode(rightConfig);
   await using pod = await watched(node);
   await pod.hang();

@@ -8,7 +8,7 @@ const idleConfig = driftedConfig.replace("node-7", "frozen-7");
 
 const watchedForMs = 500;
 
-test.concurrent("a chain that makes no block does not keep a restart from being proven, once that is known of it", async () => {
+test.concurrent("verifies a restart on an idle chain once it is known to be idle", async () => {
   await using node = await createFakeNode(idleConfig);
   await node.start();
   await using upkeep = await runUpkeep(node, {
@@ -24,7 +24,7 @@ test.concurrent("a chain that makes no block does not keep a restart from being 
   expect(await node.running()).toContain("storage_enable_cetina");
 });
 
-test.concurrent("a chain that was at rest before anybody watched it has all of the time to make a block, and then its head is proof", async () => {
+test.concurrent("gives a chain that was idle before anyone watched the full time to produce a block, then accepts its head", async () => {
   await using node = await createFakeNode(idleConfig);
   await node.start();
   await using upkeep = await runUpkeep(node);

@@ -31,15 +31,15 @@ test.each([
     'node_cli prune --get printed no enable_auto_prune of 0 or 1; found "<html>\\n". It runs again at <time>.',
   ],
   [
-    "that ends with status 0 and an error",
+    "that exits with status 0 and an error",
     "#!/bin/sh\necho 'error: no node runs' >&2\n",
     'node_cli prune --get printed no enable_auto_prune of 0 or 1; found "". It said: error: no node runs (it runs again at <time>)',
   ],
-])("node_cli %s: said in words, and the configuration is still corrected", async (_, text, words) => {
+])("reports a node_cli %s, and still corrects the configuration", async (_, text, words) => {
   expect(await wordsAbout(text, "UnexpectedOutput")).toBe(words);
 });
 
-test("a start by hand that comes before the sidecar's own is no failure", async () => {
+test("does not report a manual start before the sidecar's own as a failure", async () => {
   await using node = await startFakeNode();
   const { ops } = node.programs;
   await rename(ops, `${ops}-by-hand`);
@@ -64,7 +64,7 @@ test("a start by hand that comes before the sidecar's own is no failure", async 
   ]);
 });
 
-test("a restart that a killed sidecar left half done is ended by the next one", async () => {
+test("completes a restart left unfinished by a killed sidecar", async () => {
   await using node = await startFakeNode();
   const stateDirectory = join(node.workspace, "state");
   {
@@ -87,7 +87,7 @@ test("a restart that a killed sidecar left half done is ended by the next one", 
   expect(upkeep.state.restartInFlight.get()).toBeUndefined();
 });
 
-test("a node that answers but stays at its height is rolled back; gatehouse resume lifts the hold", async () => {
+test("rolls back a node that responds but is stuck at its height, and resumes after gatehouse resume", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1000" });
   await readUntil(node.starts, (starts) => starts === 2);
@@ -118,7 +118,7 @@ test("a node that answers but stays at its height is rolled back; gatehouse resu
   );
 });
 
-test("a hold outlives the sidecar's own restart, although the node is down and its version unknown", async () => {
+test("stays paused across a restart of the sidecar, even if the node is down and its version unknown", async () => {
   await using node = await startFakeNode();
   const stateDirectory = join(node.workspace, "state");
   {
@@ -141,7 +141,7 @@ test("a hold outlives the sidecar's own restart, although the node is down and i
   await upkeep.reason("NotPaused", "Paused");
 });
 
-test("a restart that is not needed is not made: only comments changed", async () => {
+test("makes no needless restart if only comments changed", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
   await readUntil(node.starts, (starts) => starts === 2);
@@ -157,7 +157,7 @@ test("a restart that is not needed is not made: only comments changed", async ()
 
 // A public-family node does not report its release.
 test.skipIf(testProfile === "pharos")(
-  "an upgrade under the sidecar's eyes migrates the keys, values kept, once the new version runs",
+  "migrates the keys, with their values, once the new version runs after an observed upgrade",
   async () => {
     await using node = await createFakeNode();
     await node.install("0.15.0");
@@ -176,7 +176,7 @@ test.skipIf(testProfile === "pharos")(
   },
 );
 
-test("a state directory that can't keep the healthy configuration has a restart verified once", async () => {
+test("verifies a restart once if the state directory can't store the healthy configuration", async () => {
   await using node = await startFakeNode();
   const stateDirectory = join(node.workspace, "state");
   await mkdir(join(stateDirectory, "healthy.conf"), { recursive: true });

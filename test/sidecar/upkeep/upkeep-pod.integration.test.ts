@@ -41,13 +41,13 @@ async function observeAfterRestartOf(instanceId: string) {
   return { deletions, said: upkeep.events.list().map(({ message }) => message) };
 }
 
-test("a sidecar that went with the pod that it deleted: the next one proves the new pod, and does not delete it, too", async () => {
+test("verifies the new pod after deleting the one it ran in, without deleting the new one", async () => {
   const { deletions, said } = await observeAfterRestartOf("the pod before");
   expect(deletions).toEqual([]);
   expect(said).toContainEqual(expect.stringMatching(/^The node recovered and advances/));
 });
 
-test("a sidecar that was killed before it could delete its pod: the next one deletes it", async () => {
+test("deletes its pod if an earlier sidecar was killed before doing so", async () => {
   const { deletions, said } = await observeAfterRestartOf("1");
   expect(deletions).toHaveLength(1);
   expect(said).toContain("Restarting the node (kubernetes): a restart was interrupted: a test.");

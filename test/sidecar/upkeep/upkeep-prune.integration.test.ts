@@ -24,10 +24,10 @@ exit 0
 }
 
 test.each([
-  ["says nothing", "", ""],
-  ["reports an error", "error: the node is busy", " It said: error: the node is busy"],
+  ["prints nothing", "", ""],
+  ["prints an error", "error: the node is busy", " It said: error: the node is busy"],
 ])(
-  "a node_cli that ends with status 0, switches nothing on and %s: EnableFailed, until it does",
+  "reports EnableFailed until it works if node_cli exits with status 0, enables nothing and %s",
   async (_, complaint, said) => {
     await using node = await startFakeNode();
     const tool = await refuseToPrune(node, complaint);

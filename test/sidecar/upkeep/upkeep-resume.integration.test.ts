@@ -14,7 +14,7 @@ async function temporary() {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-test("gatehouse resume takes another writer of node.conf for stopped", async () => {
+test("gatehouse resume treats a conflicting writer of node.conf as stopped", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, {
     GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "ours",
@@ -37,9 +37,9 @@ test("gatehouse resume takes another writer of node.conf for stopped", async () 
 });
 
 test.each([
-  ["a person requested is made although the budget is used up", true],
-  ["another version of the node led to waits for the budget, and ends when somebody starts the node", false],
-])("a new try of a failed restart that %s", async (_, isAsked) => {
+  ["an operator requested goes ahead even if the budget is used up", true],
+  ["a changed node version triggered waits for the budget, and is cancelled if someone starts the node", false],
+])("a retry of a failed restart that %s", async (_, isAsked) => {
   await using node = await startFakeNode();
   await using directory = await temporary();
   const environment = { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" };

@@ -56,7 +56,7 @@ const startTimes = [
   },
 ];
 
-test("a node is restarted after a drift only if it may have read it, by when it started", async () => {
+test("restarts a node after a drift only if its start time suggests it has read the file", async () => {
   await using node = await createFakeNode();
   await node.start();
   let startedAtMs = Date.now() - hourMs;
@@ -87,7 +87,7 @@ test("a node is restarted after a drift only if it may have read it, by when it 
   }
 });
 
-test("with the ops driver, drifts that are healed before the node could read them cost no restart, however many they are", async () => {
+test("makes no restart with the ops driver for drifts that are corrected before the node could read them, however many", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using upkeep = await runUpkeep(node);
@@ -129,7 +129,7 @@ const puts: readonly ((older: string, configPath: string) => Promise<void>)[] = 
   },
 ];
 
-test("a node.conf that is older than the node's start, by a link or in a directory in the other's place, is not taken for what the node has read", async () => {
+test("does not assume that the node has read a node.conf whose timestamp predates its start, behind a link or in a swapped directory", async () => {
   await using node = await createFakeNode();
   await node.start();
   let startedAtMs = Date.now() - hourMs;
@@ -165,7 +165,7 @@ test("a node.conf that is older than the node's start, by a link or in a directo
   }
 });
 
-test("what was edited long after the node's start is no copy to go back to, and excuses no fault, although the sidecar never saw another", async () => {
+test("does not use an edit made long after the node started as a backup or as an excuse for a fault, even if it has seen no other content", async () => {
   await using node = await createFakeNode();
   await node.start();
   const answersWithinMs = 500;
@@ -181,7 +181,7 @@ test("what was edited long after the node's start is no copy to go back to, and 
   expect(await node.starts()).toBe(1);
 });
 
-test("without a driver, a change by hand counts as read once the node was restarted by hand", async () => {
+test("counts a manual change as read after a manual restart if there is no driver", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" });
@@ -196,7 +196,7 @@ test("without a driver, a change by hand counts as read once the node was restar
   await upkeep.reason("NoRestartPending", "NoRestart");
 });
 
-test("a node whose own start overwrites node.conf is restarted twice, and no more until its template is corrected", async () => {
+test("restarts a node whose startup overwrites node.conf twice, and no more until its template is corrected", async () => {
   await using node = await createFakeNode();
   const template = join(node.workspace, "template.conf");
   const { ops } = node.programs;

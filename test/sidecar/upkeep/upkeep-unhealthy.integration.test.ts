@@ -43,7 +43,7 @@ async function restartedFor(node: FakeNode, upkeep: RunningUpkeep, starts: numbe
   expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(expect.stringMatching(words));
 }
 
-test("a node that stalls, or whose process has ended, is restarted if that is allowed; one that was started by hand and replays its log is left to it", async () => {
+test("restarts a node that stalls or has exited if allowed, and leaves a manually started one that replays its log alone", async () => {
   await using node = await createFakeNode();
   await using upkeep = await settled(node, {
     ...allowed,
@@ -86,7 +86,7 @@ test("a node that stalls, or whose process has ended, is restarted if that is al
 /** A height that the fake node is far behind. */
 const farAhead = () => Math.floor(Date.now() / blockTimeMs) + 1_000_000;
 
-test("a node that catches up with its references is left to it; one that lags whatever is done is restarted within the budget, and then no more", async () => {
+test("leaves a node alone that catches up with its references, and restarts one that keeps lagging only within the budget", async () => {
   await using node = await createFakeNode();
   // As seen by a node with old data: the references are far ahead, and it advances faster than they do.
   let height = farAhead();
@@ -114,7 +114,7 @@ test("a node that catches up with its references is left to it; one that lags wh
   expect(await node.starts()).toBe(3);
 });
 
-test("without lag.restart a node that stalls is only reported; one whose process has ended is started again, also where the sidecar was down meanwhile", async () => {
+test("only reports a stalled node without lag.restart, but starts one that has exited, even while the sidecar was down", async () => {
   await using node = await createFakeNode();
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
   try {
@@ -146,7 +146,7 @@ test("without lag.restart a node that stalls is only reported; one whose process
   }
 });
 
-test("a process that ended while its restart was verified, by a sidecar that was killed, is started again at once", async () => {
+test("immediately restarts a process that exited while a sidecar, since killed, was verifying its restart", async () => {
   await using node = await createFakeNode();
   await node.start();
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
@@ -180,7 +180,7 @@ test("a process that ended while its restart was verified, by a sidecar that was
   }
 });
 
-test("a node whose process can't be seen is restarted when it has not answered for longer than a start may take", async () => {
+test("restarts a node with an invisible process once it has been unresponsive for longer than a start may take", async () => {
   await using node = await createFakeNode();
   await using upkeep = await settled(node, {
     ...allowed,

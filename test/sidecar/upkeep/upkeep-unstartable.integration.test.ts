@@ -5,7 +5,7 @@ import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-test("a start command that the system refuses to run leads to one roll-back and a hold that names the cause", async () => {
+test("rolls back once if the system refuses to run the start command, and pauses with the cause", async () => {
   await using node = await startFakeNode();
   const busy = join(dirname(node.programs.ops), "start-it");
   await copyFile("/bin/true", busy);

@@ -20,7 +20,7 @@ const pruneInfo = (real: number) =>
 test.each([
   ["registry.example:5000/evm/node:0.15.0@sha256:00", "0.15.0", '"pamir_cetina_job_name": "node-7"'],
   ["evm/node:v0.16.0-rc.1", "0.16.0-rc.1", '"storage_cetina_job_name": "node-7"'],
-])("where only the image %s names the version, its tag decides", async (image, version, key) => {
+])("uses the tag if only the image %s specifies the version", async (image, version, key) => {
   await using node = await createFakeNode();
   await nodeCliPrints(node, pruneInfo(1));
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_IMAGE: image });
@@ -29,7 +29,7 @@ test.each([
   expect(await node.config()).toContain(key);
 });
 
-test("where nothing reports the version, nothing is written, and what to set is said", async () => {
+test("writes nothing if nothing reports the version, and reports what to set", async () => {
   await using node = await createFakeNode();
   await nodeCliPrints(node, pruneInfo(1));
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_IMAGE: "evm/node:latest" });
@@ -40,7 +40,7 @@ test("where nothing reports the version, nothing is written, and what to set is 
   expect(await node.config()).toContain("pamir");
 });
 
-test("a node that alone can report its version is let start with a node.conf that is right for some version, and then has its keys named", async () => {
+test("lets a node that is the only source of its version start with a node.conf valid for some version, then renames its keys", async () => {
   await using node = await createFakeNode();
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" });
   await upkeep.reason("ConfigReconciled", "VersionUnknown");
@@ -55,9 +55,9 @@ test("a node that alone can report its version is let start with a node.conf tha
 });
 
 test.each([
-  ["a value that is wrong under any name", driftedConfig.replace('push_interval": 5', 'push_interval": 0')],
+  ["a value that is invalid under any name", driftedConfig.replace('push_interval": 5', 'push_interval": 0')],
   ["no monitor_config", '{ "chain": {}, "storage": {} }'],
-])("a node.conf with %s holds the node back, and what to set is said", async (_, config) => {
+])("does not start the node with %s in node.conf, and reports what to set", async (_, config) => {
   await using node = await createFakeNode(config);
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" });
   await upkeep.reason("ConfigReconciled", "VersionUnknown");
@@ -69,7 +69,7 @@ test.each([
   expect(await node.config()).toBe(config);
 });
 
-test("pruning that is on but does not move while blocks come is reported, until it moves", async () => {
+test("reports enabled pruning that makes no progress while blocks arrive, until it does", async () => {
   await using node = await createFakeNode();
   await nodeCliPrints(node, pruneInfo(500));
   await node.start();
@@ -97,7 +97,7 @@ test("pruning that is on but does not move while blocks come is reported, until 
   );
 });
 
-test("a node.version that an upgrade left behind renames nothing after a restart of the sidecar, while the node's own word is still to come", async () => {
+test("renames nothing by an outdated node.version after a sidecar restart, before the node has reported its version", async () => {
   await using node = await createFakeNode(
     driftedConfig.replaceAll("pamir_cetina", "storage_cetina").replace("enable_storage", "storage_enable"),
   );

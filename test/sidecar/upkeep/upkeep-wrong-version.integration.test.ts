@@ -45,7 +45,7 @@ cat '${at("lie")}'
 
 const renamed = (text: string) => text.includes("storage_cetina_job_name") && !text.includes("pamir");
 
-test("one wrong answer of node_cli, of the other layout, of the other naming, or without a version, changes nothing", async () => {
+test("ignores a single wrong node_cli response: a different layout, different naming, or no version", async () => {
   await using node = await createFakeNode();
   const cli = await nodeCliThatLies(node);
   await using upkeep = await runUpkeep(node, quick);
@@ -65,7 +65,7 @@ test("one wrong answer of node_cli, of the other layout, of the other naming, or
   expect(upkeep.events.list().filter(({ kind }) => kind === "version")).toEqual([]);
 });
 
-test("a first answer of node_cli that is wrong does not count either", async () => {
+test("ignores a wrong first response from node_cli as well", async () => {
   await using node = await createFakeNode();
   const cli = await nodeCliThatLies(node);
   await writeFile(join(node.workspace, "lie"), "node_cli 0.9.0\n");
@@ -77,7 +77,7 @@ test("a first answer of node_cli that is wrong does not count either", async () 
   expect(upkeep.events.list().filter(({ kind }) => kind === "version")).toEqual([]);
 });
 
-test("a node_cli that goes on reporting a version whose layout is not there leads nowhere, and is forgotten once it is right", async () => {
+test("ignores a node_cli that keeps reporting a version with a missing layout, and forgets it once it is right", async () => {
   await using node = await createFakeNode();
   const cli = await nodeCliThatLies(node);
   await using upkeep = await runUpkeep(node, quick);

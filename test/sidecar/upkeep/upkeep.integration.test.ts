@@ -8,7 +8,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
 
-test.concurrent("drift is corrected on disk, the node is restarted with it and comes back", async () => {
+test.concurrent("corrects drift on disk and restarts the node with the result", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
   const running = await readUntil(node.running, (text) => text.includes('"storage_cetina_job_name": "node-7"'));
@@ -47,7 +47,7 @@ test.concurrent("drift is corrected on disk, the node is restarted with it and c
 /** Reported cause for a node that exits at startup; a public-family start command does not wait for that. */
 const endedAtStart = testProfile === "pharos" ? "its process exited" : "node exited with 3";
 
-test.concurrent("a node that does not come back gets its last healthy configuration, and a hold", async () => {
+test.concurrent("restores the last healthy configuration of a node that does not come back, and pauses", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
   await readUntil(node.starts, (starts) => starts === 2);
@@ -83,7 +83,7 @@ test.concurrent("a node that does not come back gets its last healthy configurat
   expect(lines.at(-7)?.reason).toContain(endedAtStart);
 });
 
-test.concurrent("a half-written node.conf is named with line and column, then repaired from the last good one", async () => {
+test.concurrent("reports the line and column of a half-written node.conf, then restores the last good one", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300" });
   await readUntil(node.starts, (starts) => starts === 2);

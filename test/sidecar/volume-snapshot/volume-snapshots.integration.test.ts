@@ -78,7 +78,7 @@ const taken = (day: number, claim = "node-workspace"): Snapshot => ({
   claim,
 });
 
-test("takes a snapshot of the claim, and keeps the newest that it made; those of others stay", async () => {
+test("takes a snapshot of the claim and keeps its newest snapshots, without touching any others", async () => {
   await using cluster = await clusterOf([taken(1), taken(3), taken(2), taken(1, "ledger")]);
   expect(await cluster.run()).toEqual({ status: 0, printed: "", said: "" });
   expect(cluster.bodies).toEqual([
@@ -97,7 +97,7 @@ test("takes a snapshot of the claim, and keeps the newest that it made; those of
   expect(now).toMatch(/^node-workspace-2/);
 });
 
-test("a program learns what was taken and what was deleted in one document; the log is elsewhere", async () => {
+test("prints what was taken and deleted as one JSON document and logs elsewhere", async () => {
   await using cluster = await clusterOf([taken(1), taken(3)]);
   const { status, printed, said } = await cluster.run({ GATEHOUSE_VOLUME_SNAPSHOT_LOG_LEVEL: "info" }, { json: true });
   expect([status, JSON.parse(printed)]).toEqual([
@@ -112,7 +112,7 @@ test("a program learns what was taken and what was deleted in one document; the 
   expect(said).toContain("took the snapshot");
 });
 
-test("a cluster without the snapshot controller is named, in the API server's words", async () => {
+test("reports a cluster without the snapshot controller with the API server's message", async () => {
   await using cluster = await clusterOf([], { serves: false });
   expect(await cluster.run()).toEqual({
     status: 1,
@@ -121,7 +121,7 @@ test("a cluster without the snapshot controller is named, in the API server's wo
   });
 });
 
-test("wrong settings are reported all at once", async () => {
+test("reports all invalid settings together", async () => {
   await using cluster = await clusterOf([]);
   const wrong = { GATEHOUSE_VOLUME_SNAPSHOT_CLAIM: "", GATEHOUSE_VOLUME_SNAPSHOT_KEEP: "0" };
   const { status, said } = await cluster.run(wrong);

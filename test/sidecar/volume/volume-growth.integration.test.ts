@@ -53,7 +53,7 @@ async function clusterOf(claim: { requested: string; capacity: string; expandabl
   return { api, patches, claim, [Symbol.asyncDispose]: close };
 }
 
-test("a volume that fills grows step by step, with a pause, to its ceiling and no further", async () => {
+test("grows a volume that is filling up step by step, with pauses, up to its ceiling", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   const disk = { freeRatio: 0.5 };
   await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
@@ -85,7 +85,7 @@ test("a volume that fills grows step by step, with a pause, to its ceiling and n
   expect(watched.reported).toContain("volume: Expanding the volume to 600 GiB; 10 % of it was free.");
 });
 
-test("a storage class that does not let volumes grow is named, with what to change, and grows once it lets", async () => {
+test("reports a storage class that does not allow growth, with what to change, and grows the volume once it does", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: false });
   await using watched = startWatchedVolume(limits, {
     api: cluster.api,
@@ -101,14 +101,14 @@ test("a storage class that does not let volumes grow is named, with what to chan
   expect(cluster.patches).toEqual(["600Gi"]);
 });
 
-test("another claim is beyond the role", async () => {
+test("can't grow a different claim for lack of permission", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   await using watched = startWatchedVolume(limits, { api: cluster.api, disk: { freeRatio: 0.1 }, claim: "ledger" });
   await watched.until("ResizeFailed");
   expect(watched.condition()?.message).toContain("persistentvolumeclaims/ledger is forbidden");
 });
 
-test("a disk that is nearly full is reported as such, with what is done about it", async () => {
+test("reports a nearly full disk, with what is being done about it", async () => {
   await using cluster = await clusterOf({ requested: "650Gi", capacity: "650Gi", expandable: true });
   const disk = { freeRatio: 0.04 };
   await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
@@ -118,7 +118,7 @@ test("a disk that is nearly full is reported as such, with what is done about it
   expect(watched.condition()).toMatchObject({ status: "False", reason: "Low" });
 });
 
-test("a volume that can't be looked at, or after, is not known, and nothing is said of the past", async () => {
+test("reports Unknown if the volume can't be read or its check fails", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   const disk: { freeRatio: number | string } = { freeRatio: 0.5 };
   await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });

@@ -64,7 +64,7 @@ const noAttributes = canSetAttributes
   : " (skipped: needs setfacl and setfattr, of Debian's acl and attr, and a disk that has both)";
 
 describe.runIf(canSetAttributes)(`ACLs and extended attributes${noAttributes}`, () => {
-  test("stay with the file that replaces the old one, and so does nothing else of it", async () => {
+  test("carries over ACLs and extended attributes to the replacement file, and nothing else", async () => {
     const directory = await mkdtemp(join(tmpdir(), "gatehouse-attributes-"));
     await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
     const path = join(directory, "node.conf");
@@ -80,7 +80,7 @@ describe.runIf(canSetAttributes)(`ACLs and extended attributes${noAttributes}`, 
   });
 });
 
-test("where no cp can copy them, the file is written, and what is lost is said once", async () => {
+test("writes the file even if cp can't copy them, and reports once what is lost", async () => {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-attributes-"));
   await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
   const path = join(directory, "node.conf");
@@ -115,8 +115,8 @@ test("where no cp can copy them, the file is written, and what is lost is said o
 
 const why = canMount ? "" : " (skipped: this user may not mount a file system)";
 
-describe.runIf(canMount)(`a file system that does not take the write${why}`, () => {
-  test("a full disk: said in words, the old file is whole, nothing is left next to it", async () => {
+describe.runIf(canMount)(`a file system that rejects the write${why}`, () => {
+  test("reports a full disk, keeps the old file intact and leaves no temporary file", async () => {
     await using disk = await mounted("size=64k");
     const path = join(disk.directory, "node.conf");
     await writeFile(path, "old");
@@ -127,7 +127,7 @@ describe.runIf(canMount)(`a file system that does not take the write${why}`, () 
     expect((await readdir(disk.directory)).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });
 
-  test("a read-only mount: said in words", async () => {
+  test("reports a read-only mount", async () => {
     await using disk = await mounted("size=64k");
     const path = join(disk.directory, "node.conf");
     await writeFile(path, "old");
@@ -137,7 +137,7 @@ describe.runIf(canMount)(`a file system that does not take the write${why}`, () 
   });
 });
 
-test("what is too large for a copy to be kept is not replaced, and neither is what can't be read", async () => {
+test("never replaces a file that is unreadable or too large to back up", async () => {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-write-"));
   const path = join(directory, "node.conf");
   await writeFile(path, "x".repeat(2_000));
@@ -154,7 +154,7 @@ test("what is too large for a copy to be kept is not replaced, and neither is wh
   await rm(directory, { recursive: true });
 });
 
-test("a writer that comes between the reading and the renaming wins, and is not overwritten", async () => {
+test("does not overwrite changes made by a different writer between its read and rename", async () => {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-write-"));
   const path = join(directory, "node.conf");
   await writeFile(path, "theirs");
@@ -184,8 +184,8 @@ async function writeThrough(linkOwner: number, fileOwner: number) {
   return { ended: ended.replace(victim, "the victim"), text: await readFile(victim, "utf8") };
 }
 
-describe.skipIf(process.getuid?.() !== 0)("as root, through a link (skipped where this is not root)", () => {
-  test("a file of another user than the link's is left alone", async () => {
+describe.skipIf(process.getuid?.() !== 0)("as root, through a link (skipped without root)", () => {
+  test("leaves a file alone if its owner differs from the link's", async () => {
     const { ended, text } = await writeThrough(65_534, 0);
     expect(ended).toBe(
       "node.conf is a link owned by user 65534 to the victim, owned by user 0; root does not follow it. " +
@@ -197,7 +197,7 @@ describe.skipIf(process.getuid?.() !== 0)("as root, through a link (skipped wher
   test.each([
     [65_534, 65_534],
     [0, 65_534],
-  ])("a link of user %s to a file of user %s is followed", async (linkOwner, fileOwner) => {
+  ])("follows a link of user %s to a file of user %s", async (linkOwner, fileOwner) => {
     expect(await writeThrough(linkOwner, fileOwner)).toEqual({ ended: "written", text: "{}" });
   });
 });

@@ -45,7 +45,7 @@ afterEach(() => rm(directory, { recursive: true }));
 const ask = (stateDirectory: string) =>
   requestControl({ kind: "socket", stateDirectories: [stateDirectory] }, { path: "/resume", answer: resumeResponse });
 
-test("the socket is its owner's alone, takes the place of a killed sidecar's, and is gone with the sidecar", async () => {
+test("restricts the socket to its owner, replaces one left by a killed sidecar, and removes it on exit", async () => {
   await mkdir(join(directory, "control"), { mode: 0o755 });
   await writeFile(locateSocket(directory), "left by a killed one");
   {
@@ -59,20 +59,17 @@ test("the socket is its owner's alone, takes the place of a killed sidecar's, an
   await expect(ask(directory)).rejects.toThrow(`no running sidecar has its state in ${directory}.`);
 });
 
-test.skipIf(process.platform !== "linux")(
-  "a state directory whose path no socket may have is reached all the same",
-  async () => {
-    const long = join(directory, "a-directory-with-a-name-of-some-length/".repeat(6));
-    await mkdir(long, { recursive: true });
-    await using _ = await listenForControl(long, control, { log, mask });
-    expect(Buffer.byteLength(locateSocket(long))).toBeGreaterThan(200);
-    expect(await ask(long)).toEqual({ result: "none", node });
-    const target = { kind: "socket", stateDirectories: [join(directory, "none"), long] } as const;
-    expect(await requestControl(target, { path: "", answer: controlView })).toEqual(view);
-  },
-);
+test.skipIf(process.platform !== "linux")("reaches a state directory whose path is too long for a socket", async () => {
+  const long = join(directory, "a-directory-with-a-name-of-some-length/".repeat(6));
+  await mkdir(long, { recursive: true });
+  await using _ = await listenForControl(long, control, { log, mask });
+  expect(Buffer.byteLength(locateSocket(long))).toBeGreaterThan(200);
+  expect(await ask(long)).toEqual({ result: "none", node });
+  const target = { kind: "socket", stateDirectories: [join(directory, "none"), long] } as const;
+  expect(await requestControl(target, { path: "", answer: controlView })).toEqual(view);
+});
 
-test("a socket that a killed sidecar left answers nobody, and says so", async () => {
+test("reports that no sidecar listens on a socket left by a killed one", async () => {
   const listening = await listenForControl(directory, control, { log, mask });
   await listening[Symbol.asyncDispose]();
   await writeFile(locateSocket(directory), "");
@@ -81,7 +78,7 @@ test("a socket that a killed sidecar left answers nobody, and says so", async ()
   );
 });
 
-test("the socket that a killed sidecar left does not hide the one that runs", async () => {
+test("finds the running sidecar despite a socket left by a killed one", async () => {
   const killed = join(directory, "killed");
   const running = join(directory, "running");
   for (const place of [killed, running]) await mkdir(place);
@@ -92,13 +89,13 @@ test("the socket that a killed sidecar left does not hide the one that runs", as
   expect(await requestControl(target, { path: "", answer: controlView })).toEqual(view);
 });
 
-test("the command is the one for this deployment, and safe to paste", () => {
+test("suggests the command for this deployment, safe to paste", () => {
   const commandPrefix = "docker exec gatehouse-dev-sidecar node /app/cli/gatehouse.js";
   expect(createCommandText({ commandPrefix })("resume")).toBe(`${commandPrefix} resume`);
   expect(createCommandText({})("adopt")).toBe(`${formatOwnCommand()} adopt`);
 });
 
-test("no answer shows credentials of the sidecar's URLs", async () => {
+test("shows no credentials of the sidecar's URLs in any response", async () => {
   const url = "http://operator:a-password-of-the-test@push.example:9091";
   const masking = createMask();
   masking.hide(url);
@@ -117,7 +114,7 @@ async function runAgreed(...args: readonly string[]): Promise<string> {
   return `${stdout}${stderr}`;
 }
 
-test("a command that is advised is for the same sidecar, named by its state directory or its settings", async () => {
+test("suggests a command for the same sidecar, with its state directory or settings", async () => {
   const place = join(directory, "the node's");
   await mkdir(place);
   await writeFile(join(directory, "sidecar.json5"), JSON.stringify({ upkeep: { stateDirectory: place } }));
@@ -131,7 +128,7 @@ test("a command that is advised is for the same sidecar, named by its state dire
   );
 });
 
-test("a command that is advised is for the same URL, without its token and credentials", async () => {
+test("suggests a command for the same URL, without its token and credentials", async () => {
   const token = "a-token-of-thirty-two-characters-or-more";
   await writeFile(join(directory, "token"), token);
   let result: RestartRequestResult = "paused";
@@ -147,7 +144,7 @@ test("a command that is advised is for the same URL, without its token and crede
   expect(`${held}${asked}`).not.toMatch(/a-token|a-password/);
 });
 
-test("a refusal says what the sidecar says, and only a wrong token is called one", async () => {
+test("passes on the sidecar's reason for a rejection, and blames the token only if it is wrong", async () => {
   const token = "a-token-of-thirty-two-characters-or-more";
   let current: UpkeepControl | undefined;
   const app = createApp({ bodyLimitBytes: 1_024 }, { log });

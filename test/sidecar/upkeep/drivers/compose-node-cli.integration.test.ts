@@ -27,7 +27,7 @@ async function composeThat(does: string, timeoutMs = 5_000) {
   return { run, directory, [Symbol.asyncDispose]: remove };
 }
 
-test("it is run in the container's bin directory, from the directory of the compose file, as an argument array", async () => {
+test("runs in the container's bin directory, from the directory of the compose file, with an argument array", async () => {
   await using compose = await composeThat(`printf '[%s]' "$@"; pwd`);
   expect(await compose.run([...query, "$(id) *"], signal)).toEqual({
     ok: true,
@@ -39,19 +39,19 @@ test("it is run in the container's bin directory, from the directory of the comp
 
 test.each([
   [
-    "a tool that is not there",
+    "a missing tool",
     `echo 'OCI runtime exec failed: exec: "./node_cli": stat ./node_cli: no such file or directory' >&2; exit 127`,
     "NotFound",
     /^\.\/node_cli in service node is missing \(.*\); set nodeCli\.command, or nodeCli\.containerBinDirectory\.$/,
   ],
   [
-    "a tool that can't be executed",
+    "a tool that is not executable",
     "echo 'permission denied' >&2; exit 126",
     "NotExecutable",
     /^\.\/node_cli in service node can't be executed/,
   ],
   [
-    "a service that does not run",
+    "a stopped service",
     `echo 'service "node" is not running' >&2; exit 1`,
     "Failed",
     /exited with status 1: service "node" is not running \(.*\/compose exec, compose\.service node, in compose\.directory .*\)$/,
@@ -62,13 +62,13 @@ test.each([
     "TooMuchOutput",
     /printed more than 1000 bytes, the limit, and was killed/,
   ],
-])("%s is said in words", async (_, does, reason, words) => {
+])("reports %s clearly", async (_, does, reason, words) => {
   await using compose = await composeThat(does);
   const result = await compose.run(query, signal);
   expect(result).toMatchObject({ ok: false, reason, message: expect.stringMatching(words) });
 });
 
-test("one that hangs is given up after its time, and no other is begun before it has ended", async () => {
+test("gives up on a hung tool after its time limit, and starts no other before it has exited", async () => {
   await using compose = await composeThat(
     "echo begun >>begun; while [ -e begun ] && [ ! -e end ]; do sleep 0.05; done",
     300,
@@ -88,7 +88,7 @@ test("one that hangs is given up after its time, and no other is begun before it
   await readUntil(words, (said) => said === "ok");
 });
 
-test("one that hangs ends with the sidecar", async () => {
+test("ends a hung tool together with the sidecar", async () => {
   await using compose = await composeThat("exec sleep 60", 200);
   const stopping = new AbortController();
   await compose.run(query, stopping.signal);
@@ -112,7 +112,7 @@ function startWords(environment: Readonly<Record<string, string>>): string {
   }
 }
 
-test("a compose deployment needs the name of the node's service, unless the tool runs elsewhere", () => {
+test("requires the name of the node's service for compose, unless the tool runs elsewhere", () => {
   expect(startWords({})).toBe(
     "compose.service is missing: node_cli runs inside the node's container. Set GATEHOUSE_SIDECAR_COMPOSE_SERVICE to the node's service in the compose file, or nodeCli.runner to local where node_cli runs on this machine.",
   );

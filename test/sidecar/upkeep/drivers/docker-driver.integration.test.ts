@@ -55,13 +55,13 @@ function frame(stream: 1 | 2, text: string): Uint8Array {
   return Buffer.concat([header, Buffer.from(text)]);
 }
 
-test("a restart is one request, with the time that the node has to stop", async () => {
+test("restarts with one request that includes the node's stop timeout", async () => {
   answers.set("POST /containers/node/restart?t=300", { status: 204 });
   await createDockerDriver({ container: "node", stopTimeoutSeconds: 300 }, engine).restart(signal);
   expect(requests).toEqual(["POST /containers/node/restart?t=300"]);
 });
 
-test("a container that is not there is named in the engine's words", async () => {
+test("reports a missing container with the engine's own message", async () => {
   const driver = createDockerDriver({ container: "gone", stopTimeoutSeconds: 1 }, engine);
   await expect(driver.restart(signal)).rejects.toThrow("container gone could not be restarted: 404: no such container");
 });
@@ -70,7 +70,7 @@ function inspected(running: boolean): string {
   return JSON.stringify({ State: { Running: running, StartedAt: "2026-05-01T12:00:00.123456789Z" } });
 }
 
-test("when the node started is read from the inspection", async () => {
+test("reads the node's start time from the inspection", async () => {
   answers.set("GET /containers/node/json", { status: 200, body: inspected(true) });
   const driver = createDockerDriver({ container: "node", stopTimeoutSeconds: 1 }, engine);
   expect(await driver.startedAt?.(signal)).toBe(Date.parse("2026-05-01T12:00:00.123Z"));
@@ -92,7 +92,7 @@ async function exec(stream: Uint8Array, exitCode: number) {
   )(["prune", "--get"], signal);
 }
 
-test("node_cli runs in the container's bin directory, as an argument array", async () => {
+test("runs node_cli in the container's bin directory, with an argument array", async () => {
   const stream = Buffer.concat([frame(2, "log\n"), frame(1, "enable_auto_"), frame(1, "prune: 1\n")]);
   expect(await exec(stream, 0)).toEqual({ ok: true, output: "enable_auto_prune: 1\n", failureOutput: "log" });
   expect(requests[0]).toBe(
@@ -100,7 +100,7 @@ test("node_cli runs in the container's bin directory, as an argument array", asy
   );
 });
 
-test("node_cli that fails, is missing, or prints too much is said in words", async () => {
+test("reports node_cli clearly if it fails, is missing or prints too much", async () => {
   expect(await exec(frame(2, "no config\n"), 3)).toMatchObject({
     message: "./node_cli in container node exited with status 3: no config",
   });
@@ -108,7 +108,7 @@ test("node_cli that fails, is missing, or prints too much is said in words", asy
   expect(await exec(frame(1, "x".repeat(5_000)), 0)).toMatchObject({ reason: "TooMuchOutput" });
 });
 
-test("an engine that is not there is named with its setting", async () => {
+test("reports an unreachable engine together with its setting", async () => {
   const gone = createDockerEngine({ engine: "unix:///nowhere/engine.sock", timeoutMs: 500 });
   const driver = createDockerDriver({ container: "node", stopTimeoutSeconds: 1 }, gone);
   await expect(driver.restart(signal)).rejects.toThrow(

@@ -10,7 +10,7 @@ import { selectNodeCli } from "#sidecar/upkeep/drivers/select-driver.ts";
 
 const signal = new AbortController().signal;
 
-test("the pod is deleted, and the new one waited for until its container runs", async () => {
+test("deletes the pod and waits for the new one until its container runs", async () => {
   await using server = await startPodServer();
   const driver = createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 5_000 }, server.api);
   await driver.restart(signal);
@@ -20,7 +20,7 @@ test("the pod is deleted, and the new one waited for until its container runs", 
   expect(await driver.startedAt?.(signal)).toBe(Date.parse("2026-05-01T12:00:00Z"));
 });
 
-test("a sidecar in the pod that it has deleted does not wait for the next one when it is told to stop", async () => {
+test("does not wait for the next pod if told to stop inside the pod it deleted", async () => {
   await using server = await startPodServer();
   const driver = createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 60_000 }, server.api);
   const before = await driver.instanceId?.(signal);
@@ -29,7 +29,7 @@ test("a sidecar in the pod that it has deleted does not wait for the next one wh
   expect(await driver.instanceId?.(signal)).not.toBe(before);
 });
 
-test("a refusal is named in the API server's words, with the right that is missing", async () => {
+test("reports a denial with the API server's message and the missing permission", async () => {
   await using server = await startPodServer();
   await writeFile(join(server.directory, "token"), "another");
   const driver = createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 500 }, server.api);
@@ -76,7 +76,7 @@ async function pruneInfo(answer: ExecAnswer, settings: Readonly<Record<string, s
   return { commands, result: await cli?.pruneInfo(signal) };
 }
 
-test("node_cli runs in the pod, and its output and status are read from their channels", async () => {
+test("runs node_cli in the pod and reads its output and status from their channels", async () => {
   const { commands, result } = await pruneInfo({
     output: prunedOutput,
     errors: "a warning\n",
@@ -89,7 +89,7 @@ test("node_cli runs in the pod, and its output and status are read from their ch
 
 test.each([
   [
-    "a status that is not 0",
+    "a non-zero status",
     {
       errors: "no config\n",
       status: '{"status":"Failure","details":{"causes":[{"reason":"ExitCode","message":"3"}]}}',
@@ -97,7 +97,7 @@ test.each([
     { reason: "Failed", message: "node_cli in pod node-0 exited with status 3: no config" },
   ],
   [
-    "a tool that is not there",
+    "a missing tool",
     {
       status: JSON.stringify({
         status: "Failure",
@@ -106,21 +106,17 @@ test.each([
     },
     { reason: "NotFound", message: expect.stringContaining("set nodeCli.command, or nodeCli.containerBinDirectory.") },
   ],
+  ["no status", { status: "" }, { reason: "Failed", message: expect.stringContaining("exited without a status") }],
   [
-    "no status at all",
-    { status: "" },
-    { reason: "Failed", message: expect.stringContaining("exited without a status") },
-  ],
-  [
-    "no stream, which the API server explains",
+    "no stream, as explained by the API server",
     { refusal: '{"kind":"Status","message":"container not found (\\"node\\")"}' },
     { reason: "Failed", message: 'node_cli in pod node-0 can\'t be run: 500: container not found ("node")' },
   ],
-])("node_cli in the pod fails with %s", async (_what, answer, expected) => {
+])("fails for node_cli in the pod with %s", async (_what, answer, expected) => {
   expect((await pruneInfo(answer)).result).toEqual({ ok: false, ...expected });
 });
 
-test("node_cli in the pod is read no further than its limit", async () => {
+test("limits how much output of node_cli in the pod it reads", async () => {
   const answer = { output: "x".repeat(70_000), status: '{"status":"Success"}' };
   const { result } = await pruneInfo(answer);
   expect(result).toMatchObject({ reason: "TooMuchOutput", message: expect.stringContaining("more than 65536 bytes") });

@@ -39,7 +39,7 @@ async function waitForLines(node: OpsNode): Promise<void> {
   await readUntil(node.printed, (printed) => printed > before + 10);
 }
 
-test.concurrent("a node that prints runs on after its restart, and its lines are in a file of the state directory", async () => {
+test.concurrent("keeps a node that prints running after its restart, with its output in a file of the state directory", async () => {
   await using node = await startOpsNode();
   await using upkeep = await runUpkeep(node, settings);
   await settle(node, upkeep);
@@ -50,7 +50,7 @@ test.concurrent("a node that prints runs on after its restart, and its lines are
   expect(printed).toContain("block\nblock\n");
 });
 
-test.concurrent("an old process that takes its time to exit proves nothing: the new one is started after it, and a configuration that no node has run is not kept", async () => {
+test.concurrent("does not verify a restart by an old process that exits slowly: starts the new one after it, and keeps no configuration that no node has run", async () => {
   await using node = await startOpsNode(700);
   await using upkeep = await runUpkeep(node, { ...settings, GATEHOUSE_SIDECAR_OPS_STOP: '["./ops","stop"]' });
   await settle(node, upkeep);
@@ -67,7 +67,7 @@ test.concurrent("an old process that takes its time to exit proves nothing: the 
   expect(await read(node, "locked.log")).toBe("");
 });
 
-test.concurrent("a node that does not exit after SIGTERM is ended by force, which is said, and one that finds its lock taken is started again", async () => {
+test.concurrent("kills a node that does not exit after SIGTERM and reports so, and restarts one that finds its lock taken", async () => {
   await using node = await startOpsNode("never");
   await using upkeep = await runUpkeep(node, { ...settings, GATEHOUSE_SIDECAR_OPS_STOP_TIMEOUT_SECONDS: "1" });
   await settle(node, upkeep);
@@ -78,7 +78,7 @@ test.concurrent("a node that does not exit after SIGTERM is ended by force, whic
   expect(upkeep.board.get("NotPaused")?.reason).toBe("NotPaused");
 });
 
-test.concurrent("of two nodes on one machine each sidecar ends its own, also at the same time", async () => {
+test.concurrent("stops only its own node if two sidecars manage two nodes on one machine, even concurrently", async () => {
   await using node = await startOpsNode(100);
   await using other = await node.addNeighbour();
   await other.exitsAfter(100);
@@ -100,7 +100,7 @@ test.concurrent("of two nodes on one machine each sidecar ends its own, also at 
 
 const foreground = (name: string) => `#!/bin/sh\n[ "$1" = stop ] || exec ./${name} node-process.cjs\n`;
 
-test.concurrent("a start command that is the node itself is left running once the height advances, which is said, and is stopped and started as any other", async () => {
+test.concurrent("leaves a foreground start command running once the height advances, reports so, and can stop and start it as usual", async () => {
   await using node = await startOpsNode();
   await writeFile(join(node.binDirectory, "ops"), foreground(node.name));
   await using upkeep = await runUpkeep(node, { ...settings, GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "15000" });
@@ -114,7 +114,7 @@ test.concurrent("a start command that is the node itself is left running once th
   await settle(node, upkeep, 3);
 });
 
-test.concurrent("a node that a sidecar has started in the foreground outlives that sidecar", async () => {
+test.concurrent("leaves a node that it started in the foreground running after the sidecar exits", async () => {
   await using node = await startOpsNode();
   await writeFile(join(node.binDirectory, "ops"), foreground(node.name));
   const upkeep = startUpkeepProcess(node, "ops");
@@ -125,7 +125,7 @@ test.concurrent("a node that a sidecar has started in the foreground outlives th
   expect(await node.starts()).toBe(2);
 });
 
-test.concurrent("neither the node nor any program that the sidecar runs gets its secrets; what one setting names is passed on", async () => {
+test.concurrent("passes its secrets neither to the node nor to any program, but passes on what one setting names", async () => {
   await using node = await startOpsNode();
   const tool = join(node.binDirectory, "node_cli");
   await writeFile(tool, (await readFile(tool, "utf8")).replace("\n", "\nenv >>../tool.env\n"));

@@ -26,7 +26,7 @@ esac
   return path;
 }
 
-test("a node that runs as a unit of systemd is stopped and started by systemctl alone", async () => {
+test("stops and starts a node in a systemd unit only through systemctl", async () => {
   await using node = await createOpsNode();
   await using neighbour = await node.addNeighbour();
   await node.exitsAfter(300);

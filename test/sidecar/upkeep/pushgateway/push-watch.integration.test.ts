@@ -60,7 +60,7 @@ function watch(url: string, staleAfterMs = 60_000) {
 const line = (seconds: number) =>
   `# TYPE push_time_seconds gauge\npush_time_seconds{instance="",job="node \\"7\\""} ${seconds}\npush_time_seconds{instance="",job="other"} 1\n`;
 
-test("metrics that arrive, are missing, and stop coming", async () => {
+test("reports metrics that arrive, are missing, or stop arriving", async () => {
   let text: string | undefined;
   await using gateway = await pushgateway(() => (text ??= line(Date.now() / 1_000)));
   await using pushes = watch(gateway.url, 2_000);
@@ -73,7 +73,7 @@ test("metrics that arrive, are missing, and stop coming", async () => {
 const rejected = () =>
   `push_failure_time_seconds{instance="",job="node \\"7\\""} ${Date.now() / 1_000}\npush_time_seconds{instance="",job="node \\"7\\""} 0\n`;
 
-test("pushes that the Pushgateway rejects are not taken for silence, nor a push time of 0 for a push", async () => {
+test("mistakes neither rejected pushes for missing ones nor a push time of 0 for a push", async () => {
   let isRejected = true;
   await using gateway = await pushgateway(() => (isRejected ? rejected() : line(0)));
   await using pushes = watch(gateway.url);
@@ -84,7 +84,7 @@ test("pushes that the Pushgateway rejects are not taken for silence, nor a push 
   expect(await pushes.words("Missing")).toContain("the node has not pushed yet");
 });
 
-test("a Pushgateway that is down is said to be down, not the node", async () => {
+test("reports a Pushgateway outage as its own fault, not the node's", async () => {
   const gateway = await pushgateway(() => "");
   await gateway.close();
   await using pushes = watch(gateway.url);
@@ -93,14 +93,14 @@ test("a Pushgateway that is down is said to be down, not the node", async () => 
   );
 });
 
-test("a Pushgateway that hangs is wrong, not unknown: the alert on 0 has to ring", async () => {
+test("reports a hung Pushgateway as False, not Unknown, so that the alert on 0 fires", async () => {
   await using gateway = await pushgateway(() => undefined);
   await using pushes = watch(gateway.url);
   expect(await pushes.words("PushgatewayUnreachable")).toContain("http://gateway/metrics can't be queried");
   expect(await pushes.metrics.metrics()).toContain('gatehouse_condition{type="MetricsArriving"} 0');
 });
 
-test("credentials in the URL of a Pushgateway are sent and never shown", async () => {
+test("sends the credentials in the URL of a Pushgateway but never shows them", async () => {
   await using gateway = await pushgateway(() => line(Date.now() / 1_000));
   await using pushes = watch(gateway.url.replace("//", "//user:secret@"));
   expect(await pushes.words("Fresh")).not.toContain("secret");
