@@ -6,7 +6,7 @@ import { createMask } from "#daemon/secrets/mask.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { dumpSettings, printConfigDump } from "./config-dump.ts";
 
-test("each setting has its value and says where that came from, and no secret is shown", () => {
+test("shows each setting with its value and source, but no secrets", () => {
   const folder = mkdtempSync(join(tmpdir(), "gatehouse-dump-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [file, keyFile] = [join(folder, "facilitator.json5"), join(folder, "key")];
@@ -35,7 +35,7 @@ test("each setting has its value and says where that came from, and no secret is
   expect(mask.text(JSON.stringify(dumped))).not.toMatch(/1111111|long-password/);
 });
 
-test("settings that were given are shown while others are missing, secrets apart", async () => {
+test("shows the given settings, except secrets, while others are missing", async () => {
   vi.stubEnv("GATEHOUSE_FACILITATOR_LISTEN_PORT", "3100");
   vi.stubEnv("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY", `0x${"11".repeat(32)}`);
   onTestFinished(() => void vi.unstubAllEnvs());

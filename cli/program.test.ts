@@ -26,7 +26,7 @@ test.each([
   ["config dump nothing-like-it", ["Choose one of sidecar, gateway,"]],
   ["sidecar --setings x", ['("gatehouse sidecar --help" shows how to use it)']],
   ["config dmp sidecar", ['("gatehouse config --help" lists the commands)']],
-])("gatehouse %s exits 1, and says what was meant and where to read on", async (typed, words) => {
+])("gatehouse %s exits with 1, suggests the intended command and refers to the help", async (typed, words) => {
   const { status, said } = await runRefused(typed);
   expect(status).toBe(1);
   for (const each of words) expect(said).toContain(each);

@@ -10,17 +10,20 @@ const services = definitions.map(({ service, schema }) => ({
   leaves: listSettingsLeaves(service, schema),
 }));
 
-test("a service is defined under its own name", () => {
+test("defines each service under its own name", () => {
   expect(services.map(({ service }) => service)).toEqual(serviceNames);
 });
 
-test.each(services)("$service takes no other service's variables for its own, misspelt", ({ service, leaves }) => {
-  const others = services.filter((other) => other.service !== service).flatMap((other) => other.leaves);
-  const env = Object.fromEntries(others.map((leaf) => [leaf.env, "x"]));
-  expect(findUnknownVariables(service, leaves, env)).toEqual([]);
-});
+test.each(services)(
+  "$service does not mistake variables of other services for its own misspelt ones",
+  ({ service, leaves }) => {
+    const others = services.filter((other) => other.service !== service).flatMap((other) => other.leaves);
+    const env = Object.fromEntries(others.map((leaf) => [leaf.env, "x"]));
+    expect(findUnknownVariables(service, leaves, env)).toEqual([]);
+  },
+);
 
-test("a variable of a misspelt service is refused by the service that was meant, with the name that was meant", () => {
+test("rejects a variable with a misspelt service name in the intended service, and suggests the correct name", () => {
   const sidecar = services.find(({ service }) => service === "sidecar")!;
   const refused = (name: string) =>
     findUnknownVariables("sidecar", sidecar.leaves, { [name]: "x" }).map(({ message }) => message);
@@ -30,7 +33,7 @@ test("a variable of a misspelt service is refused by the service that was meant,
   expect(refused("GATEHOUSE_SIDEACR_NODE_WORKSPCE")).toEqual([`no such service as SIDEACR; ${meant}`]);
 });
 
-test.each(definitions)("$service has each setting that its help begins with", ({ service, schema, usual }) => {
+test.each(definitions)("$service has every setting listed first in its help", ({ service, schema, usual }) => {
   const known = new Set(listSettingsLeaves(service, schema).map(({ path }) => path.join(".")));
   expect(usual.filter((name) => !known.has(name))).toEqual([]);
 });

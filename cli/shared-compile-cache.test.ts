@@ -22,7 +22,7 @@ function findCacheOf(cache: string, user: number): string {
 
 const readMode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
-it("lets the group use what Node keeps for this user", () => {
+it("gives the group access to Node's cache for this user", () => {
   const cache = fillCache();
   shareCompileCache(cache, { user: undefined });
   const [own = "", ...others] = readdirSync(cache);
@@ -31,7 +31,7 @@ it("lets the group use what Node keeps for this user", () => {
   expect([cache, join(cache, own), join(cache, own, compiled)].map(readMode)).toEqual(["770", "770", "640"]);
 });
 
-it("gives another user the same by the name of that user's", () => {
+it("gives a different user the same cache under that user's name", () => {
   const cache = fillCache();
   const [own = ""] = readdirSync(cache);
   shareCompileCache(cache, { user: "54321" });
@@ -41,7 +41,7 @@ it("gives another user the same by the name of that user's", () => {
   expect(readdirSync(join(cache, other))).toEqual(readdirSync(join(cache, own)));
 });
 
-it.skipIf(process.getuid?.() !== 0)("has Node find it there for the other user (as root alone)", () => {
+it.skipIf(process.getuid?.() !== 0)("lets Node find the cache for the different user (only as root)", () => {
   const cache = fillCache();
   shareCompileCache(cache, { user: "54321" });
   expect(findCacheOf(cache, 54_321)).toBe(
@@ -49,13 +49,13 @@ it.skipIf(process.getuid?.() !== 0)("has Node find it there for the other user (
   );
 });
 
-it("adds nothing for this user, who has it already", () => {
+it("adds nothing for this user, who already has the cache", () => {
   const cache = fillCache();
   shareCompileCache(cache, { user: String(process.getuid?.()) });
   expect(readdirSync(cache)).toHaveLength(1);
 });
 
-it("refuses a directory that Node named otherwise", () => {
+it("rejects a cache directory with an unexpected name", () => {
   const cache = mkdtempSync(join(tmpdir(), "gatehouse-cache-"));
   execFileSync("mkdir", [join(cache, "v99")]);
   expect(() => shareCompileCache(cache, { user: "54321" })).toThrow("the name of v99 does not end with");

@@ -24,26 +24,26 @@ const each =
   });
 
 test.each<[string, BlockCadence, BlockCadence]>([
-  ["has just been met", watched(20, each(12)), "unknown"],
-  ["makes blocks every 12 s", watched(60, each(12)), "steady"],
-  ["made blocks every 2 s and has stopped", watched(10_000, each(2, 60)), "steady"],
-  ["makes no block", watched(60, () => ({})), "irregular"],
-  ["makes a block a minute", watched(600, each(60)), "irregular"],
-  ["made a few blocks at once for somebody", watched(600, each(1, 10)), "irregular"],
+  ["has only just been seen", watched(20, each(12)), "unknown"],
+  ["produces a block every 12 s", watched(60, each(12)), "steady"],
+  ["produced a block every 2 s and has stopped", watched(10_000, each(2, 60)), "steady"],
+  ["produces no blocks", watched(60, () => ({})), "irregular"],
+  ["produces a block a minute", watched(600, each(60)), "irregular"],
+  ["produced a few blocks on demand", watched(600, each(1, 10)), "irregular"],
   [
-    "made blocks every 2 s, paused, and made one more",
+    "produced a block every 2 s, paused, and produced one more",
     watched(600, (second) => ({ block: each(2, 60)(second).block || second === 300 })),
     "irregular",
   ],
   [
-    "makes blocks every 2 s, and whose node was away for a minute",
+    "produces a block every 2 s, with its node down for a minute",
     watched(130, (second) => ({
       block: (second < 60 || second > 120) && second % 2 === 0,
       away: second > 60 && second < 120,
     })),
     "steady",
   ],
-  ["makes no block, and whose node was away all the time", watched(100, (second) => ({ away: second > 1 })), "unknown"],
-])("a chain that %s", (_, cadence, expected) => {
+  ["produces no blocks, with its node down all the time", watched(100, (second) => ({ away: second > 1 })), "unknown"],
+])("classifies a chain that %s", (_, cadence, expected) => {
   expect(cadence).toBe(expected);
 });

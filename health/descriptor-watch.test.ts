@@ -13,39 +13,45 @@ const roomy: ConnectionState = {
 const low: ConnectionState = { ...roomy, max: 40, descriptors: { used: 75, limit: 160 } };
 
 test.each([
-  ["there is room", roomy, "True", "Available", "60 of 1024 file descriptors are open, 10 of at most 832 connections."],
-  ["idle ones are closed for others", { ...low, fullForMs: 0 }, "False", "FileDescriptorsLow", "ulimit -n"],
   [
-    "so until half a minute after",
+    "has free descriptors",
+    roomy,
+    "True",
+    "Available",
+    "60 of 1024 file descriptors are open, 10 of at most 832 connections.",
+  ],
+  ["closes idle connections to make room", { ...low, fullForMs: 0 }, "False", "FileDescriptorsLow", "ulimit -n"],
+  [
+    "reports so for half a minute",
     { ...low, fullForMs: 29_999 },
     "False",
     "FileDescriptorsLow",
     "Idle connections are closed",
   ],
-  ["and no longer", { ...low, fullForMs: 30_000 }, "True", "Available", "75 of 160"],
+  ["then stops reporting it", { ...low, fullForMs: 30_000 }, "True", "Available", "75 of 160"],
   [
-    "the setting is the bound",
+    "is limited by the setting",
     { ...roomy, bound: "setting", fullForMs: 0 },
     "False",
     "ConnectionsFull",
     "raise listener.connections; if not, lower listener.connectionsPerAddress",
   ],
   [
-    "the memory is the bound",
+    "is limited by memory",
     { ...roomy, bound: "memory", fullForMs: 0 },
     "False",
     "ConnectionsFull",
     "give this process or its container more memory: 160 KiB per additional connection, and 60 KiB of heap if --max-old-space-size is set; if not, lower",
   ],
   [
-    "something else holds them",
+    "attributes the descriptors to other uses",
     { ...roomy, descriptors: { used: 1_000, limit: 1_024 } },
     "False",
     "FileDescriptorsLow",
     "1000 of 1024",
   ],
   [
-    "the system does not report",
+    "can't read the limit of this system",
     { ...roomy, descriptors: { used: undefined, limit: 1_024 } },
     "Unknown",
     "NotCounted",

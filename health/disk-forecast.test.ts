@@ -14,20 +14,20 @@ function history(...usedGibibytes: readonly number[]): DiskHistory {
   };
 }
 
-test("a forecast follows the slope of what was seen, and one value out of line does not turn it", () => {
+test("follows the trend of the disk usage, unaffected by one outlier", () => {
   const steady = forecastDisk(history(10, 11, 12, 13, 14), 8 * gibibyte, 3 * hours);
   expect(steady).toEqual({ fullInSeconds: 8 * hours, seenSeconds: 4 * hours });
   expect(forecastDisk(history(10, 11, 14, 13, 14), 8 * gibibyte, 3 * hours)?.fullInSeconds).toBeCloseTo(8 * hours, -3);
 });
 
-test("there is no forecast before hours were seen, and none of a disk that does not fill", () => {
+test("makes no forecast before hours of data, or for a disk that isn't filling up", () => {
   expect(forecastDisk(history(10, 11, 12), 8 * gibibyte, 3 * hours)).toBeUndefined();
   expect(forecastDisk(history(10), 8 * gibibyte, 0)).toBeUndefined();
   expect(forecastDisk(history(10, 10, 10, 10), 8 * gibibyte, 3 * hours)).toBeUndefined();
   expect(forecastDisk(history(13, 12, 11, 10), 8 * gibibyte, 3 * hours)).toBeUndefined();
 });
 
-test("what is remembered: a value in ten minutes, of one path, of a day, and none of the future", () => {
+test("keeps one value every ten minutes, for one path and one day, and none from the future", () => {
   const minute = 60_000;
   let kept: DiskHistory | undefined;
   for (let atMs = 0; atMs <= 30 * hourMs; atMs += minute) kept = rememberDiskUse(kept, "/data", { atMs, usedBytes: 1 });
@@ -47,7 +47,7 @@ function check(free: number, freeFiles = 50) {
 }
 const half = check(50);
 
-test("a disk that is half empty and full in two hours is wrong, and says why", () => {
+test("reports a half-empty disk that will be full in two hours, with the reason", () => {
   expect(deriveDiskCondition(half, { fullInSeconds: 2.4 * hours, seenSeconds: 5 * hours }, limits)).toEqual({
     type: "DiskSpaceSufficient",
     status: "False",
@@ -58,7 +58,7 @@ test("a disk that is half empty and full in two hours is wrong, and says why", (
   });
 });
 
-test("a disk is right as long as it has the wanted share and time, and a forecast never counts with 0", () => {
+test("accepts a disk with the configured share and time left, and ignores forecasts if the time is 0", () => {
   expect(deriveDiskCondition(half, undefined, limits)).toMatchObject({
     status: "True",
     message: "50.0 GiB (50 %) are free at /data.",
@@ -69,7 +69,7 @@ test("a disk is right as long as it has the wanted share and time, and a forecas
   expect(deriveDiskCondition(check(5), undefined, limits)).toMatchObject({ status: "False", reason: "Low" });
 });
 
-test("a disk with bytes left but hardly a file is wrong, and says so", () => {
+test("reports a disk with free bytes but hardly any inodes left", () => {
   expect(deriveDiskCondition(check(50, 4), undefined, limits)).toMatchObject({
     status: "False",
     reason: "Low",

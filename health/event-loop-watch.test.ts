@@ -24,7 +24,7 @@ function startWatch() {
   return { tick, run, watch, condition: () => board.get("GatewayResponsive") };
 }
 
-test("a loop that was late for a second is said to be late for ten seconds after, and no longer", () => {
+test("reports an event loop delayed by a second for ten seconds, and no longer", () => {
   const { tick, run, watch, condition } = startWatch();
   using _ = watch;
   run(1_000);
@@ -45,7 +45,7 @@ test("a loop that was late for a second is said to be late for ten seconds after
   expect(watch.lateMs()).toBe(2_599);
 });
 
-test("many short delays count as much as a long one", () => {
+test("counts many short delays as much as one long one", () => {
   const { tick, watch, condition } = startWatch();
   using _ = watch;
   for (let ticks = 0; ticks < 19; ticks += 1) tick(100);

@@ -13,6 +13,6 @@ test.each([
     because: "a Service may have no pod that is ready",
   },
   { url: "https://rpc.example.org", driver: "none", means: false, because: "a load balancer may know of no node" },
-])("a refused connection to $url with the driver $driver means the node's end: $means, because $because", (row) => {
+])("treats a refused connection to $url with the driver $driver as a stopped node: $means, because $because", (row) => {
   expect(isRejectionFinal(row.url, row.driver)).toBe(row.means);
 });

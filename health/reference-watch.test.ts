@@ -3,7 +3,7 @@ import { compareHeights } from "./reference-watch.ts";
 
 const at = (height: number) => ({ url: "http://x", height });
 
-test("one reference that is far ahead does not make the node late", () => {
+test("does not report a node as behind because of a single reference far ahead", () => {
   expect(compareHeights(100, [at(101), at(99), at(1_000_000)], 50)).toMatchObject({
     lagBlocks: 1,
     condition: { reason: "Synced" },

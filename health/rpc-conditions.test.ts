@@ -18,23 +18,20 @@ const silent: RpcState = {
 };
 
 test.each<[string, RpcState]>([
-  ["had blocks steadily", { ...silent, cadence: "steady" }],
-  ["had blocks now and then", silent],
-  ["has references that go on", { ...silent, reference: { height: 99, requestedAtMs: 90_000 } }],
+  ["had steady blocks", { ...silent, cadence: "steady" }],
+  ["had irregular blocks", silent],
+  ["has references that advance", { ...silent, reference: { height: 99, requestedAtMs: 90_000 } }],
   ["had lost blocks", { ...silent, highest: 20 }],
-])(
-  "the height of a node that %s is not known while the RPC does not answer, and its calls are not called served",
-  (_, health) => {
-    expect(deriveRpcConditions(health, limits, now).advancing).toEqual({
-      type: "HeightAdvancing",
-      status: "Unknown",
-      reason: "NoResponse",
-      message: "The RPC is not responding, so the height is not known; it was 16 at 2023-11-14T22:12:20.000Z.",
-    });
-  },
-);
+])("reports an unknown height and unserved calls while the RPC is unresponsive, for a node that %s", (_, health) => {
+  expect(deriveRpcConditions(health, limits, now).advancing).toEqual({
+    type: "HeightAdvancing",
+    status: "Unknown",
+    reason: "NoResponse",
+    message: "The RPC is not responding, so the height is not known; it was 16 at 2023-11-14T22:12:20.000Z.",
+  });
+});
 
-test("the height of a node that has never answered is not known, and nothing is said of the past", () => {
+test("reports an unknown height, without a past one, for a node that has never responded", () => {
   expect(deriveRpcConditions({ answers: 0, failure }, limits, now).advancing).toEqual({
     type: "HeightAdvancing",
     status: "Unknown",
@@ -43,7 +40,7 @@ test("the height of a node that has never answered is not known, and nothing is 
   });
 });
 
-test("a look without an answer leaves what the last one found of the height: one slow answer makes a node that is behind fit for nothing", () => {
+test("keeps the last height result after an unresponsive check: one slow response does not clear a node that is behind", () => {
   const before = { height: { reason: "Stalled", message: "Stalled." } } as const;
   expect(deriveHealthInfo(deriveRpcConditions(silent, limits, now), before, now)).not.toHaveProperty("height");
 });

@@ -14,8 +14,8 @@ function check(health: RpcState, before: NodeInfo, monotonicMs: number): NodeInf
   return facts.now();
 }
 
-describe("what a look at the RPC finds", () => {
-  it("is silent since the first failure, whatever the later ones are called", () => {
+describe("the result of an RPC check", () => {
+  it("is unresponsive since the first failure, even if later failures differ", () => {
     const first = check({ answers: 3, height: 5, failure: refused }, {}, 1_000);
     const second = check({ answers: 3, height: 5, failure: late }, first, 2_000);
     expect(second.rpc).toEqual({ sinceMs: 1_000, fault: late });
@@ -33,7 +33,7 @@ describe("what a look at the RPC finds", () => {
     ["idle", { height: 5, heightSinceMs: 0, reference: { height: 5, requestedAtMs: 0 } }],
     ["quiet", { height: 5, heightSinceMs: 0 }],
     [undefined, {}],
-  ])("says of the height: %s", (fact, health) => {
+  ])("describes the height: %s", (fact, health) => {
     expect(check({ answers: 2, ...health }, {}, 100_000).height).toBe(fact);
   });
 
@@ -41,7 +41,7 @@ describe("what a look at the RPC finds", () => {
     ["Stalled", { height: 5, heightSinceMs: 0, reference: { height: 9, requestedAtMs: 0 } }],
     ["NoNewBlock", { height: 5, heightSinceMs: 0, cadence: "steady" }],
     ["WentBackwards", { height: 5, heightSinceMs: 0, highest: 6 }],
-  ] as const)("is a fault where the condition is False: %s", (reason, health) => {
+  ] as const)("is a fault if the condition is False: %s", (reason, health) => {
     expect(findFaults(check({ answers: 2, ...health }, {}, 100_000))).toEqual([
       { reason, message: expect.stringMatching(/\.$/) as string },
     ]);
@@ -49,14 +49,14 @@ describe("what a look at the RPC finds", () => {
 });
 
 describe("faults", () => {
-  it("name the RPC itself first, and no chain", () => {
+  it("list the RPC itself first, and no chain", () => {
     const webSocket = { reason: "ConnectionClosed", message: "Closed." } as const;
     const lag = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
     const facts: NodeInfo = { webSocket, lag, chain: "another", rpc: { sinceMs: 0, fault: refused }, height: "quiet" };
     expect(findFaults(facts)).toEqual([refused, lag, webSocket]);
   });
 
-  it("are empty before the first check, when nothing answers either", () => {
+  it("are empty before the first check, even if nothing responds", () => {
     expect([findFaults({}), isAnswering({})]).toEqual([[], false]);
   });
 });

@@ -12,7 +12,7 @@ function drawnAt(points: readonly SeriesPoint[], atMs: number): number {
   return before.value + ((after.value - before.value) * (atMs - before.atMs)) / (after.atMs - before.atMs);
 }
 
-test("what stands still is drawn standing still, from the moment on at which it does", () => {
+test("draws a stall as a flat line from the moment it began", () => {
   const series = createSeries({ pointsKept: 120, spanMs: 24 * hourMs });
   const truth = (atMs: number) => Math.min(atMs, 3 * hourMs) + Math.max(0, atMs - 5 * hourMs);
   for (let atMs = 0; atMs <= 6 * hourMs; atMs += minuteMs / 2) series.add({ atMs, value: truth(atMs) });
@@ -21,7 +21,7 @@ test("what stands still is drawn standing still, from the moment on at which it 
   for (let atMs = 0; atMs <= 6 * hourMs; atMs += minuteMs) expect(drawnAt(points, atMs)).toBe(truth(atMs));
 });
 
-test("a stall that has only begun is drawn as one", () => {
+test("draws a stall that has only just begun", () => {
   const series = createSeries({ pointsKept: 120, spanMs: 24 * hourMs });
   for (let atMs = 0; atMs <= 12 * minuteMs; atMs += minuteMs / 2) {
     series.add({ atMs, value: Math.min(atMs, 6 * minuteMs) });
@@ -30,7 +30,7 @@ test("a stall that has only begun is drawn as one", () => {
   expect(drawnAt(series.list(), 12 * minuteMs)).toBe(6 * minuteMs);
 });
 
-test("a series goes back as far as it may, and its newest value is always there", () => {
+test("covers its full time span and always includes the newest value", () => {
   const series = createSeries({ pointsKept: 20, spanMs: 10 * minuteMs });
   for (let atMs = 0; atMs <= hourMs; atMs += 1_000) {
     series.add({ atMs, value: atMs % 7_000 });
@@ -40,7 +40,7 @@ test("a series goes back as far as it may, and its newest value is always there"
   expect(series.list()[0]!.atMs).toBeGreaterThanOrEqual(50 * minuteMs);
 });
 
-test("after the clock went back an hour, the chart starts from the new time, and goes on", () => {
+test("starts over from the new time after the clock moves back an hour", () => {
   const series = createSeries({ pointsKept: 10, spanMs: 24 * hourMs });
   for (const atMs of [2, 3, 4]) series.add({ atMs: atMs * hourMs, value: atMs });
   series.add({ atMs: 3 * hourMs + 1, value: 5 });

@@ -30,7 +30,7 @@ function reportsOf(type: ConditionType): readonly ConditionReport[] {
 }
 
 test.each(conditionTypes)(
-  "%s: one series whose value is that of the reason's status, and one reason at a time",
+  "%s: has one series whose value matches the status of the reason, and one reason at a time",
   async (type) => {
     const { metrics, set } = board();
     for (const report of reportsOf(type)) {
@@ -44,7 +44,7 @@ test.each(conditionTypes)(
   },
 );
 
-test("every reason of the table is one that a part of the sidecar says", () => {
+test("contains only reasons that some part of the sidecar reports", () => {
   const sources = globSync("{sidecar,node,health,status,gateway}/**/*.ts", {
     exclude: ["status/**", "**/*.test.ts", "*/testing/**"],
   });
@@ -53,7 +53,7 @@ test("every reason of the table is one that a part of the sidecar says", () => {
   expect([...reasons].filter((reason) => !text.includes(`"${reason}"`))).toEqual([]);
 });
 
-test("no title of what is not known reads as right", () => {
+test("gives no unknown state a title that sounds healthy", () => {
   for (const type of conditionTypes) {
     // An area is right by its first reason; others of the same status may have a more specific title.
     const [right, ...others] = reportsOf(type);

@@ -41,14 +41,14 @@ function headline(...conditions: readonly Condition[]): string {
   return `${state}: ${cause}`;
 }
 
-test("a dead node is one incident, whatever fails because of it", () => {
+test("groups everything that fails because of a dead node into one incident", () => {
   expect(shown(nodeGone)).toEqual(["critical: RpcResponding ConnectionRefused (6)"]);
   expect(headline(...nodeGone)).toBe(
     "Node down: Its RPC refuses connections. Gatehouse can't restart it: restart.driver is none.",
   );
 });
 
-test("a hold after a failed restart takes in the node that did not come back", () => {
+test("includes a node that did not come back in the incident of the pause after its failed restart", () => {
   const held = [condition("NotPaused", "Paused"), ...nodeGone.slice(0, 6), condition("NoRestartPending", "Paused")];
   expect(shown(held)).toEqual(["critical: NotPaused Paused (7)"]);
   expect(shown([...held, condition("ConfigReconciled", "Truncated")])).toContain(
@@ -57,7 +57,7 @@ test("a hold after a failed restart takes in the node that did not come back", (
   expect(headline(...held)).toBe("Node down: Gatehouse makes no changes until you resume it. A restart failed.");
 });
 
-test("what has its own cause keeps its own card, the more urgent first", () => {
+test("keeps separate cards for separate causes, the more urgent first", () => {
   const apart = [
     condition("DiskSpaceSufficient", "Low"),
     condition("MetricsArriving", "JobShared"),
@@ -74,17 +74,17 @@ test("what has its own cause keeps its own card, the more urgent first", () => {
 test.each([
   ["ConnectionClosed", "Its RPC closes connections before responding."],
   ["Unreachable", "Its RPC can't be reached from here."],
-])("a node whose RPC is %s is not said to refuse connections", (reason, words) => {
+])("does not report a node whose RPC is %s as refusing connections", (reason, words) => {
   expect(headline(condition("RpcResponding", reason))).toBe(`Node down: ${words}`);
 });
 
-test("a restart that runs is what is going on, and nobody has to do anything", () => {
+test("shows a running restart as the current activity, without anything to do", () => {
   const restarting = [...nodeGone.slice(0, 4), condition("NoRestartPending", "Running")];
   expect(shown(restarting)).toEqual(["working: NoRestartPending Running (4)"]);
   expect(headline(...restarting)).toBe("Restarting the node: The node is not serving. No action needed yet.");
 });
 
-test("metrics that can't be recognised because of node.conf stand on its card", () => {
+test("shows metrics that can't be recognised because of node.conf on the card of node.conf", () => {
   const unknown = condition("MetricsArriving", "IdentityUnknown", "Unknown");
   expect(shown([condition("ConfigReconciled", "NotAFile"), unknown])).toEqual([
     "warning: ConfigReconciled NotAFile (1)",
@@ -94,12 +94,12 @@ test("metrics that can't be recognised because of node.conf stand on its card", 
   ]);
 });
 
-test("heights of a node on another chain are no lost blocks", () => {
+test("does not report heights of a node on a different chain as lost blocks", () => {
   const elsewhere = [condition("ChainIdMatches", "WrongChain"), condition("HeightAdvancing", "WentBackwards")];
   expect(shown(elsewhere)).toEqual(["critical: ChainIdMatches WrongChain (1)"]);
 });
 
-test("a full disk explains what can't be written", () => {
+test("explains failed writes by a full disk", () => {
   expect(
     shown([
       condition("DiskSpaceSufficient", "Low"),
@@ -109,14 +109,14 @@ test("a full disk explains what can't be written", () => {
   ).toEqual(["warning: DiskSpaceSufficient Low (2)"]);
 });
 
-test("a healthy node has no incident; what settings switch off is counted, not shown", () => {
+test("has no incident for a healthy node; counts what the settings disable, but does not show it", () => {
   const healthy = [...right, condition("Pruning", "NotRun", "Unknown")];
   expect(shown(healthy)).toEqual([]);
   expect(headline(...right)).toBe("Healthy: All 2 checks pass.");
   expect(headline(...healthy)).toBe("Healthy: 2 checks pass; 1 not known or off.");
 });
 
-test("what can't be looked at is its own incident kind, and a sidecar that has just started has none", () => {
+test("reports a failed check as its own kind of incident, and none for a sidecar that has just started", () => {
   const blind = [...right, condition("DiskSpaceSufficient", "ReadFailed", "Unknown")];
   expect(shown(blind)).toEqual(["unknown: DiskSpaceSufficient ReadFailed (0)"]);
   expect(headline(...blind)).toMatch(/^Partly unknown: All completed checks/);
@@ -126,7 +126,7 @@ test("what can't be looked at is its own incident kind, and a sidecar that has j
   expect(headline(...right, condition("Reconciling", "Failing"))).toMatch(/^Not reconciled: The node serves\. /);
 });
 
-test("every reason that a cause names exists", () => {
+test("names only existing reasons as causes", () => {
   const unknown = causes.flatMap(({ type, reasons = [] }) => {
     const { True, False, Unknown } = conditionReasons[type];
     const known = new Set<string>([...True, ...False, ...Unknown]);

@@ -11,7 +11,7 @@ function outagesAt(startMs: number) {
   return { ...outages, note };
 }
 
-test("an outage lasts from the first look at which the node does not serve to the first at which it does", () => {
+test("measures an outage from the first check at which the node does not serve to the first at which it does", () => {
   const { note, list, since } = outagesAt(0);
   note(0, "Healthy", true);
   note(1_000, "Node down", false);
@@ -22,7 +22,7 @@ test("an outage lasts from the first look at which the node does not serve to th
   expect(since()).toMatchObject({ atMs: 3_000, beganEarlier: false });
 });
 
-test("a node that is down at the first look has been so for longer; one that was not asked yet says nothing", () => {
+test("marks a node down at the first check as down for longer, and reports nothing for one not yet queried", () => {
   const { note, list } = outagesAt(0);
   note(0, "Starting", undefined);
   expect(list()).toEqual([]);
@@ -30,7 +30,7 @@ test("a node that is down at the first look has been so for longer; one that was
   expect(list()).toEqual([{ fromMs: 1_000, beganEarlier: true }]);
 });
 
-test("only the last fifty outages of the last day are kept", () => {
+test("keeps only the last fifty outages of the last day", () => {
   const { note, list } = outagesAt(0);
   for (let count = 0; count < 60; count += 1) {
     note(count * 2_000, "Node down", false);

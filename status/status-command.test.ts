@@ -57,7 +57,7 @@ async function shown(status: number, body: string, options: Readonly<{ json?: bo
   return { ...ended, error: error.replaceAll(listener.url, "URL") };
 }
 
-test("a node that is right is 0, in a few lines", async () => {
+test("exits with 0 for a healthy node, in a few lines", async () => {
   const { out, code } = await shown(200, JSON.stringify(right));
   expect(code).toBe(0);
   expect(out).toBe(
@@ -76,7 +76,7 @@ test("a node that is right is 0, in a few lines", async () => {
   );
 });
 
-test("what is wrong is 2, and stands there with its age by the sidecar's own clock", async () => {
+test("exits with 2 for a fault, and shows its age by the sidecar's own clock", async () => {
   const { out, code } = await shown(200, JSON.stringify(down));
   expect(code).toBe(2);
   expect(out).toMatch(/^Node down\nIt serves nobody\.\n/);
@@ -84,7 +84,7 @@ test("what is wrong is 2, and stands there with its age by the sidecar's own clo
   expect(out).toContain("WRONG The disk is full, since 2026-01-01T11:55:00.000Z (5 minutes ago)\n      Free some.");
 });
 
-test("--json is what the listener said", async () => {
+test("prints the listener's response with --json", async () => {
   const { out, code } = await shown(200, JSON.stringify(down), { json: true });
   expect([JSON.parse(out), code]).toEqual([down, 2]);
 });
@@ -93,14 +93,14 @@ test.each([
   [404, "Not found", "URL/status returned HTTP 404; specify the status listener"],
   [200, "<html>", "URL/status can't be queried (its response is not JSON); specify the status listener"],
   [200, "{}", "URL/status returned something other than a status; specify the status listener"],
-])("an answer that is no status is 1 and says what to do: %s %s", async (status, body, words) => {
+])("exits with 1 for a response that is not a status and explains what to do: %s %s", async (status, body, words) => {
   const { out, error, code } = await shown(status, body);
   expect([out, error, code]).toEqual(["", expect.stringContaining(words), 1]);
 });
 
 const findTarget = (name: string, url: string) => ({ name, url, shownUrl: `${url}/` });
 
-test("several nodes are shown one below the other; 2 where one is not right, 0 where all are", async () => {
+test("shows several nodes one below the other; exits with 2 if any is unhealthy, 0 if all are healthy", async () => {
   await using first = await startListener(200, JSON.stringify(right));
   await using second = await startListener(200, JSON.stringify(down));
   const targets = [findTarget("node-7", first.url), findTarget("node-8", second.url)];
@@ -119,7 +119,7 @@ test("several nodes are shown one below the other; 2 where one is not right, 0 w
   ]);
 });
 
-test("one of several that gives no status is 1, and is named; the others are shown", async () => {
+test("exits with 1 and names a node that returns no status; shows the others", async () => {
   await using first = await startListener(200, JSON.stringify(down));
   await using second = await startListener(404, "Not found");
   const targets = [findTarget("node-8", second.url), findTarget("node-7", first.url)];
@@ -138,13 +138,13 @@ test("one of several that gives no status is 1, and is named; the others are sho
   ]);
 });
 
-test("credentials of a URL are in no message", async () => {
+test("shows no URL credentials in any message", async () => {
   await using listener = await startListener(404, "Not found");
   const { error } = await run(listener.url.replace("//", "//reader:word@"));
   expect(error).toContain(`status: ${listener.url}/status returned HTTP 404`);
 });
 
-test("what a node says of itself can't steer the terminal", async () => {
+test("prevents a node's output from controlling the terminal", async () => {
   const steering = "\u001b[2Jx\u009b5m\r\n\u202ev1";
   const node = { ...down.node, clientVersion: steering };
   const [first, second] = down.conditions;

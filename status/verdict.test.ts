@@ -28,9 +28,9 @@ type Wrong = Parameters<typeof conditions>[0];
 
 test.each<[string, Wrong, string]>([
   ["everything is True", {}, "healthy"],
-  ["it waits for approval", { NotPaused: "WaitingForApproval" }, "waiting"],
+  ["it is waiting for approval", { NotPaused: "WaitingForApproval" }, "waiting"],
   [
-    "it waits for approval of a node that is down",
+    "it is waiting for approval of a node that is down",
     { RpcResponding: "ConnectionRefused", NotPaused: "WaitingForApproval" },
     "down",
   ],
@@ -52,7 +52,7 @@ test.each<[string, Wrong, string]>([
   expect(levelOf(conditions(wrong))).toBe(level);
 });
 
-test("an unattended node that serves is unknown, whatever was reported of it before", () => {
+test("reports an unattended node that serves as unknown, whatever was reported of it before", () => {
   const failing: Condition = { type: "Reconciling", status: "False", reason: "Failing", message: "Failed.", since };
   for (const wrong of [{}, { NoRestartPending: "Running" }, { ConfigReconciled: "Empty" }] as const) {
     expect(levelOf([...conditions(wrong), failing])).toBe("unknown");
@@ -61,7 +61,7 @@ test("an unattended node that serves is unknown, whatever was reported of it bef
   expect(levelOf([...conditions({ RpcResponding: "ConnectionRefused" }), failing])).toBe("down");
 });
 
-test("a node is not healthy before everything watched was checked", () => {
+test("reports no node as healthy before every check has run", () => {
   expect(deriveVerdict([], sides)).toEqual({ level: "unknown", awaited: sides });
   expect(deriveVerdict(conditions(), [...sides, "NodeSynced"])).toEqual({ level: "unknown", awaited: ["NodeSynced"] });
 });

@@ -37,31 +37,31 @@ const numbers = [
 ];
 
 describe.each(numbers)("$parse.name", ({ parse, takes, refuses, from }) => {
-  it.each(takes)("takes %s", (text) => {
+  it.each(takes)("accepts %s", (text) => {
     expect(parse(text)).toBe(Number(text));
   });
 
-  it.each([...refuses, "", " ", "1.5", "x"])("refuses %j, and says what it expects", (text) => {
+  it.each([...refuses, "", " ", "1.5", "x"])("rejects %j and reports the expected form", (text) => {
     expect(() => parse(text)).toThrow(new InvalidArgumentError(`Expected ${from}.`));
   });
 });
 
 describe("parseIntervalSeconds", () => {
-  it.each(["1", "2.5", "3600"])("takes %s", (text) => {
+  it.each(["1", "2.5", "3600"])("accepts %s", (text) => {
     expect(parseIntervalSeconds(text)).toBe(Number(text));
   });
 
-  it.each(["0.5", "3601", "", "x"])("refuses %j", (text) => {
+  it.each(["0.5", "3601", "", "x"])("rejects %j", (text) => {
     expect(() => parseIntervalSeconds(text)).toThrow("Expected seconds, a number from 1 to 3600.");
   });
 });
 
 describe("parseListenerUrl", () => {
-  it.each(["http://10.0.0.7:9600", "https://node-7.example"])("takes %s", (url) => {
+  it.each(["http://10.0.0.7:9600", "https://node-7.example"])("accepts %s", (url) => {
     expect(parseListenerUrl(url)).toBe(url);
   });
 
-  it.each(["10.0.0.7:9600", "ws://10.0.0.7:9600", ""])("refuses %j", (url) => {
+  it.each(["10.0.0.7:9600", "ws://10.0.0.7:9600", ""])("rejects %j", (url) => {
     expect(() => parseListenerUrl(url)).toThrow("Expected a URL such as http://127.0.0.1:9600.");
   });
 });

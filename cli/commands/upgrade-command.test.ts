@@ -15,20 +15,16 @@ const stack = ["--stack", "prod", "--node-image", "node:0.17.0"];
 
 describe("gatehouse upgrade --stack", () => {
   it.each([
-    ["a document, which it does not print", ["--json"], "and --json do not go with --stack"],
+    ["JSON output, which it does not print", ["--json"], "and --json do not go with --stack"],
     ["a directory", ["/srv/release"], "a directory and --json"],
-    [
-      "the settings of a sidecar",
-      ["--settings", "a.json5"],
-      "--settings, --state-directory and --token-file do not go",
-    ],
-    ["its state directory", ["--state-directory", "/a"], "do not go with --stack"],
-    ["the token of its control", ["--token-file", "/a"], "do not go with --stack"],
-    ["what is not an address", ["--url", "nonsense"], "--url: expected an address such as"],
-    ["an address of something else", ["--url", "file:///a"], "--url: expected an address such as"],
-    ["less time than a proof takes", ["--prove-within", "30"], "Expected whole seconds from 120"],
-    ["less time than an update takes", ["--update-within", "1"], "Expected whole seconds from 120"],
-  ])("refuses %s", async (_, args, words) => {
+    ["a sidecar's settings", ["--settings", "a.json5"], "--settings, --state-directory and --token-file do not go"],
+    ["a sidecar's state directory", ["--state-directory", "/a"], "do not go with --stack"],
+    ["a sidecar's control token", ["--token-file", "/a"], "do not go with --stack"],
+    ["an invalid URL", ["--url", "nonsense"], "--url: expected an address such as"],
+    ["a URL with an unsupported scheme", ["--url", "file:///a"], "--url: expected an address such as"],
+    ["a time limit too short for the verification", ["--prove-within", "30"], "Expected whole seconds from 120"],
+    ["a time limit too short for the update", ["--update-within", "1"], "Expected whole seconds from 120"],
+  ])("rejects %s", async (_, args, words) => {
     expect(await readRefusal(...stack, ...args)).toContain(words);
   });
 
@@ -39,7 +35,7 @@ describe("gatehouse upgrade --stack", () => {
     ["--config-file", "/a"],
     ["--prove-within", "300"],
     ["--copy-within", "300"],
-  ])("is what %s is for", async (...args) => {
+  ])("is required for %s", async (...args) => {
     expect(await readRefusal("/srv/release", ...args)).toContain("go with --stack");
   });
 });

@@ -15,7 +15,7 @@ import {
   listFindings,
 } from "./testing/doctor-fixture.ts";
 
-test("a sidecar that is right is 0; what nobody named is shown as not checked", async () => {
+test("exits with 0 for a healthy sidecar, and shows unspecified services as not checked", async () => {
   const url = await startServiceThat({
     service: "sidecar",
     conditions: [{ type: "RpcResponding", status: "True", reason: "Responding", message: "" }],
@@ -28,7 +28,7 @@ test("a sidecar that is right is 0; what nobody named is shown as not checked", 
   expect(listFindings(run, "settings")).toEqual([expect.stringMatching(/^skipped: /)]);
 });
 
-test("what a service says of itself is wrong as it says it", async () => {
+test("reports a service's own faults in its own message", async () => {
   const url = await startServiceThat({
     service: "sidecar",
     version: "0.0.9",
@@ -47,7 +47,7 @@ test("what a service says of itself is wrong as it says it", async () => {
   expect(listFindings(run, "conditions")).toEqual(["wrong: DiskSpaceSufficient: Free some."]);
 });
 
-test("another program, another service, and nobody at an address are three things", async () => {
+test("distinguishes an unknown program, a different service and an address where nothing listens", async () => {
   const other = await serve((_, response) => response.writeHead(404).end("<html>"));
   expect(listFindings(await runDoctor({ urls: { sidecar: other } }), "service")[0]).toMatch(
     /^wrong: .* returned HTTP 404, but not like a Gatehouse service.*ss -ltnp/,
@@ -63,7 +63,7 @@ test("another program, another service, and nobody at an address are three thing
   ]);
 });
 
-test("of a service that does not run, its settings, keys, ports and signer are looked at", async () => {
+test("checks the settings, keys, ports and signer of a stopped service", async () => {
   const rpcUrl = await startNodeThat({ eth_getBalance: "0x8ac7230489e80000" });
   const run = await runDoctor({
     env: facilitator(rpcUrl, { GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "1", GATEHOUSE_FACILITATOR_LISTEN_PORT: "2" }),
@@ -85,7 +85,7 @@ test("of a service that does not run, its settings, keys, ports and signer are l
   expect(JSON.stringify(run)).not.toContain(key.slice(2));
 });
 
-test("a signer that holds too little is wrong, with the account and what to send", async () => {
+test("reports a low signer balance, with the account and the amount to send", async () => {
   const rpcUrl = await startNodeThat({ eth_getBalance: "0x2386f26fc10000" });
   const run = await runDoctor({ env: facilitator(rpcUrl) });
   expect(listFindings(run, "signer")[0]).toMatch(
@@ -93,12 +93,12 @@ test("a signer that holds too little is wrong, with the account and what to send
   );
 });
 
-test("of a node that is away the signer's balance is not known", async () => {
+test("reports the signer's balance as unknown while the node is down", async () => {
   const run = await runDoctor({ env: facilitator("http://127.0.0.1:1") });
   expect(listFindings(run, "signer")[0]).toMatch(/^unknown: /);
 });
 
-test("a port that another program has, and one that two listeners want, are wrong", async () => {
+test("reports a port used by a different program, or claimed by two listeners", async () => {
   const taken = new URL(await serve((_, response) => response.end("other"))).port;
   const run = await runDoctor({
     env: facilitator("http://127.0.0.1:1", {
@@ -119,7 +119,7 @@ test("a port that another program has, and one that two listeners want, are wron
   );
 });
 
-test("settings that a service would refuse are wrong, each problem by its name", async () => {
+test("reports each setting that a service would reject, by name", async () => {
   const run = await runDoctor({ env: { GATEHOUSE_FACILITATOR_LISTEN_PORT: "many" } });
   expect(run.status).toBe(2);
   expect(listFindings(run, "settings")).toContainEqual(
@@ -131,7 +131,7 @@ test("settings that a service would refuse are wrong, each problem by its name",
   expect(listFindings(run, "service")[0]).toMatch(/^unknown: /);
 });
 
-test("a key's file that others can read is wrong, with the command that fixes it", async () => {
+test("reports a key file that others can read, with the command that fixes it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, "signer");
@@ -144,7 +144,7 @@ test("a key's file that others can read is wrong, with the command that fixes it
   expect(await look()).toEqual([expect.stringContaining(`\`chmod o= ${file}\``)]);
 });
 
-test("without names, finds the services that run here, and none that has exited", async () => {
+test("finds the services running here if none is specified, and none that has exited", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder };

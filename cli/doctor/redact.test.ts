@@ -13,39 +13,39 @@ test.each([
   ["a private key without 0x, in upper case", key.slice(2).toUpperCase(), key.slice(2).toUpperCase()],
   ["a signature", `"signature":"0x${"ab".repeat(65)}"`, "abab"],
   ["a token", `Authorization: Bearer ${token}`, "eyJ"],
-  ["a token alone", `caller ${token} came`, "eyJ"],
-  ["a key of an API", `x-api-key: sk_live_0123456789abcdef`, "sk_live"],
+  ["a bare token", `caller ${token} came`, "eyJ"],
+  ["an API key", `x-api-key: sk_live_0123456789abcdef`, "sk_live"],
   ["a key in JSON", `{"apiKey":"sk_live_0123456789abcdef","b":1}`, "sk_live"],
   ["a key in JSON in JSON", String.raw`{"text":"{\"apiKey\":\"sk_live_0123456789\"}"}`, "sk_live"],
   ["a password in a query", `GET /x?password=hunter2-hunter2&a=1`, "hunter2"],
-  ["a password of a database", `postgres://user:hunter2@db/ledger`, "hunter2"],
+  ["a database password", `postgres://user:hunter2@db/ledger`, "hunter2"],
   ["a variable", `GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY=abcdef`, "abcdef"],
-  ["a wallet's words", `wallet of ${words} is open`, "sausage"],
+  ["a wallet's seed phrase", `wallet of ${words} is open`, "sausage"],
   ["a PEM key", `key\n${pem}\nend`, "MIGHA"],
   ["a PEM key in JSON", JSON.stringify({ text: pem }), "MIGHA"],
   ["a key in a path", `POST https://rpc.example/v3/0123456789abcdef0123456789abcdef failed`, "0123456789abcdef"],
   ["a key in a path without a host", `GET /v2/Abcd1234Efgh5678Ijkl/x 200`, "Abcd1234"],
   ["a key in a query", `GET /?key=hunter2-hunter2&a=1`, "hunter2"],
-  ["another key in a query", `wss://rpc.example/ws?auth=hunter2hunter2`, "hunter2"],
+  ["a different key in a query", `wss://rpc.example/ws?auth=hunter2hunter2`, "hunter2"],
   ["a list of keys", `{"keys":["sk_live_0123456789abcdef","b"]}`, "sk_live"],
   ["a second key of a list", `apiKeys: [first-of-them, second-of-them]`, "second-of-them"],
   ["keys in a variable", `GATEHOUSE_FACILITATOR_API_KEYS=first-of-them,second-of-them`, "second-of-them"],
   ["a password on a command line", `exec ./start --password hunter2-hunter2 --port 1`, "hunter2"],
-  ["a token of another kind of authorization", `Authorization: Token hunter2-hunter2`, "hunter2"],
-  ["a password of a key", `"key_pwd": "hunter2"`, "hunter2"],
-  ["a PEM key that is cut off", pem.slice(0, 40), "MIGHA"],
-])("takes out %s", (_, text, secret) => {
+  ["a token of a different authorization scheme", `Authorization: Token hunter2-hunter2`, "hunter2"],
+  ["a key password", `"key_pwd": "hunter2"`, "hunter2"],
+  ["a truncated PEM key", pem.slice(0, 40), "MIGHA"],
+])("redacts %s", (_, text, secret) => {
   expect(text).toContain(secret);
   expect(redact(text, createMask())).not.toContain(secret);
 });
 
-test("takes out what the settings know to be secret, whatever it looks like", () => {
+test("redacts known secrets from the settings, whatever they look like", () => {
   const mask = createMask();
   mask.hide({ controlToken: new Secret("plain-words-as-a-token") });
   expect(redact("it was plain-words-as-a-token", mask)).toBe("it was [masked]");
 });
 
-test("gives the same number the same mark, and another another", () => {
+test("replaces equal numbers by the same mark and different numbers by different ones", () => {
   const other = `0x${"00".repeat(31)}01`;
   const [first, second, third] = redact(`${key} ${key.slice(2).toUpperCase()} ${other}`, createMask()).split(
     /(?<=\]) /,
@@ -64,6 +64,6 @@ test.each([
   "gatehouse doctor --url http://127.0.0.1:9600 --json",
   "the key file /srv/node/keys/domain.key is not there",
   "f408412a-e24d-4ca0-99de-8c142223e1b2 GET /data 200",
-])("leaves what describes the fault: %s", (text) => {
+])("keeps details of the fault: %s", (text) => {
   expect(redact(text, createMask())).toBe(text);
 });

@@ -10,7 +10,7 @@ const program = createProgram({ mask: createMask() });
 const commands = new Map(listCommands(program).map(({ name, command }) => [name, command]));
 const read = (page: string) => readFileSync(new URL(`../../docs/${page}`, import.meta.url), "utf8");
 
-test("docs/command-line.md is what the commands say of themselves, as `npm run docs` prints it", () => {
+test("docs/command-line.md matches the output of the commands, as printed by `npm run docs`", () => {
   const page = read("command-line.md");
   expect(page).toBe(printCommandReference(program));
   for (const name of commands.keys()) expect(page).toMatch(new RegExp(`^## ${name}$`, "m"));
@@ -22,7 +22,7 @@ test("docs/command-line.md is what the commands say of themselves, as `npm run d
   }
 });
 
-test("every command has an example, and takes the options that it shows", () => {
+test("gives every command an example that uses only valid options", () => {
   expect(Object.keys(commandExamples).toSorted()).toEqual([...commands.keys()].toSorted());
   for (const [name, examples] of Object.entries(commandExamples)) {
     const known = commands.get(name)?.options.flatMap(({ long, short }) => [long, short]) ?? [];

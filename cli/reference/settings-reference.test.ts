@@ -4,7 +4,7 @@ import { loadDefinitions } from "../service-definitions.ts";
 import { printSettingsReference } from "./settings-reference.ts";
 
 describe("docs/settings.md", () => {
-  it("is what the schemas say; run `npm run docs` after a change", async () => {
+  it("matches the schemas; run `npm run docs` after a change", async () => {
     const committed = readFileSync(new URL("../../docs/settings.md", import.meta.url), "utf8");
     expect(committed).toBe(printSettingsReference(await loadDefinitions()));
   });

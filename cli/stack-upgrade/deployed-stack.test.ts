@@ -15,7 +15,7 @@ const config = {
 const read = (more: Readonly<Record<string, string>> = {}, reported: unknown = outputs) =>
   readDeployedStack("acme/gatehouse/prod", { config: { ...config, ...more }, outputs: reported, statusUrl: undefined });
 
-describe("where a stack runs", () => {
+describe("the location of a stack", () => {
   it("is read from its configuration and outputs", () => {
     expect(read()).toEqual({
       stack: "acme/gatehouse/prod",
@@ -31,7 +31,7 @@ describe("where a stack runs", () => {
     });
   });
 
-  it("is read of a cluster as well, where nothing but the pod reaches the sidecar", () => {
+  it("is read for a cluster as well, if the sidecar is only reachable from the pod", () => {
     const more = {
       "gatehouse:target": "kubernetes",
       "gatehouse:namespace": "pay",
@@ -47,12 +47,12 @@ describe("where a stack runs", () => {
 
   it.each([
     [
-      "a stack whose YAML others apply",
+      "a stack whose YAML is applied by others",
       { "gatehouse:target": "kubernetes", "gatehouse:renderTo": "out" },
       outputs,
       "is rendered to YAML",
     ],
-    ["a stack on Kubernetes that was never deployed", { "gatehouse:target": "kubernetes" }, {}, "run pulumi up with"],
+    ["a Kubernetes stack that was never deployed", { "gatehouse:target": "kubernetes" }, {}, "run pulumi up with"],
     ["the devnet node", { "gatehouse:nodeImage": "" }, outputs, "no readable nodeImage"],
     [
       "an image that reports no version",
@@ -61,43 +61,43 @@ describe("where a stack runs", () => {
       "set nodeVersion",
     ],
     ["a stack that was never deployed", {}, {}, "run pulumi up with this release first"],
-  ])("refuses %s, and says what to do", (_, more, reported, words) => {
+  ])("is rejected for %s, with instructions", (_, more, reported, words) => {
     expect(() => read(more, reported)).toThrow(words);
   });
 });
 
-describe("what the configuration says of the new version", () => {
+describe("the new version in the configuration", () => {
   const tagged = "registry.example/node:0.17.0";
 
   it.each([
     [
-      "by the tag, where the stack goes by the tag",
+      "from the tag, if the stack relies on the tag",
       {},
       { image: tagged, version: undefined },
       { image: tagged, version: "0.17.0" },
     ],
     [
-      "by nodeVersion too, where the stack sets it",
+      "from nodeVersion too, if the stack sets it",
       { "gatehouse:nodeVersion": "0.16.2" },
       { image: tagged, version: undefined },
       { image: tagged, version: "0.17.0", nodeVersion: "0.17.0" },
     ],
     [
-      "by nodeVersion, where a person says it",
+      "from nodeVersion, if the user specifies it",
       {},
       { image: "registry.example/node@sha256:00", version: "0.17.0" },
       { image: "registry.example/node@sha256:00", version: "0.17.0", nodeVersion: "0.17.0" },
     ],
-  ])("learns %s", (_, more, asked, side) => {
+  ])("is derived %s", (_, more, asked, side) => {
     expect(decideNewSide(read(more), asked)).toEqual(side);
   });
 
-  it("has to be given where nothing shows it", () => {
+  it("is required if no source reports it", () => {
     const requested = { image: "registry.example/node:next", version: undefined };
     expect(() => decideNewSide(read(), requested)).toThrow("contains no version; specify it: --node-version");
   });
 
-  it("goes back to a configuration without nodeVersion", () => {
+  it("is rolled back to a configuration without nodeVersion", () => {
     const from = { image: "a:0.16.2", version: "0.16.2" };
     const to = { image: "b@sha256:00", version: "0.17.0", nodeVersion: "0.17.0" };
     expect(buildConfigChange("gatehouse", to, from)).toEqual({

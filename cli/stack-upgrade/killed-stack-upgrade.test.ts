@@ -32,8 +32,8 @@ function listLeft({ state: { cluster } }: StackWorld): readonly string[] {
   ];
 }
 
-describe.each(["docker", "kubernetes"] as const)("an upgrade of a stack on %s", (kind) => {
-  it("ends with the new version proved, and without the copy", async () => {
+describe.each(["docker", "kubernetes"] as const)("a stack upgrade on %s", (kind) => {
+  it("ends with the new version verified and the copy removed", async () => {
     const world = createStackWorld("good", kind);
     const result = await runToEnd(world);
     expect(result.record.end).toBe("committed");
@@ -46,20 +46,17 @@ describe.each(["docker", "kubernetes"] as const)("an upgrade of a stack on %s", 
     ["another version", "it runs as 0.16.2, not as 0.17.0"],
     ["loses a block", "its data differs: block 37"],
     ["does not start", "the node does not respond"],
-  ] as const)(
-    "rolls back image, data and configuration of a version that is or does this: %s",
-    async (newVersion, why) => {
-      const world = createStackWorld(newVersion, kind);
-      const result = await runToEnd(world);
-      expect(result.record.end).toBe("rolled-back");
-      expect(result.record.failure).toContain(why);
-      if (kind === "docker") expect(result.record.note).toContain("discard");
-      expectOneOfTwo(world, result);
-    },
-  );
+  ] as const)("rolls back image, data and configuration for a version with this fault: %s", async (newVersion, why) => {
+    const world = createStackWorld(newVersion, kind);
+    const result = await runToEnd(world);
+    expect(result.record.end).toBe("rolled-back");
+    expect(result.record.failure).toContain(why);
+    if (kind === "docker") expect(result.record.note).toContain("discard");
+    expectOneOfTwo(world, result);
+  });
 
   it.each(["good", ...bad] as const)(
-    "ends at one of the two versions with its data, wherever it is killed: %s",
+    "ends with one of the two versions and its data, wherever it is killed: %s",
     async (newVersion) => {
       const whole = createStackWorld(newVersion, kind);
       await runToEnd(whole);
@@ -73,7 +70,7 @@ describe.each(["docker", "kubernetes"] as const)("an upgrade of a stack on %s", 
     },
   );
 
-  it("does so when it is killed again and again, and gives the new version up in the end", async () => {
+  it("does so even if killed repeatedly, and finally gives up on the new version", async () => {
     const world = createStackWorld("good", kind);
     const kills = Array.from({ length: interruptionsMax + 1 }, () => ({ inStage: "copying", changes: 1 }) as const);
     const result = await runToEnd(world, kills);
@@ -82,7 +79,7 @@ describe.each(["docker", "kubernetes"] as const)("an upgrade of a stack on %s", 
     expectOneOfTwo(world, result);
   });
 
-  it("ends between two steps when it is told to, and goes on with the next one", async () => {
+  it("stops between two steps when asked to, and continues with the next one", async () => {
     const world = createStackWorld("good", kind);
     const stopping = new AbortController();
     const remembered: StackRecord[] = [];

@@ -21,7 +21,7 @@ function change(more: Partial<WorldState["cluster"]>): void {
 }
 
 describe("gatehouse upgrade --stack on Kubernetes", () => {
-  it("shows its steps and changes nothing with --dry-run", async () => {
+  it("prints its steps and changes nothing with --dry-run", async () => {
     const { status, printed } = await type({ dryRun: true });
     expect(printed).toBe(
       `prod: from 0.16.2 (node:0.16.2) to 0.17.0 (node:0.17.0).
@@ -37,28 +37,28 @@ describe("gatehouse upgrade --stack on Kubernetes", () => {
     expect([status, world.image(), world.state.begun, world.state.jobs.size]).toEqual([0, oldImage, [], 0]);
   });
 
-  it("refuses --url, which a person would have to forward", async () => {
+  it("rejects --url, which would need a manual port forward", async () => {
     const { printed } = await type({ statusUrl: "http://127.0.0.1:9600" });
     expect(printed).toContain("upgrade: --url is for stacks on Docker");
   });
 });
 
-describe("what keeps an upgrade on Kubernetes from its beginning", () => {
+describe("an upgrade on Kubernetes is not started because of", () => {
   it.each<readonly [string, () => void, string]>([
     ["no VolumeSnapshots", () => change({ servesSnapshots: false }), "the cluster has no VolumeSnapshots"],
     [
-      "a right that is missing",
+      "a missing permission",
       () => change({ forbidden: ["persistentvolumeclaims"] }),
       "you may not create persistentvolumeclaims in the namespace pay of production",
     ],
-    ["a node that is scaled to 0", () => world.stopNode(), "the StatefulSet node of pay is scaled to 0"],
+    ["a node scaled to 0", () => world.stopNode(), "the StatefulSet node of pay is scaled to 0"],
     [
-      "a pod that another upgrade holds",
+      "a pod held by a different upgrade",
       () => change({ pod: { uid: "pod 1", image: oldImage, held: true, deleting: false, ended: undefined } }),
       `kubectl --context production -n pay patch pod node-0 --type=merge '--patch={"metadata":{"finalizers":null}}'`,
     ],
     [
-      "a snapshot of another upgrade",
+      "a snapshot of a different upgrade",
       () => {
         const object = { metadata: { name: "node-workspace-upgrade-1" } };
         change({ snapshot: { object, task: world.time.begin([]) } });

@@ -3,8 +3,8 @@ import { createStackWorld } from "./testing/stack-world.ts";
 import { createTyping, expectOld, runToEnd } from "./testing/typed-again.ts";
 import { oldImage } from "./testing/world-state.ts";
 
-describe("a node of a cluster that has to be killed", () => {
-  it("fails the step, and is started as it was: a snapshot of its data would be useless for a roll-back", async () => {
+describe("a cluster node that has to be killed", () => {
+  it("fails the step and is restarted unchanged, since a snapshot of its data would be useless for a rollback", async () => {
     const world = createStackWorld("good", "kubernetes");
     world.state.cluster.isStubborn = true;
     const { record } = await runToEnd(world);
@@ -13,7 +13,7 @@ describe("a node of a cluster that has to be killed", () => {
     expect([world.state.cluster.pod?.held, world.state.cluster.snapshot]).toEqual([false, undefined]);
   });
 
-  it("is told by a later run, too, where the command was killed before it saw how the node ended", async () => {
+  it("is reported even by a later run, if the command was killed before it saw how the node exited", async () => {
     const world = createStackWorld("good", "kubernetes");
     world.state.cluster.isStubborn = true;
     const typing = createTyping(world);
@@ -26,7 +26,7 @@ describe("a node of a cluster that has to be killed", () => {
 });
 
 describe("a VolumeSnapshot", () => {
-  it("that is not ready in time fails the step: the node is started again, and the snapshot is deleted", async () => {
+  it("fails the step if it is not ready in time: the node is restarted and the snapshot deleted", async () => {
     const world = createStackWorld("good", "kubernetes");
     world.state.copyMs = 5_000;
     const { record } = await runToEnd(world);
@@ -36,7 +36,7 @@ describe("a VolumeSnapshot", () => {
     expect(world.state.begun).toEqual(["flush", "gatehouse-prod-sidecar", "gatehouse-prod-node"]);
   });
 
-  it("that can't be deleted is told, with the command that does it", async () => {
+  it("is reported if it can't be deleted, with the command to delete it", async () => {
     const world = createStackWorld("silent", "kubernetes");
     world.during("restore", () => (world.state.isRemoveBroken = true));
     const { record } = await runToEnd(world);
@@ -46,7 +46,7 @@ describe("a VolumeSnapshot", () => {
     );
   });
 
-  it("is restored once more where somebody started the node over data that were half put back", async () => {
+  it("is restored again if someone started the node on half-restored data", async () => {
     const world = createStackWorld("silent", "kubernetes");
     world.during("restore", () => {
       world.startNode();
@@ -58,7 +58,7 @@ describe("a VolumeSnapshot", () => {
     expect(lines.filter((line) => line.includes("restoring the old data"))).toHaveLength(2);
   });
 
-  it("is of no use where somebody started the node meanwhile", async () => {
+  it("is useless if someone started the node in the meantime", async () => {
     const world = createStackWorld("good", "kubernetes");
     world.during("copy", () => {
       world.startNode();
@@ -70,8 +70,8 @@ describe("a VolumeSnapshot", () => {
   });
 });
 
-describe("a pulumi up that was killed before it noted what it had changed", () => {
-  it("is found out on the way back, and Pulumi looks at the node before it changes that again", async () => {
+describe("a pulumi up killed before it recorded its changes", () => {
+  it("is detected during the rollback, which refreshes Pulumi's state before changing the node again", async () => {
     const world = createStackWorld("silent", "kubernetes");
     world.during("update", () => {
       world.crashUpdates();

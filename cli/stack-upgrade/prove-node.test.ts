@@ -44,8 +44,8 @@ async function prove(said: readonly SidecarStatus[], blockHash: ProofDependencie
   return { why, tookMs: clock.monotonicMs() };
 }
 
-describe("the proof of a node", () => {
-  it("fails at once where an old block has another hash, whatever else the sidecar says", async () => {
+describe("the verification of a node", () => {
+  it("fails at once if an old block has a different hash, whatever else the sidecar reports", async () => {
     const failed = await prove([describeNode(["NoRestartPending"])], async () => "0xnew");
     expect(failed).toEqual({
       why: "its data differs: block 37, which had the hash 0xold, has the hash 0xnew",
@@ -59,13 +59,13 @@ describe("the proof of a node", () => {
     expect(await prove([describeNode()], answerLate)).toEqual({ why: undefined, tookMs: 200 });
   });
 
-  it("fails at its limit where that is never returned", async () => {
+  it("fails at its time limit if the block is never returned", async () => {
     expect(await prove([describeNode()], async () => undefined)).toMatchObject({
       why: "within 1000 ms: its data differs: block 37, which had the hash 0xold, is not returned",
     });
   });
 
-  it("waits for what the sidecar does not find right yet, and says at its limit what that was", async () => {
+  it("waits until the sidecar reports no faults, and reports the remaining ones at its time limit", async () => {
     const wrong = describeNode(["ConfigReconciled"]);
     expect(await prove([wrong, wrong, describeNode()], report)).toEqual({ why: undefined, tookMs: 200 });
     expect(await prove([wrong], report)).toMatchObject({

@@ -11,7 +11,7 @@ const whileUpdating = { inStage: "proving", changes: 1 } as const;
 const atOnce = { at: 1, isAfter: false } as const;
 
 describe("a pulumi up that outlives the command", () => {
-  it("is waited for before anything is put back, however often the command is killed meanwhile", async () => {
+  it("is awaited before anything is restored, however often the command is killed meanwhile", async () => {
     const world = createStackWorld("good");
     world.state.updateMs = 900;
     const typing = createTyping(world);
@@ -23,7 +23,7 @@ describe("a pulumi up that outlives the command", () => {
     expectOld(world, ended?.record);
   });
 
-  it("is interrupted at the limit that it had", async () => {
+  it("is interrupted at its original time limit", async () => {
     const world = createStackWorld("good");
     world.state.updateMs = 1_000_000;
     const typing = createTyping(world);
@@ -36,8 +36,8 @@ describe("a pulumi up that outlives the command", () => {
   });
 });
 
-describe("a stack that somebody else has locked", () => {
-  it("is waited for as often as it takes, and leads to no way back", async () => {
+describe("a stack locked by someone else", () => {
+  it("is awaited as long as necessary, and causes no rollback", async () => {
     const world = createStackWorld("good");
     world.during("copy", () => (world.state.lockedBy = 1));
     const typing = createTyping(world);
@@ -51,8 +51,8 @@ describe("a stack that somebody else has locked", () => {
   });
 });
 
-describe("a node that a killed update has left", () => {
-  it("ends within its grace before it is removed: it is at work over the only data", async () => {
+describe("a node left by a killed update", () => {
+  it("is given its grace period before removal, since it is using the only data", async () => {
     const world = createStackWorld("silent");
     const typing = createTyping(world);
     expect(await typing.type({ inStage: "back-proving", changes: 5 })).toBeUndefined();
@@ -63,7 +63,7 @@ describe("a node that a killed update has left", () => {
     expectOld(world, ended?.record);
   });
 
-  it("leaves its lock: the command that removes it is printed, and then the upgrade goes on", async () => {
+  it("leaves its lock: the command to remove it is printed, and the upgrade then continues", async () => {
     const world = createStackWorld("good");
     const typing = createTyping(world);
     await typing.type(whileUpdating);
@@ -75,8 +75,8 @@ describe("a node that a killed update has left", () => {
   });
 });
 
-describe("a sidecar that Pulumi leaves stopped, as its definition is unchanged", () => {
-  it.each(["good", "silent"] as const)("is started, and waited for once more: %s", async (newVersion) => {
+describe("a sidecar that Pulumi leaves stopped because its definition is unchanged", () => {
+  it.each(["good", "silent"] as const)("is started and awaited once more: %s", async (newVersion) => {
     const world = createStackWorld(newVersion);
     world.state.keepsSidecar = true;
     const ended = await createTyping(world).type();
@@ -86,7 +86,7 @@ describe("a sidecar that Pulumi leaves stopped, as its definition is unchanged",
 });
 
 describe("a job on the data", () => {
-  it("that takes too long fails its step: the node is started again, and has the room of what was copied", async () => {
+  it("fails its step if it exceeds its time limit: the node is restarted and the partial copy removed", async () => {
     const world = createStackWorld("good");
     world.state.copyMs = 5_000;
     const { record } = await runToEnd(world);
@@ -95,7 +95,7 @@ describe("a job on the data", () => {
     expect(world.state.begun).toEqual(["copy", "remove", names.node, names.sidecar, "remove"]);
   });
 
-  it("that takes too long on the way back is tried again", async () => {
+  it("is retried if it exceeds its time limit during the rollback", async () => {
     const world = createStackWorld("silent");
     world.during("update", () => (world.state.copyMs = 5_000));
     const typing = createTyping(world);
@@ -107,8 +107,8 @@ describe("a job on the data", () => {
   });
 });
 
-describe("a node that somebody starts", () => {
-  it("while its data are copied by a job that outlives the command has made a copy of no use", async () => {
+describe("a node started by someone else", () => {
+  it("makes a copy useless if its data is being copied by a job that outlives the command", async () => {
     const world = createStackWorld("good");
     const typing = createTyping(world);
     await typing.type({ inStage: "copying", changes: 2 });
@@ -122,7 +122,7 @@ describe("a node that somebody starts", () => {
     expect(world.state.copy).toBeUndefined();
   });
 
-  it("while its data are put back is reported, and is not taken for well the next time by itself", async () => {
+  it("is reported if its data is being restored, and is not assumed healthy on the next run", async () => {
     const world = createStackWorld("silent");
     world.during("restore", () => {
       world.startNode();
@@ -136,7 +136,7 @@ describe("a node that somebody starts", () => {
     expect((await typing.type())?.record.end).toBe("rolled-back");
   });
 
-  it("while its data are put back is found out by the next run, too, where the command was killed", async () => {
+  it("is detected by the next run, too, if its data was being restored and the command was killed", async () => {
     const world = createStackWorld("silent");
     const typing = createTyping(world);
     await typing.type({ inStage: "back-data", changes: 2 });
@@ -151,7 +151,7 @@ describe("a node that somebody starts", () => {
 const untold = (world: StackWorld) => ({ ...world.record, before: { ...world.record.before, tellsVersion: false } });
 
 describe("a version that the node does not report", () => {
-  it("is proved by the image of the container that runs, and that is said", async () => {
+  it("is verified by the image of the running container, and this is reported", async () => {
     const world = createStackWorld("reports no version");
     const ended = await createTyping(world, untold(world)).type();
     expect(ended?.record.end).toBe("committed");
@@ -160,7 +160,7 @@ describe("a version that the node does not report", () => {
     );
   });
 
-  it("is not proved where another image runs", async () => {
+  it("is not verified if a different image is running", async () => {
     const world = createStackWorld("reports no version");
     world.during("look", () => world.state.containers.set(names.node, { image: oldImage, running: true, starts: 9 }));
     const ended = await createTyping(world, untold(world)).type();
@@ -169,8 +169,8 @@ describe("a version that the node does not report", () => {
   });
 });
 
-describe("a way back", () => {
-  it("is not proved where another command has brought another image that reports no version", async () => {
+describe("a rollback", () => {
+  it("is not verified if a different command deployed a different image that reports no version", async () => {
     const world = createStackWorld("reports no version");
     world.state.copyMs = 1_500;
     world.during("copy", () => world.state.containers.set(names.node, { image: newImage, running: false, starts: 1 }));
@@ -179,14 +179,14 @@ describe("a way back", () => {
     expect(ended?.record.note).toContain(`${names.node} does not run ${oldImage}`);
   });
 
-  it("requests nothing of Pulumi where nothing was configured yet", async () => {
+  it("does not call Pulumi if nothing was configured yet", async () => {
     const world = createStackWorld("good");
     world.state.isPulumiThere = false;
     world.state.copyMs = 5_000;
     expectOld(world, (await runToEnd(world)).record);
   });
 
-  it("starts the node before it runs Pulumi, and pauses between its tries", async () => {
+  it("starts the node before it runs Pulumi, and pauses between attempts", async () => {
     const world = createStackWorld("good");
     world.state.isPulumiThere = false;
     const typing = createTyping(world);
@@ -198,7 +198,7 @@ describe("a way back", () => {
     expectOld(world, (await typing.type())?.record);
   });
 
-  it("has the time that it needs, however little the new version was given", async () => {
+  it("has its own time limit, however short that of the new version", async () => {
     const world = createStackWorld("silent");
     world.state.quietMs = 500;
     const limits = { ...world.record.limits, proveMs: 5 };
@@ -206,7 +206,7 @@ describe("a way back", () => {
     expectOld(world, (await typing.type())?.record);
   });
 
-  it("is over once the old version is proved, whatever becomes of the copy", async () => {
+  it("is complete once the old version is verified, whatever happens to the copy", async () => {
     let world = createStackWorld("silent");
     let typing = createTyping(world);
     for (let changes = 1; world.state.begun.at(-1) !== "remove"; changes += 1) {

@@ -35,14 +35,14 @@ const readRecordFile = async () =>
   JSON.parse(await readFile(join(directory, ".gatehouse-upgrade.prod.json"), "utf8")) as Record<string, unknown>;
 
 describe("gatehouse upgrade --stack", () => {
-  it("takes the stack to the new image, and leaves no record", async () => {
+  it("upgrades the stack to the new image and leaves no record", async () => {
     const { status, printed } = await type();
     expect(printed).toContain("Verified: prod runs 0.17.0 (node:0.17.0), as it reports itself.");
     expect([status, world.image()]).toEqual([0, newImage]);
     expect((await readdir(directory)).filter((name) => name.startsWith(".gatehouse"))).toEqual([]);
   });
 
-  it("goes on over the configuration that it was begun with, with the limits that are said now", async () => {
+  it("continues with its original configuration, but with the new time limits", async () => {
     world.during("copy", () => (world.state.lockedBy = 1));
     const configFile = join(directory, "other.yaml");
     const begun = await type({ configFile });
@@ -58,7 +58,7 @@ describe("gatehouse upgrade --stack", () => {
     expect(new Set(configFiles)).toEqual(new Set([configFile]));
   });
 
-  it("goes on in a directory that was moved since, over the configuration that is named", async () => {
+  it("continues in a directory that was moved, with the specified configuration", async () => {
     world.during("copy", () => (world.state.lockedBy = 1));
     await type();
     const moved = `${directory}-moved`;
@@ -75,7 +75,7 @@ describe("gatehouse upgrade --stack", () => {
     expect(configFiles.slice(1)).toEqual([configFile, configFile]);
   });
 
-  it("leaves alone what an earlier release has begun, and says so", async () => {
+  it("leaves an upgrade started by an earlier release untouched, and says so", async () => {
     world.during("copy", () => (world.state.lockedBy = 1));
     await type();
     const text = `${JSON.stringify({ ...(await readRecordFile()), newRan: true })}\n`;
@@ -89,7 +89,7 @@ describe("gatehouse upgrade --stack", () => {
     expect((await type()).printed).toContain("continue with the version that started it");
   });
 
-  it("finds what is under way however the stack is spelled", async () => {
+  it("finds an upgrade in flight however the stack name is written", async () => {
     world.during("copy", () => (world.state.lockedBy = 1));
     await type();
     world.state.lockedBy = undefined;
@@ -101,7 +101,7 @@ describe("gatehouse upgrade --stack", () => {
     expect((await type({ ...again, stack: "acme/gatehouse/prod" })).status).toBe(0);
   });
 
-  it("does not go on over another backend, which may have a stack of the same name", async () => {
+  it("does not continue on a different backend, which may have a stack of the same name", async () => {
     world.during("copy", () => (world.state.lockedBy = 1));
     await type();
     world.state.lockedBy = undefined;
@@ -116,7 +116,7 @@ describe("gatehouse upgrade --stack", () => {
     expect((await type(again)).status).toBe(0);
   });
 
-  it("starts the node again where Pulumi is there no more", async () => {
+  it("restarts the node if Pulumi is no longer installed", async () => {
     world.during("copy", () => stopping.abort());
     expect((await type()).printed).toContain("not finished: it was stopped by a signal.");
     stopping = new AbortController();
@@ -128,7 +128,7 @@ describe("gatehouse upgrade --stack", () => {
     expect((await type(again)).printed).toContain("Rolled back: prod runs 0.16.2");
   });
 
-  it("does not begin while another one is at work, wherever that was begun", async () => {
+  it("does not start while a different upgrade is running, wherever that was started", async () => {
     await mkdir(join(directory, "state"));
     using lock = createProcessLock(join(directory, "state", `stack-upgrade-${prefix}.lock`), prefix);
     expect(lock.acquire()).toEqual({ ok: true });
@@ -137,7 +137,7 @@ describe("gatehouse upgrade --stack", () => {
     expect(world.state.begun).toEqual([]);
   });
 
-  it("does not begin where the copy of another one stands, and says how to remove it", async () => {
+  it("does not start while the copy of a different upgrade exists, and explains how to remove it", async () => {
     world.state.copy = world.state.live;
     const { status, printed } = await type();
     expect(printed).toContain("problem: gatehouse-prod-node-workspace contains the copy of an unfinished upgrade");
@@ -145,14 +145,14 @@ describe("gatehouse upgrade --stack", () => {
     expect([status, world.image()]).toEqual([1, oldImage]);
   });
 
-  it("leaves a job alone that is at work, when it only looks", async () => {
+  it("leaves a running job alone in a dry run", async () => {
     const task = world.time.begin([{ afterMs: 1_000_000, effect: () => {} }]);
     world.state.jobs.set(`${prefix}-node-upgrade`, { owner: "another", task });
     expect((await type({ dryRun: true })).status).toBe(0);
     expect(task.isOver()).toBe(false);
   });
 
-  it("does not do what it has become since a person was asked", async () => {
+  it("does nothing if the plan has changed since the user was asked", async () => {
     const confirm = async () => {
       world.state.config["gatehouse:nodeImage"] = "node:0.16.1";
       return true;
@@ -165,7 +165,7 @@ describe("gatehouse upgrade --stack", () => {
     expect(world.state.begun.filter((name) => name !== "look")).toEqual([]);
   });
 
-  it("begins with a node that missed one answer, and not with one that stays silent", async () => {
+  it("starts if the node missed one response, but not if it stays unresponsive", async () => {
     world.state.quietMs = 12_000;
     expect((await type({ dryRun: true })).status).toBe(0);
     world.state.quietMs = 1_000_000;
@@ -174,18 +174,18 @@ describe("gatehouse upgrade --stack", () => {
     expect(status).toBe(1);
   });
 
-  it("does nothing where nobody agrees, and says how to do so without a terminal", async () => {
+  it("does nothing without confirmation, and explains how to confirm without a terminal", async () => {
     const refused = await type({ yes: false });
     expect(refused.printed).toContain("upgrade: nothing was changed. Without a terminal, pass --yes.\n");
     expect((await type({ yes: false, confirm: async () => false })).status).toBe(1);
     expect([refused.status, world.state.begun.filter((name) => name !== "look")]).toEqual([1, []]);
   });
 
-  it("does it once a person agrees", async () => {
+  it("upgrades once the user confirms", async () => {
     expect((await type({ yes: false, confirm: async () => true })).status).toBe(0);
   });
 
-  it("warns where nothing reports the version", async () => {
+  it("warns if no source reports the version", async () => {
     world = createStackWorld("reports no version");
     const { status, printed } = await type();
     expect(printed).toContain("warning: the node does not report its version");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { buildChildEnvironment } from "./child-environment.ts";
 
 describe("childEnvironment", () => {
-  it("lets the person's own variables win", () => {
+  it("prefers the user's own variables", () => {
     expect(buildChildEnvironment({ A: "1", B: "2" }, { A: "9", PATH: "/bin" })).toEqual({
       A: "9",
       B: "2",
@@ -10,11 +10,11 @@ describe("childEnvironment", () => {
     });
   });
 
-  it("drops the stack's secret file when the person gives the secret itself", () => {
+  it("drops the stack's secret file if the user provides the secret directly", () => {
     expect(buildChildEnvironment({ KEY_FILE: "/keys/signer" }, { KEY: "0x1" })).toEqual({ KEY: "0x1" });
   });
 
-  it("takes an empty variable for an absent one", () => {
+  it("treats an empty variable as unset", () => {
     expect(buildChildEnvironment({ A: "1" }, { A: "" })).toEqual({ A: "1" });
   });
 });

@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { announceService } from "#daemon/running-services.ts";
 import { requireFreePorts } from "./free-ports.ts";
 
-test("a port that another stack has names the process to stop", async () => {
+test("names the process to stop if a different stack uses the port", async () => {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-run-"));
   const env = { XDG_RUNTIME_DIR: directory, XDG_STATE_HOME: directory };
   const server = createServer().listen(0, "127.0.0.1");

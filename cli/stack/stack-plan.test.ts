@@ -15,12 +15,12 @@ function findPushedMetrics(own: Readonly<Record<string, string>> = {}) {
   return [environments.pushgateway[file], environments.upstream[file]];
 }
 
-it("keeps pushed metrics in the stack's own folder, never in a file that the machine's other Pushgateways share", () => {
+it("keeps pushed metrics in the stack's own directory, never in a file shared with other Pushgateways", () => {
   expect(findPushedMetrics()).toEqual(["/stack/pushgateway.data", undefined]);
   expect(findPushedMetrics({ [file]: "/elsewhere" })[0]).toBe("/elsewhere");
 });
 
-it("has Prometheus scrape each of its services with metrics, at its own listener for them", () => {
+it("makes Prometheus scrape each service with metrics at its own metrics listener", () => {
   const directory = locateStateDirectory("/stack");
   const { scraped } = planStack({ directory, accounts, signerKeyFile: "/stack/key", env: key });
   expect(scraped).toMatchObject([
@@ -31,7 +31,7 @@ it("has Prometheus scrape each of its services with metrics, at its own listener
   ]);
 });
 
-it("links the pages at the ports that the user chose", () => {
+it("links to the pages at the ports that the user chose", () => {
   const directory = locateStateDirectory("/stack");
   const env = { ...key, GATEHOUSE_SIDECAR_LISTEN_PORT: "9700" };
   const { environments } = planStack({ directory, accounts, signerKeyFile: "/stack/key", env });

@@ -20,12 +20,12 @@ const files = {
 };
 const shown = formatThingsToTry(plan, files, createPaint(false));
 
-test("a line to paste runs the program that shows it, and queries no registry for a package of its name", () => {
+test("prints commands that run this program, without querying a registry for a package of its name", () => {
   expect(shown).toContain(`${formatOwnCommand()} status`);
   expect(shown).not.toContain("npx");
 });
 
-test("paths in the lines to paste are one word of a shell each", () => {
+test("quotes each path in the commands as a single shell word", () => {
   expect(shown).toContain("'my state/node/bin/node.conf'");
   expect(shown).toContain("--key-file 'my state/keys/client'");
 });

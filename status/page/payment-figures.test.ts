@@ -13,7 +13,7 @@ const counts = (minute: number, settled: number, balance: number | undefined, re
   refused: new Map(Object.entries<number>(refused)),
 });
 
-test("counts come from a service's own metrics, also where a resource server settles by itself", () => {
+test("counts from a service's own metrics, even if a resource server settles payments itself", () => {
   const metrics = [
     "# HELP gatehouse_facilitator_settlements_pending In-flight settlements.",
     'gatehouse_facilitator_settlements_pending{network="eip155:1672"} 2',
@@ -47,7 +47,7 @@ test("counts come from a service's own metrics, also where a resource server set
   });
 });
 
-test("an hour of payments, and how many days the signer's balance lasts at that rate", () => {
+test("shows an hour of payments, and how many days the signer's balance lasts at that rate", () => {
   const watch = createPaymentWatch();
   expect(watch.add(counts(0, 100, 10))).toEqual({
     pending: 1,
@@ -67,7 +67,7 @@ test("an hour of payments, and how many days the signer's balance lasts at that 
   expect(figures.balances).toEqual([{ ...of, balance: 8.5, days: expect.closeTo(8.5 / 24) }]);
 });
 
-test("what is paid in to the signer is no spending, and a minute of it is no rate", () => {
+test("does not count a deposit to the signer as spending, or derive a rate from a minute of it", () => {
   const watch = createPaymentWatch();
   watch.add(counts(0, 100, 1));
   expect(watch.add(counts(9, 100, 0.5)).balances).toEqual([{ ...of, balance: 0.5 }]);
@@ -83,7 +83,7 @@ const ofTwo = (minute: number, first: number, second: number): PaymentCounts => 
   ]),
 });
 
-test("of several signers, each has its own days", () => {
+test("shows the remaining days of each of several signers", () => {
   const watch = createPaymentWatch();
   watch.add(ofTwo(0, 10, 4));
   expect(watch.add(ofTwo(60, 8, 3.5)).balances).toEqual([
@@ -92,7 +92,7 @@ test("of several signers, each has its own days", () => {
   ]);
 });
 
-test("looked at after hours, it counts since the look before, and names that time", () => {
+test("counts since the previous check even if it was hours ago, and shows that time span", () => {
   const watch = createPaymentWatch();
   watch.add(counts(0, 100, 1));
   expect(watch.add(counts(300, 107, 1))).toMatchObject({ settled: 7, overMs: 300 * minuteMs });

@@ -65,7 +65,7 @@ describe("gatehouse doctor --drift", () => {
     return found;
   };
 
-  it("ends with 0 where the service runs with what the stack gave it, and says who was not asked", async () => {
+  it("exits with 0 if the service runs with the stack's settings, and reports what was not queried", async () => {
     const { status, stdout, stderr } = await doctor(await writeOutputs());
     expect([status, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("right: drift: gateway: runs version ");
@@ -73,7 +73,7 @@ describe("gatehouse doctor --drift", () => {
     expect(stdout).toContain("skipped: drift: facilitator: its address is unknown here");
   });
 
-  it("ends with 2 where the settings are others", async () => {
+  it("exits with 2 if the settings differ", async () => {
     const path = await writeOutputs({ ...environment, GATEHOUSE_GATEWAY_CACHE_TOTAL_BYTES: "0" });
     const { status, stdout } = await doctor(path, "--json");
     expect(status).toBe(2);
@@ -86,7 +86,7 @@ describe("gatehouse doctor --drift", () => {
     });
   });
 
-  it("ends with 2 where a file was changed by hand, also to one that the service can't use", async () => {
+  it("exits with 2 if a file was changed manually, even to one that the service can't use", async () => {
     const path = await writeOutputs();
     await writeFile(policyPath, "{ ranges: { logsBlocks: 51 } }\n");
     await until("the change is seen", generousMs, async () => (await doctor(path)).status === 2);
@@ -103,7 +103,7 @@ describe("gatehouse doctor --drift", () => {
     await until("the condition is right again", generousMs, async () => (await filesCondition()).status === "True");
   });
 
-  it("ends with 1 where nobody answers", async () => {
+  it("exits with 1 if nothing responds", async () => {
     const path = await writeOutputs();
     const { status, stdout } = await doctor(path, "--url", "gateway=http://127.0.0.1:1");
     expect(status).toBe(1);

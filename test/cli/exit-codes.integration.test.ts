@@ -135,7 +135,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }));
 
 describe("docs/exit-codes.md", () => {
-  it("has every command", async () => {
+  it("lists every command", async () => {
     const { stdout } = await runGatehouse(["--help"]);
     const listed = stdout.slice(stdout.indexOf("\nStart:"), stdout.indexOf("\nStart here:"));
     const commands = [...listed.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = ""]) => name);
@@ -144,7 +144,7 @@ describe("docs/exit-codes.md", () => {
     expect(commands.filter((name) => !["help", "gatehouse"].includes(name) && !documented.has(name))).toEqual([]);
   });
 
-  it("promises nothing that no test brings about", () => {
+  it("lists only exit codes that a test produces", () => {
     expect(promised.toSorted()).toEqual([...Object.keys(cases), ...Object.keys(elsewhere)].toSorted());
     expect(Object.values(elsewhere).filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });

@@ -24,13 +24,16 @@ describe("gatehouse", () => {
   it.each([
     ["sidcar", 1, ["Did you mean sidecar?", '("gatehouse --help" lists the commands)']],
     ["pay --max-amout 1 http://x", 2, ["Did you mean --max-amount?", '("gatehouse pay --help" shows how to use it)']],
-  ] as const)("%s: exits %i, and says what was meant and where to read on", async (typed, status, said) => {
-    const ended = await runGatehouse(typed.split(" "));
-    expect(ended.status).toBe(status);
-    for (const words of said) expect(ended.stderr).toContain(words);
-  });
+  ] as const)(
+    "%s: exits with %i, suggests the intended command and refers to the help",
+    async (typed, status, said) => {
+      const ended = await runGatehouse(typed.split(" "));
+      expect(ended.status).toBe(status);
+      for (const words of said) expect(ended.stderr).toContain(words);
+    },
+  );
 
-  it("begins a service's settings with what it can't start without, in 80 columns, names the others, and explains all with --all", async () => {
+  it("lists a service's required settings first, in 80 columns, names the others, and explains all with --all", async () => {
     const { stdout } = await runGatehouse(["facilitator", "--help"]);
     const settings = stdout.slice(stdout.indexOf("Settings to begin with:"), stdout.indexOf(" more have defaults"));
     expect([...settings.matchAll(/\[([\w.]+)\]$/gm)].map(([, key]) => key)).toEqual([
@@ -94,18 +97,18 @@ describe("a service that can't start", () => {
       ["FACILITATOR_SIGNER_PRIVATE_KEY: missing; expected private keys of 64 hexadecimal digits each (0x"],
     ],
     ["resource-server", ["PAY_TO", "ROUTES_PATH", "TOKEN_ADDRESS"].map((name) => `RESOURCE_SERVER_${name}: missing;`)],
-  ])("exits 1 and names all that is missing: %s", async (service, missing) => {
+  ])("exits with 1 and reports everything that is missing: %s", async (service, missing) => {
     const { status, stderr } = await runGatehouse([service]);
     expect(status).toBe(1);
     for (const words of missing) expect(stderr).toContain(`${service}: GATEHOUSE_${words}`);
   });
 
-  it("never shows a secret that it refuses", async () => {
+  it("never shows a secret that it rejects", async () => {
     const { stderr } = await runGatehouse(["facilitator"], { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: "0xsecret" });
     expect(stderr).not.toContain("0xsecret");
   });
 
-  it("exits 1 and names the taken port with its setting", async () => {
+  it("exits with 1 and reports the port in use with its setting", async () => {
     const squatter = createServer().listen(0, "127.0.0.1");
     await once(squatter, "listening");
     const { port } = squatter.address() as AddressInfo;
@@ -131,7 +134,7 @@ describe("a command that reads a node.conf", () => {
   it.each([
     ["lint", "a device", ["config", "lint"], []],
     ["plan", "a named pipe", ["config", "plan", "--config"], ["--node-version", "0.16.2"]],
-  ])("gatehouse %s refuses %s at once", async (name, what, before, after) => {
+  ])("gatehouse %s immediately rejects %s", async (name, what, before, after) => {
     const path = what === "a device" ? "/dev/zero" : await makePipe();
     const { status, stderr } = await runGatehouse([...before, path, ...after]);
     expect([status, stderr]).toEqual([
@@ -142,7 +145,7 @@ describe("a command that reads a node.conf", () => {
 });
 
 describe("a service", () => {
-  it("refuses settings, policies, routes, keys and secrets that are no regular files, and waits for none", async () => {
+  it("rejects settings, policies, routes, keys and secrets that are not regular files, without blocking on any", async () => {
     const pipe = await makePipe();
     const guarded = {
       GATEHOUSE_GATEWAY_NODE_HTTP_URL: "http://127.0.0.1:1",
@@ -175,29 +178,26 @@ describe("a service", () => {
   });
 });
 
-describe("a command that has not requested signals", () => {
+describe("a command without signal handlers", () => {
   it.each([
     ["SIGTERM", 143],
     ["SIGINT", 130],
-  ] as const)(
-    "ends by itself on %s, as it must where it is the first process of a container",
-    async (signal, status) => {
-      const silent = await startSilentServer();
-      const child = spawn(
-        process.execPath,
-        [gatehouseProgram, "pay", `http://127.0.0.1:${silent.port}/`, "--max-amount", "1", "--asset", address],
-        {
-          env: { PATH: process.env["PATH"] ?? "", GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}` },
-          stdio: "ignore",
-        },
-      );
-      await silent.asked;
-      child.kill(signal);
-      // An exit caused by the signal itself would be [null, signal], and would never happen where the kernel drops the
-      // signal.
-      expect(await once(child, "exit")).toEqual([status, null]);
-    },
-  );
+  ] as const)("exits on %s, as it must if it is the first process of a container", async (signal, status) => {
+    const silent = await startSilentServer();
+    const child = spawn(
+      process.execPath,
+      [gatehouseProgram, "pay", `http://127.0.0.1:${silent.port}/`, "--max-amount", "1", "--asset", address],
+      {
+        env: { PATH: process.env["PATH"] ?? "", GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}` },
+        stdio: "ignore",
+      },
+    );
+    await silent.asked;
+    child.kill(signal);
+    // An exit caused by the signal itself would be [null, signal], and would never happen where the kernel drops the
+    // signal.
+    expect(await once(child, "exit")).toEqual([status, null]);
+  });
 });
 
 /** Starts a service without dependencies, and waits until it accepts requests. */
@@ -218,7 +218,7 @@ describe("a running service", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
-  it("logs more on SIGUSR2, and says how that ends", async () => {
+  it("logs more on SIGUSR2, and reports how to stop that", async () => {
     const { child } = await startedService();
     let said = "";
     child.stdout?.on("data", (part: Buffer) => (said += part.toString()));
@@ -232,7 +232,7 @@ describe("a running service", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
-  it("ends when the process that started it is gone", async () => {
+  it("exits once its parent process is gone", async () => {
     const { child } = await startedService();
     child.disconnect();
     expect(await once(child, "exit")).toEqual([0, null]);
@@ -240,7 +240,7 @@ describe("a running service", () => {
 });
 
 describe("gatehouse pay", () => {
-  it("says which option is missing and exits 2", async () => {
+  it("reports the missing option and exits with 2", async () => {
     const url = "http://127.0.0.1:1/data";
     const noKey = await runGatehouse(["pay", url, "--max-amount", "10000", "--asset", address]);
     expect([noKey.status, noKey.stderr]).toEqual([

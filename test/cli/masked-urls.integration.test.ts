@@ -75,7 +75,7 @@ const places = [
   ["requests come back as errors", () => echoing],
 ] as const;
 
-describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place) => {
+describe.each(takeSlice(places, 2))("URLs with credentials, if %s", (_, place) => {
   const guarded = (prefix: string, gateway: string): Record<string, string> => ({
     [`${prefix}_LOG_LEVEL`]: "trace",
     [`${prefix}_LISTEN_PORT`]: "0",
@@ -92,7 +92,7 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
     [`${gateway}_TRACING_SAMPLE_RATIO`]: "1",
   });
 
-  it("are shown nowhere by the gateway alone", async () => {
+  it("are never shown by a standalone gateway", async () => {
     await using gateway = await startService("gateway", {
       ...guarded("GATEHOUSE_GATEWAY", "GATEHOUSE_GATEWAY"),
       GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1",
@@ -106,7 +106,7 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
     expect(listShownSecrets(gateway.output())).toEqual([]);
   });
 
-  it("are shown nowhere by the sidecar", async () => {
+  it("are never shown by the sidecar", async () => {
     const workspace = await mkdtemp(join(folder, "workspace-"));
     await mkdir(join(workspace, "bin"));
     await writeFile(join(workspace, "bin/node.conf"), '{"chain":{"monitor_config":{}},"storage":{}}');
@@ -131,7 +131,7 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
     expect(sidecar.output() + said).not.toContain("control-token-of-the-test-000000000001");
   });
 
-  it("are shown nowhere by the facilitator", async () => {
+  it("are never shown by the facilitator", async () => {
     const environment = {
       GATEHOUSE_FACILITATOR_LOG_LEVEL: "trace",
       GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
@@ -156,7 +156,7 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
     expect(all).not.toContain(signer.slice(2));
   });
 
-  it("are shown nowhere by the resource server", async () => {
+  it("are never shown by the resource server", async () => {
     const state = await mkdtemp(join(folder, "shop-"));
     const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
     const routes = { "GET /data": { accepts, upstream: withKeys("http", place()) } };
@@ -195,7 +195,7 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
   });
 });
 
-it("a URL that is refused is shown without its keys", async () => {
+it("shows a rejected URL without its keys", async () => {
   const wrong = withKeys("htp", "rpc.example");
   const { status, stderr } = await runToEnd("gateway", {
     GATEHOUSE_GATEWAY_NODE_HTTP_URL: wrong,

@@ -21,8 +21,8 @@ const starter = `
   setInterval(() => undefined, 1_000);
 `;
 
-describe.skipIf(!hasPrometheus)(`the Prometheus of a stack that is killed${withoutPrometheus}`, () => {
-  it("ends as well", { timeout: 120_000 }, async () => {
+describe.skipIf(!hasPrometheus)(`the Prometheus of a killed stack${withoutPrometheus}`, () => {
+  it("exits as well", { timeout: 120_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "gatehouse-observe-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const [port = 0] = await findFreePorts(1);
@@ -45,7 +45,7 @@ describe.skipIf(!hasPrometheus)(`the Prometheus of a stack that is killed${witho
 });
 
 describe("npm start -- --observe on a machine without Prometheus", () => {
-  it("starts nothing, and says what to install", () => {
+  it("starts nothing, and explains what to install", () => {
     const folder = mkdtempSync(join(tmpdir(), "gatehouse-observe-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const { status, stderr } = spawnSync(
@@ -62,7 +62,7 @@ describe("npm start -- --observe on a machine without Prometheus", () => {
     expect(status).toBe(1);
   });
 
-  it("refuses an invalid port", () => {
+  it("rejects an invalid port", () => {
     const { status, stderr } = spawnSync(process.execPath, [gatehouseProgram, "stack", "--observe", "70000"], {
       encoding: "utf8",
     });

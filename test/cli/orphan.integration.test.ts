@@ -23,7 +23,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-test("a service whose parent was killed, and with it the reader of its log, ends", async () => {
+test("exits if its parent, which also reads its log, was killed", async () => {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-orphan-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   const starter = spawn(process.execPath, ["--input-type=module", "--eval", parent], {

@@ -48,7 +48,7 @@ async function pay(...args: readonly string[]) {
   return { ...result, gain: (await market.chain.balanceOf(payee.address)) - before };
 }
 
-it("shows the price as the token's contract has it, then buys with the options that it named", async () => {
+it("shows the price from the token's contract, then buys with the options that it suggested", async () => {
   const shown = await pay("--rpc-url", market.chain.url);
   expect([shown.status, shown.stdout, shown.gain]).toEqual([2, "", 0n]);
   const words = `0.01 USDC (10000 smallest units of token ${market.chain.token} on eip155:1672), to ${payee.address}`;
@@ -68,13 +68,13 @@ it("pays nothing with --dry-run", async () => {
   expect(stderr).toContain("Nothing was signed. Without --dry-run it is paid.");
 });
 
-it("writes the goods to the file of -o", async () => {
+it("writes the response body to the file given with -o", async () => {
   const file = join(folder.path, "goods.json");
   const { status, stdout } = await pay(...allowed, "--key-file", payerFile, "-o", file);
   expect([status, stdout, await readFile(file, "utf8")]).toEqual([0, "", '{"sold":1}']);
 });
 
-it("names account, balance and need when the account holds too little, and signs nothing", async () => {
+it("reports the account, its balance and the required amount if the balance is too low, and signs nothing", async () => {
   const keyFile = join(folder.path, "poor");
   await writeFile(keyFile, `0x${"11".repeat(32)}`);
   const { status, stderr } = await pay(...allowed, "--key-file", keyFile);
@@ -120,7 +120,7 @@ describe("a token without EIP-3009", () => {
     await routes?.[Symbol.asyncDispose]();
   });
 
-  it("is paid for with a signed approval of Permit2, which reads the chain; otherwise the command names the approval", async () => {
+  it("is paid for with a signed Permit2 approval if the chain confirms it; otherwise the command prints the approval", async () => {
     const refused = await buy("--decimals", "18");
     expect([refused.status, refused.stderr]).toEqual([
       4,
@@ -135,7 +135,7 @@ describe("a token without EIP-3009", () => {
     expect([bought.status, bought.stdout]).toEqual([0, '{"sold":1}']);
   });
 
-  it("is looked up at Permit2 when nothing was delivered", async () => {
+  it("is looked up at Permit2 if nothing was delivered", async () => {
     market.upstream.behave("error");
     const { status, stderr } = await buy("--rpc-url", market.chain.url);
     expect([status, stderr]).toEqual([
@@ -145,7 +145,7 @@ describe("a token without EIP-3009", () => {
   });
 });
 
-it("looks on the chain what became of a payment that bought nothing", async () => {
+it("checks on the chain what happened to a payment that bought nothing", async () => {
   market.upstream.behave("error");
   const { status, stdout, stderr } = await pay(...allowed, "--key-file", payerFile);
   expect([status, stdout]).toEqual([5, ""]);
@@ -154,14 +154,14 @@ it("looks on the chain what became of a payment that bought nothing", async () =
   );
 });
 
-it("goes on without a chain's endpoint that does not answer, and never shows its path", async () => {
+it("continues without an unresponsive chain endpoint, and never shows its path", async () => {
   const endpoint = ["--rpc-url", "http://127.0.0.1:1/v2/an-api-key", "--decimals", "6"];
   const { status, stderr } = await pay(...allowed.slice(0, 4), ...endpoint, "--key-file", payerFile);
   expect([status, stderr]).toEqual([0, expect.stringContaining("can't be read at 127.0.0.1:1")]);
   expect(stderr).not.toContain("an-api-key");
 });
 
-it("says what a payment may yet cost when it is stopped after it has signed", async () => {
+it("reports what a payment may still cost if stopped after signing", async () => {
   market.upstream.behave("hang");
   const args = ["pay", url, ...allowed, "--key-file", payerFile];
   const child = spawn(process.execPath, [gatehouseProgram, ...args], {
@@ -176,7 +176,7 @@ it("says what a payment may yet cost when it is stopped after it has signed", as
   expect(stderr).toMatch(/can't be bought: .*The payment of 0\.01 .* is not charged yet, but can be until \d{4}-/);
 });
 
-it("says what a shell has made of the amount", async () => {
+it("reports how the shell has changed the amount", async () => {
   const line = `"$NODE" "$PROGRAM" pay ${url} --max-amount "$0.05" --asset ${market.chain.token} --key-file ${payerFile}`;
   const env = { PATH: process.env["PATH"] ?? "", NODE: process.execPath, PROGRAM: gatehouseProgram };
   const child = spawn("bash", ["-c", line], { env, stdio: ["ignore", "ignore", "pipe"] });

@@ -26,8 +26,8 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-describe("Pulumi's command line", () => {
-  test("gets arguments as they are, and its lines are passed on as they come", async () => {
+describe("the Pulumi command line", () => {
+  test("gets its arguments unchanged, and its output is passed on as it arrives", async () => {
     const run = createPulumiProcess(directory, { program: await standIn('printf "%s\\n" "$@"; printf "no end" >&2') });
     const lines: string[] = [];
     const printed = await run({
@@ -39,18 +39,18 @@ describe("Pulumi's command line", () => {
     expect(lines).toEqual(["up", "a b", "$(id)", "no end"]);
   });
 
-  test("that fails gives its last lines", async () => {
+  test("returns its last lines if it fails", async () => {
     const run = createPulumiProcess(directory, { program: await standIn("echo it broke; echo because >&2; exit 7") });
     const failed = run({ args: ["up", "--yes"], withinMs: generousMs });
     await expect(failed).rejects.toThrow("pulumi up --yes ended with 7: it broke | because");
   });
 
-  test("that is not there says what to do", async () => {
+  test("explains what to do if it is missing", async () => {
     const run = createPulumiProcess(directory, { program: join(directory, "nothing") });
     await expect(run({ args: ["up"], withinMs: generousMs })).rejects.toThrow("install Pulumi");
   });
 
-  test("that takes too long is interrupted once, and may note what it has done", async () => {
+  test("is interrupted once at its time limit, and may record what it has done", async () => {
     const script = `trap 'echo interrupted >> reported; exit 3' INT; while :; do sleep 0.1; done`;
     const run = createPulumiProcess(directory, { program: await standIn(script) });
     const failed: unknown = await run({ args: ["up"], withinMs: 300 }).catch((error: unknown) => error);
@@ -59,7 +59,7 @@ describe("Pulumi's command line", () => {
     await rm(join(directory, "reported"));
   });
 
-  test("that goes on after the interrupt is killed, with the plugins that it has in their own process groups", async () => {
+  test("is killed if it continues after the interrupt, with its plugins in their own process groups", async () => {
     const script = `trap '' INT; setsid sleep 1000 & echo $! >> reported; echo $$ >> reported; while :; do sleep 0.1; done`;
     const run = createPulumiProcess(directory, { program: await standIn(script), notedMs: 100 });
     await expect(run({ args: ["up"], withinMs: 3_000 })).rejects.toThrow("took longer than 3000 ms");
@@ -74,7 +74,7 @@ describe("Pulumi's command line", () => {
     await rm(join(directory, "reported"));
   });
 
-  test("goes on to its end when the command is killed", async () => {
+  test("runs to completion if the command is killed", async () => {
     const path = await standIn(
       "echo begun >> reported; while [ ! -e go ]; do sleep 0.1; echo more; done; echo ended >> reported",
     );
@@ -88,7 +88,7 @@ describe("Pulumi's command line", () => {
     await until("it ends", generousMs, async () => (await reported())[1] === "ended");
   });
 
-  test("previews with its own configuration, and the stack's stays", async () => {
+  test("previews with its own configuration, and leaves the stack's unchanged", async () => {
     const script = `for arg in "$@"; do [ "$before" = --config-file ] && file="$arg"; before="$arg"; done
       case "$1 $2" in
       "config set-all") echo "$4" >> "$file" ;;
@@ -104,7 +104,7 @@ describe("Pulumi's command line", () => {
     expect(await readFile(configFile, "utf8")).toBe("of the stack\n");
   });
 
-  test("that fails in a preview is quoted with the error that its document holds", async () => {
+  test("quotes the error from the JSON document if a preview fails", async () => {
     const document = JSON.stringify(
       {
         diagnostics: [

@@ -35,14 +35,14 @@ async function showStart(env: Readonly<Record<string, string>>): Promise<string>
   return stdout;
 }
 
-test.skipIf(!hasTerminals)(`the stack is coloured on a terminal, unless NO_COLOR is set${why}`, async () => {
+test.skipIf(!hasTerminals)(`colours the stack on a terminal, unless NO_COLOR is set${why}`, async () => {
   expect(await showStart({})).toContain("\u001b[2mpreparing the node's workspace and the local chain\u001b[22m");
   const plain = await showStart({ NO_COLOR: "1" });
   expect(plain).toContain("preparing the node's workspace and the local chain");
   expect(plain).not.toContain("\u001b[");
 });
 
-test("says what it does before the rest of the program is loaded, which takes the longer part of a second", async () => {
+test("reports what it does before loading the rest of the program, which takes most of a second", async () => {
   const refuse = `import { registerHooks } from "node:module";
     registerHooks({ load: (url, context, next) => {
       if (url.endsWith("/cli/stack/stack.ts")) throw new Error("not loaded yet");

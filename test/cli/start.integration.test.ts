@@ -14,7 +14,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const old = findOldNode();
 test.skipIf(old === undefined)(
-  `an old Node is refused in one line${old === undefined ? " (skipped: no old Node on PATH)" : ""}`,
+  `rejects an old Node in one line${old === undefined ? " (skipped: no old Node on PATH)" : ""}`,
   async () => {
     const child = spawn(old!, [program, "sidecar"], { stdio: ["ignore", "pipe", "pipe"] });
     const [[status], said] = await Promise.all([once(child, "exit"), text(child.stderr)]);
@@ -41,7 +41,7 @@ function facilitatorEnv(ports: Readonly<{ node: number; postgres?: number }>): R
   };
 }
 
-test("a start that waits for a node that never answers ends at its deadline, and names it", async () => {
+test("exits at its startup deadline if a node never responds, and names the node", async () => {
   const node = await startSilentServer();
   const { status, stderr } = await runToEnd("facilitator", facilitatorEnv({ node: node.port }), {
     "start.deadlineMs": 300,
@@ -52,7 +52,7 @@ test("a start that waits for a node that never answers ends at its deadline, and
   ]);
 });
 
-test("a start that waits for a PostgreSQL that never answers ends at its deadline, and names it without its password", async () => {
+test("exits at its startup deadline if PostgreSQL never responds, and names it without its password", async () => {
   const [node, postgres] = [await startSilentServer(), await startSilentServer()];
   const { status, stderr } = await runToEnd(
     "facilitator",
@@ -66,7 +66,7 @@ test("a start that waits for a PostgreSQL that never answers ends at its deadlin
   expect(stderr).not.toContain("hidden");
 });
 
-test("a taken admin port ends the start with its setting's name", async () => {
+test("exits at startup if the admin port is in use, and names the setting", async () => {
   const [node, other] = [await startSilentServer(), await startSilentServer()];
   const port = String(other.port);
   const env = { ...facilitatorEnv({ node: node.port }), GATEHOUSE_FACILITATOR_OPERATIONS_PORT: port };
@@ -78,7 +78,7 @@ test("a taken admin port ends the start with its setting's name", async () => {
   expect([status, stderr]).toEqual([1, expect.stringContaining(message)]);
 });
 
-test("SIGTERM while a start waits ends it at once", async () => {
+test("exits immediately on SIGTERM while startup waits", async () => {
   const node = await startSilentServer();
   const child = spawn(process.execPath, [program, "facilitator"], {
     env: { PATH: process.env["PATH"] ?? "", ...facilitatorEnv({ node: node.port }) },
@@ -91,7 +91,7 @@ test("SIGTERM while a start waits ends it at once", async () => {
   expect(performance.now() - askedAt).toBeLessThan(20_000);
 });
 
-test("SIGTERM while a sidecar's files are compiled for the first time ends both processes at once", async () => {
+test("exits both processes immediately on SIGTERM while a sidecar's files are first compiled", async () => {
   const cache = mkdtempSync(join(tmpdir(), "gatehouse-cache-"));
   onTestFinished(() => rmSync(cache, { recursive: true, force: true }));
   const child = spawn(process.execPath, [program, "sidecar"], {
@@ -108,7 +108,7 @@ test("SIGTERM while a sidecar's files are compiled for the first time ends both 
   await until("the compiler has ended", generousMs, () => !existsSync(`/proc/${compiler}`));
 });
 
-test("a state directory that can't be made, and one that holds no database, are one line with what to do", async () => {
+test("reports a state directory that can't be created, or holds no database, in one line with what to do", async () => {
   const folder = mkdtempSync(join(tmpdir(), "gatehouse-start-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, "file"), "x");

@@ -31,8 +31,8 @@ async function silentServer(): Promise<string> {
 }
 
 it.each([
-  ["an error that nobody caught", "throw error;"],
-  ["a promise that nobody looked at", "Promise.reject(error);"],
+  ["an uncaught error", "throw error;"],
+  ["an unhandled rejection", "Promise.reject(error);"],
 ])("%s ends a command with its trace, without keys and passwords", async (_name, statement) => {
   const url = await silentServer();
   const options = ["--max-amount", "1", "--asset", `0x${"1".repeat(40)}`, "--decimals", "6"];
@@ -45,7 +45,7 @@ it.each([
   expect(stdout + stderr).not.toContain(key.slice(2));
 });
 
-it("gatehouse pay sends the credentials of its URL and shows them nowhere", async () => {
+it("gatehouse pay sends the credentials of its URL and never shows them", async () => {
   const authorizations: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     authorizations.push(request.headers.authorization);
@@ -60,11 +60,8 @@ it("gatehouse pay sends the credentials of its URL and shows them nowhere", asyn
   expect(stdout + stderr).not.toContain(password);
 });
 
-it.each(["http://127.0.0.1:1", "htp://127.0.0.1"])(
-  "gatehouse pay %s shows no credentials when it fails",
-  async (url) => {
-    const { status, stdout, stderr } = await runGatehouse(["pay", url.replace("//", `//user:${password}@`)]);
-    expect(status).not.toBe(0);
-    expect(stdout + stderr).not.toContain(password);
-  },
-);
+it.each(["http://127.0.0.1:1", "htp://127.0.0.1"])("gatehouse pay %s shows no credentials if it fails", async (url) => {
+  const { status, stdout, stderr } = await runGatehouse(["pay", url.replace("//", `//user:${password}@`)]);
+  expect(status).not.toBe(0);
+  expect(stdout + stderr).not.toContain(password);
+});

@@ -97,7 +97,7 @@ async function killed(action: "copy" | "restore", killAt: number, ...more: reado
 }
 
 describe("the copy of a node's volume", () => {
-  test("puts back what was there, and keeps aside what the new version made of it", async () => {
+  test("restores the old data, and sets aside what the new version made of it", async () => {
     const before = await live();
     await copyWorkspace(volume, id);
     await ruin(volume);
@@ -112,7 +112,7 @@ describe("the copy of a node's volume", () => {
     expect((await checkWorkspace(volume)).leftovers).toEqual([]);
   });
 
-  test("leaves nothing behind where the new version was proved", async () => {
+  test("leaves nothing behind if the new version was verified", async () => {
     await copyWorkspace(volume, id);
     await ruin(volume);
     const after = await live();
@@ -121,7 +121,7 @@ describe("the copy of a node's volume", () => {
     expect((await checkWorkspace(volume)).leftovers).toEqual([]);
   });
 
-  test("does not put back twice: what the old version has written since stays", async () => {
+  test("is not restored twice: later writes of the old version remain", async () => {
     await copyWorkspace(volume, id);
     await ruin(volume);
     await rollBackWorkspace(volume, id);
@@ -130,7 +130,7 @@ describe("the copy of a node's volume", () => {
     expect(await readFile(join(volume, "data/chain"), "utf8")).toBe("old blocks and more");
   });
 
-  test("stays out of room that is not there, and leaves nothing of itself", async ({ skip }) => {
+  test("is not made without enough free space, and leaves nothing behind", async ({ skip }) => {
     const { clones } = await checkWorkspace(volume);
     skip(clones, "a clone takes no room");
     const path = join(volume, "data/zzz");
@@ -140,7 +140,7 @@ describe("the copy of a node's volume", () => {
     expect(await readdir(join(volume, ".gatehouse-upgrade"))).toEqual([]);
   });
 
-  test("is told apart from what was put aside", async () => {
+  test("is distinguished from data that was set aside", async () => {
     await copyWorkspace(volume, id);
     await mkdir(join(volume, ".gatehouse-upgrade/2027-01-04/aside"), { recursive: true });
     const { leftovers, copies } = await checkWorkspace(volume);
@@ -148,13 +148,13 @@ describe("the copy of a node's volume", () => {
     expect(copies).toEqual([id]);
   });
 
-  test("refuses to put back a copy that is not whole", async () => {
+  test("is not restored if incomplete", async () => {
     const before = await live();
     await expect(rollBackWorkspace(volume, id)).rejects.toThrow("no complete copy");
     expect(await live()).toEqual(before);
   });
 
-  test("reports its size and node.conf before, and leaves no trace of looking", async () => {
+  test("reports its size and node.conf beforehand, and leaves no trace of the check", async () => {
     const names = await readdir(volume);
     const { bytes, freeBytes, conf } = await checkWorkspace(volume);
     expect(bytes).toBe("old blocks".length + "old index".length + '{ "of": "old" }'.length);
@@ -163,7 +163,7 @@ describe("the copy of a node's volume", () => {
     expect(await readdir(volume)).toEqual(names);
   });
 
-  test(`is whole after a kill ${ofSteps} of it, once it is made again`, { timeout: manyProcessesMs }, async () => {
+  test(`is complete after a kill ${ofSteps} of it, once it is made again`, { timeout: manyProcessesMs }, async () => {
     const before = await live();
     let killAt = firstStep;
     for (; await killed("copy", killAt); killAt += stride) {
@@ -178,7 +178,7 @@ describe("the copy of a node's volume", () => {
   });
 
   test(
-    `puts back all of it after a kill ${ofSteps} of that, once that is requested again`,
+    `is fully restored after a kill ${ofSteps} of that, once requested again`,
     { timeout: manyProcessesMs },
     async () => {
       const before = await live();
@@ -208,8 +208,8 @@ const write = async (text: string) => {
   await writeFile(join(volume, "data/db/log"), text);
 };
 
-describe("data that are put back", () => {
-  test("take the place of what a node has made while the new version's were put aside", async () => {
+describe("restored data", () => {
+  test("replaces what a node wrote while the new version's data was set aside", async () => {
     await write("before");
     await copyWorkspace(volume, id);
     await write("of the new version");
@@ -227,7 +227,7 @@ describe("data that are put back", () => {
     ]);
   });
 
-  test("take the place of what a node has made while they were brought back", async () => {
+  test("replaces what a node wrote while the data was being restored", async () => {
     await write("before");
     await copyWorkspace(volume, id);
     await rename(join(volume, "data"), join(volume, "gone"));
@@ -249,13 +249,13 @@ describe("a snapshot of a node's volume", () => {
 
   afterEach(() => rm(snapshot, { recursive: true, force: true }));
 
-  test("is taken of what is on the disk: flushing leaves everything as it is", async () => {
+  test("contains what is on the disk: flushing changes nothing", async () => {
     const before = await contentOf(volume);
     await flushWorkspace(volume);
     expect(await contentOf(volume)).toEqual(before);
   });
 
-  test("is put back, as often as that is requested, and leaves nothing else", async () => {
+  test("is restored as often as requested, and leaves nothing else", async () => {
     const before = await live();
     for (let times = 0; times < 2; times += 1) {
       await ruin(volume);
@@ -265,7 +265,7 @@ describe("a snapshot of a node's volume", () => {
     expect((await checkWorkspace(volume)).leftovers).toEqual([]);
   });
 
-  test("takes the place of what has no room next to it", async () => {
+  test("replaces data that has no room next to it", async () => {
     const before = await live();
     await ruin(volume);
     const large = join(snapshot, "data/large");
@@ -278,7 +278,7 @@ describe("a snapshot of a node's volume", () => {
     expect(await live()).toEqual(before);
   });
 
-  test("is not put back where it holds nothing: what stands there stays", async () => {
+  test("is not restored if empty: the existing data remains", async () => {
     await ruin(volume);
     const before = await live();
     await rm(snapshot, { recursive: true });
@@ -287,7 +287,7 @@ describe("a snapshot of a node's volume", () => {
     expect(await live()).toEqual(before);
   });
 
-  test("is put back whole after a kill, once that is requested again", { timeout: manyProcessesMs }, async () => {
+  test("is fully restored after a kill, once requested again", { timeout: manyProcessesMs }, async () => {
     const before = await live();
     let killAt = firstStep;
     for (let isKilled = true; isKilled; killAt += 2 * stride) {

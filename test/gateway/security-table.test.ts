@@ -71,7 +71,7 @@ const triedElsewhere: Readonly<Record<string, readonly [file: string, title: str
   ],
   "payment history of a page": [
     "status/page/payment-figures.test.ts",
-    "an hour of payments, and how many days the signer's balance lasts at that rate",
+    "shows an hour of payments, and how many days the signer's balance lasts at that rate",
   ],
   "calls queued for a facilitator's node": ["facilitator/chain/batching-client.test.ts", "no more calls wait than may"],
   "memory for all clients and the cache": [

@@ -52,7 +52,7 @@ async function directory(): Promise<string> {
 
 const forecast = /^gatehouse_node_disk_full_in_seconds (\S+)$/m;
 
-test("a forecast comes of what was seen before the sidecar was restarted; until then there is no series", async () => {
+test("makes a forecast from data seen before the sidecar restarted; until then has no series", async () => {
   const [stateDirectory, path] = [await directory(), await directory()];
   const first = await lookOnce(stateDirectory, path, 0);
   expect(first.text).toMatch(/^gatehouse_node_disk_used_bytes \d+$/m);
@@ -72,7 +72,7 @@ test("a forecast comes of what was seen before the sidecar was restarted; until 
   expect(late.condition?.message).toMatch(/At the rate of the last 4\.0 hours, it will be full in /);
 });
 
-test("a disk that can't be looked at is not known, and has no series", async () => {
+test("reports a disk that can't be read as unknown, without a series", async () => {
   const { condition, text } = await lookOnce(await directory(), "/nowhere", 0);
   expect(condition).toMatchObject({ status: "Unknown", reason: "ReadFailed" });
   expect(text).not.toMatch(/^gatehouse_node_disk_/m);

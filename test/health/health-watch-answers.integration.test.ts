@@ -10,7 +10,7 @@ import {
 } from "#sidecar/testing/watched-node.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-test("a node's own version counts from when it is reported, is reported late, and is old once the node was down", async () => {
+test("picks up a node version that is reported late, and treats it as outdated once the node was down", async () => {
   let version: unknown;
   let isDown = false;
   const answer = answersRpc({ ...good, eth_blockNumber: rising, debug_protocolVersion: () => version });
@@ -43,9 +43,9 @@ test("a node's own version counts from when it is reported, is reported late, an
 
 test.each([
   ["does not know", '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}}'],
-  ["answers with a page", "<html>forbidden</html>"],
-  ["refuses with too much", "x".repeat(200_000)],
-])("a method that is not needed, and that the endpoint %s: the node answers all the same", async (how, refusal) => {
+  ["responds with a web page for", "<html>forbidden</html>"],
+  ["responds with too much data for", "x".repeat(200_000)],
+])("reports the node as responding if its endpoint %s an optional method", async (how, refusal) => {
   const answer = answersRpc({ eth_blockNumber: rising, eth_chainId: () => "0x688" });
   await using node = await serve((request, response) => {
     const chunks: Buffer[] = [];
@@ -64,9 +64,9 @@ test.each([
 });
 
 test.each([
-  ["an error of the method's own, with 400", 400, "RpcError", "the height is not known yet"],
-  ["an error of the server's own, with 500", 500, "RpcError", "the height is not known yet"],
-])("%s: said in the node's words", async (how, status, reason, words) => {
+  ["a method error, with 400", 400, "RpcError", "the height is not known yet"],
+  ["a server error, with 500", 500, "RpcError", "the height is not known yet"],
+])("reports the node's own message: %s", async (how, status, reason, words) => {
   await using node = await serve((_request, response) => {
     response.writeHead(status).end(`{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"${words}"}}`);
   });
@@ -79,7 +79,7 @@ test.each([
 test.each([
   [502, "<h1>Bad Gateway</h1>", 'eth_blockNumber on http://node returned HTTP 502 and "<h1>Bad Gateway</h1>"'],
   [401, "", "eth_blockNumber on http://node returned HTTP 401 and an empty body"],
-])("an HTTP %i that is not JSON-RPC: its status is said", async (status, body, words) => {
+])("reports the status of an HTTP %i response that is not JSON-RPC", async (status, body, words) => {
   await using node = await serve((_request, response) => response.writeHead(status).end(body));
   await using health = watch(node.url);
   expect(await health.words("RpcResponding", "NotJsonRpc")).toBe(

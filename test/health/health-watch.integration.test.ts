@@ -25,7 +25,7 @@ function readiness(board: ConditionBoard) {
   return readNodeReadiness(board);
 }
 
-test("a node that is well is ready; its metrics say so", async () => {
+test("reports a healthy node as ready, in its metrics too", async () => {
   await using node = await serve(answersRpc({ ...good, eth_blockNumber: rising }));
   await using health = watch(node.url);
   await health.words("HeightAdvancing", "Advancing");
@@ -34,7 +34,7 @@ test("a node that is well is ready; its metrics say so", async () => {
   expect(await health.metrics.metrics()).toMatch(/gatehouse_condition\{type="RpcResponding"\} 1/);
 });
 
-test("an RPC that refuses", async () => {
+test("reports an RPC that refuses connections", async () => {
   const { url, ...server } = await serve(answersRpc(good));
   await server[Symbol.asyncDispose]();
   await using health = watch(url);
@@ -44,7 +44,7 @@ test("an RPC that refuses", async () => {
   expect(readiness(health.board).ready).toBe(false);
 });
 
-test("only a closed port shows that what answers later began after it: a node that resets connections runs on", async () => {
+test("infers a restart only from a closed port: a node that resets connections keeps running", async () => {
   let resets = true;
   await using node = await serve((request, response) => {
     if (resets) return void request.socket.resetAndDestroy();
@@ -76,13 +76,13 @@ const mixedUp = '{"jsonrpc":"2.0","id":2,"result":"0x1"}';
 
 test.each<[what: string, answer: RequestListener, reason: string, words: string]>([
   [
-    "closes after half a body",
+    "closes halfway through a body",
     closing("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"),
     "ConnectionClosed",
     "closed it",
   ],
-  ["closes after half a head", closing("HTTP/1.1 200 OK\r\nContent-"), "ConnectionClosed", "but closed it"],
-  ["closes at once", closing(""), "ConnectionClosed", "accepted the connection but closed it"],
+  ["closes halfway through a header", closing("HTTP/1.1 200 OK\r\nContent-"), "ConnectionClosed", "but closed it"],
+  ["closes immediately", closing(""), "ConnectionClosed", "accepted the connection but closed it"],
   ["hangs", () => undefined, "TimedOut", "http://node did not respond within 300 ms; check the node's load."],
   [
     "returns HTML",
@@ -96,20 +96,20 @@ test.each<[what: string, answer: RequestListener, reason: string, words: string]
     "NotJsonRpc",
     "http://node returned the response to another request (expected the id 1, found 2) for eth_blockNumber; check that it is the node's RPC port, and not a proxy that mixes up responses.",
   ],
-  ["returns far too much", responding("x".repeat(200_000)), "ResponseTooLarge", "returned more than 65536 bytes"],
+  ["returns far too much data", responding("x".repeat(200_000)), "ResponseTooLarge", "returned more than 65536 bytes"],
 ])("reports an RPC that %s", async (_, answer, reason, words) => {
   await using node = await serve(answer);
   await using health = watch(node.url);
   expect(await health.words("RpcResponding", reason)).toContain(words);
 });
 
-test("an RPC at an address that leads nowhere refuses no connection", async () => {
+test("does not report an RPC at an unreachable address as refusing connections", async () => {
   // No machine has this address as its own (RFC 1122, 3.2.1.3), and the system sends nothing to it.
   await using health = watch("http://255.255.255.255:18100");
   expect(await health.words("RpcResponding", "Unreachable")).toContain("can't be reached (E");
 });
 
-test("an RPC of another chain", async () => {
+test("reports an RPC of a different chain", async () => {
   await using node = await serve(answersRpc({ ...good, eth_chainId: () => "0x1", eth_blockNumber: rising }));
   await using health = watch(node.url);
   expect(await health.words("ChainIdMatches", "WrongChain")).toBe(
@@ -117,7 +117,7 @@ test("an RPC of another chain", async () => {
   );
 });
 
-test("heights of another chain are not this one's: a node that is back on its chain has lost no block", async () => {
+test("ignores heights of a different chain: a node that returns to its chain has lost no block", async () => {
   let isElsewhere = false;
   const eth_chainId = () => (isElsewhere ? "0x1" : "0x688");
   let ownHeight = 600;
@@ -140,7 +140,7 @@ test("heights of another chain are not this one's: a node that is back on its ch
   expect(await health.words("HeightAdvancing", "WentBackwards")).toMatch(/^The height dropped from 6\d\d to 10\d;/);
 });
 
-test("another node may take the place of this one without a look that fails: each look requests the chain", async () => {
+test("detects a replaced node without a failed check: every check queries the chain", async () => {
   const asked = { heights: 0, chains: 0 };
   const eth_blockNumber = () => {
     asked.heights += 1;
@@ -173,7 +173,7 @@ async function serveHeight(first: number) {
 
 const since = /since \d{4}-\d\d-\d\dT[\d:.]+Z/;
 
-test("a height that stays, goes on, and goes backwards: no reference says that a block is missing, so calls are served", async () => {
+test("serves calls while a height stalls, advances or goes back, if no reference reports a missing block", async () => {
   await using node = await serveHeight(16);
   await using health = watch(node.url);
   expect((await health.words("HeightAdvancing", "Quiet"))?.replace(since, "since then")).toBe(
@@ -195,7 +195,7 @@ test("a height that stays, goes on, and goes backwards: no reference says that a
   expect(await health.words("HeightAdvancing", "WentBackwards")).toContain("from 3 to 2;");
 });
 
-test("a height that rose steadily and stays is wrong, and calls are served", async () => {
+test("reports a height that rose steadily and then stalled, but still serves calls", async () => {
   await using node = await serveHeight(1);
   await using health = watch(node.url, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "1000" });
   const rise = setInterval(() => (node.state.height += 1), 50);
@@ -211,7 +211,7 @@ test("a height that rose steadily and stays is wrong, and calls are served", asy
   expect(readiness(health.board).ready).toBe(true);
 });
 
-test("a height that stays is right while the references have no block more, and else a stall", async () => {
+test("accepts a stalled height while the references have no more blocks, and reports a stall otherwise", async () => {
   await using node = await serveHeight(16);
   let isAnswering = true;
   let height = 16;
@@ -238,7 +238,7 @@ test("a height that stays is right while the references have no block more, and 
   await health.words("HeightAdvancing", "Stalled");
 });
 
-test("a node that was given older data lost blocks, and is then behind its references and advances", async () => {
+test("reports lost blocks for a node given older data, then one that is behind its references and advances", async () => {
   await using node = await serveHeight(900);
   let isAnswering = true;
   await using reference = await serve((request, response) => {
@@ -270,7 +270,7 @@ test("a node that was given older data lost blocks, and is then behind its refer
   expect(health.board.get("HeightAdvancing")?.reason).toBe("WentBackwards");
 });
 
-test("a height that lags the references, one of which is wrong", async () => {
+test("reports a height that lags the references, ignoring a wrong one", async () => {
   await using node = await serve(answersRpc({ ...good, eth_blockNumber: () => "0x64" }));
   await using reference = await serve(answersRpc({ eth_blockNumber: () => "0x1f4" }));
   await using broken = await serve((_, response) => response.end("oops"));
@@ -311,7 +311,7 @@ test("reports a WebSocket that freezes or mixes up responses while HTTP responds
   );
 });
 
-test("credentials in the URL are sent and never shown", async () => {
+test("sends credentials in the URL but never shows them", async () => {
   const answer = answersRpc({ ...good, eth_blockNumber: rising });
   await using node = await serve((request, response) => {
     if (request.headers.authorization === `Basic ${btoa("user:secret")}`) answer(request, response);

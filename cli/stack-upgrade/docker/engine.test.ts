@@ -81,27 +81,27 @@ async function failureOf(running: Promise<unknown>): Promise<PlatformError> {
   throw new Error(`expected a PlatformError, got ${String(failure)}`);
 }
 
-describe("an engine", () => {
-  it("is queried without a version, so that newer ones answer, too", async () => {
+describe("a Docker engine", () => {
+  it("is queried without an API version, so that newer ones respond too", async () => {
     answers.set("GET /containers/node/json", { status: 200, body: container(true, "") });
     await engine.inspect("node");
     expect(requests).toEqual(["GET /containers/node/json"]);
   });
 
-  it("runs a job to its end, and removes it", async () => {
+  it("runs a job to completion and removes it", async () => {
     answerJob(0, "done\n");
     expect(await engine.run(job)).toBe("done\n");
     expect(requests.at(-1)).toBe("DELETE /containers/job");
   });
 
-  it("ends a job that takes too long, which is nothing to wait for", async () => {
+  it("removes a job that exceeds its time limit, and does not retry it", async () => {
     answerJob();
     const { message, kind } = await failureOf(engine.run({ ...job, withinMs: 200 }));
     expect([message, kind]).toEqual(["job did not finish within 200 ms, and was removed", "failed"]);
     expect(requests.at(-1)).toBe("DELETE /containers/job");
   });
 
-  it("removes the job of a killed run, and leaves alone one that works for somebody else", async () => {
+  it("removes the job of a killed run, but leaves a running job of a different upgrade alone", async () => {
     answerJob(0);
     answers.set("GET /containers/job/json", { status: 200, body: container(true, "mine") });
     await engine.run(job);
@@ -117,7 +117,7 @@ describe("an engine", () => {
     expect([kind, requests]).toEqual(["waits", ["GET /containers/job/json"]]);
   });
 
-  it("says what to do about an image without the job's program", async () => {
+  it("explains what to do about an image without the job's binary", async () => {
     answerJob(1, "Error: Cannot find module '/app/work.ts'\n\nNode.js v26.0.0\n");
     expect((await failureOf(engine.run(job))).message).toBe(
       "the stack's Gatehouse image is from an earlier release, without /app/work.ts: run pulumi up with this release first",

@@ -26,7 +26,7 @@ const createCluster = async (does: string) =>
   createKubectlCluster({ context: "production", namespace: "pay" }, await writeStandIn(does));
 const readBack = (name: string) => readFile(join(directory, name), "utf8");
 
-it("queries the cluster and the namespace of the stack, whatever kubectl would take by itself", async () => {
+it("queries the cluster and namespace of the stack, regardless of kubectl's defaults", async () => {
   const cluster = await createCluster('echo \'{"kind":"Pod"}\'');
   expect(await cluster.find(shape, "pod", "node-0")).toEqual({ kind: "Pod" });
   expect(await readBack("words")).toBe(
@@ -34,7 +34,7 @@ it("queries the cluster and the namespace of the stack, whatever kubectl would t
   );
 });
 
-it("tells what is not there from what can't be told", async () => {
+it("distinguishes a missing object from an unknown one", async () => {
   expect(await (await createCluster("exit 0")).find(shape, "pod", "node-0")).toBeUndefined();
   const other = await createCluster("echo something else");
   await expect(other.find(shape, "pod", "node-0")).rejects.toThrow(
@@ -42,7 +42,7 @@ it("tells what is not there from what can't be told", async () => {
   );
 });
 
-it("hands objects over by standard input, and says where one of the name is there already", async () => {
+it("passes objects on standard input, and reports one that already exists under that name", async () => {
   const object = {
     apiVersion: "v1",
     kind: "Pod",
@@ -56,17 +56,21 @@ it("hands objects over by standard input, and says where one of the name is ther
 });
 
 it.each([
-  ["a refusal", 'echo "Warning: old"; echo "Error from server (Forbidden): pods is forbidden" >&2; exit 1', "failed"],
-  ["a cluster out of reach", 'echo "The connection to the server 10.0.0.1:6443 was refused" >&2; exit 1', "waits"],
-  ["somebody who has to log in again", 'echo "error: You must be logged in to the server" >&2; exit 1', "waits"],
+  [
+    "a denied permission",
+    'echo "Warning: old"; echo "Error from server (Forbidden): pods is forbidden" >&2; exit 1',
+    "failed",
+  ],
+  ["an unreachable cluster", 'echo "The connection to the server 10.0.0.1:6443 was refused" >&2; exit 1', "waits"],
+  ["an expired login", 'echo "error: You must be logged in to the server" >&2; exit 1', "waits"],
   ["kubectl that hangs", "sleep 60", "waits"],
-])("tells whether it may go otherwise later: %s", async (_, does, kind) => {
+])("decides whether a retry may succeed: %s", async (_, does, kind) => {
   const failed = await (await createCluster(does)).readLogs("node-look").catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(PlatformError);
   expect(failed).toMatchObject({ kind });
 });
 
-it("shows what the API server said, and not the warnings before it", async () => {
+it("shows the API server's message without the warnings before it", async () => {
   const said = 'echo "Warning: deprecated" >&2; echo "Error from server (Forbidden): pods is forbidden" >&2; exit 1';
   const failed = (await createCluster(said)).readLogs("node-look");
   await expect(failed).rejects.toThrow(
@@ -74,7 +78,7 @@ it("shows what the API server said, and not the warnings before it", async () =>
   );
 });
 
-it("says what to do where there is no kubectl, and has no context then", async () => {
+it("explains what to do without kubectl, and then has no context", async () => {
   const cluster = createKubectlCluster({ namespace: "pay" }, { program: join(directory, "none") });
   await expect(cluster.serves("apps")).rejects.toThrow("is not on the PATH; install it");
   const broken = await writeStandIn('echo "error: current-context is not set" >&2; exit 1');

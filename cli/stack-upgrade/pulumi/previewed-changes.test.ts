@@ -18,32 +18,32 @@ const upgrade = [
   step("same", `${prefix}-facilitator`),
 ];
 
-describe("what an update would change", () => {
-  it("is the node's upgrade alone", () => {
+describe("the changes of an update", () => {
+  it("include only the node upgrade", () => {
     expect(findUnrelatedChanges(upgrade, prefix)).toBeUndefined();
     expect(isNodeReplaced(upgrade, prefix)).toBe(true);
   });
 
   it.each([
-    ["another service", step("update", `${prefix}-facilitator`), `${prefix}-facilitator (update)`],
+    ["a different service", step("update", `${prefix}-facilitator`), `${prefix}-facilitator (update)`],
     [
       "the node's data",
       step("delete-replaced", `${prefix}-node-workspace`, "docker:index/volume:Volume"),
       `${prefix}-node-workspace (delete-replaced)`,
     ],
-    ["another stack's node", step("replace", "gatehouse-test-node"), "gatehouse-test-node (replace)"],
-  ])("names %s, which going back would take back too", (_, change, named) => {
+    ["a different stack's node", step("replace", "gatehouse-test-node"), "gatehouse-test-node (replace)"],
+  ])("list %s, which a rollback would revert as well", (_, change, named) => {
     expect(findUnrelatedChanges([...upgrade, change], prefix)).toBe(
       `pulumi up would change more than the node: ${named}; run pulumi up for that first`,
     );
   });
 
-  it("does not name more than a message can hold", () => {
+  it("list no more than fits in a message", () => {
     const many = Array.from({ length: 20 }, (_, index) => step("create", `other-${index}`));
     expect(findUnrelatedChanges(many, prefix)).toContain("other-7 (create) and 12 more;");
   });
 
-  it("leaves a node alone that is only read", () => {
+  it("do not include a node that is only read", () => {
     expect(isNodeReplaced([step("same", `${prefix}-node`), step("read", `${prefix}-node`)], prefix)).toBe(false);
   });
 });

@@ -13,7 +13,7 @@ const printed = `{
   "gatehouse:signerPrivateKey": { "secret": true }
 }`;
 
-test("a stack's configuration is read though its secrets have no value", async () => {
+test("reads a stack configuration although its secrets have no value", async () => {
   const pulumi = createPulumiCli({ stack: "prod", configFile: "/srv/Pulumi.prod.yaml" }, { run: async () => printed });
   expect(await pulumi.readConfig()).toEqual({
     "gatehouse:limits": '{"node":{"cpus":1}}',
@@ -22,7 +22,7 @@ test("a stack's configuration is read though its secrets have no value", async (
   });
 });
 
-test("a stack's containers and StatefulSets are those of its exported state", async () => {
+test("reads a stack's containers and StatefulSets from its exported state", async () => {
   const exported = JSON.stringify({
     version: 3,
     deployment: {
@@ -46,7 +46,7 @@ test("a stack's containers and StatefulSets are those of its exported state", as
   expect(asked.flat()).not.toContain("--show-secrets");
 });
 
-describe("a backend's address", () => {
+describe("a backend URL", () => {
   it.each([
     ["file:///srv/our state?no_tmp_dir=true", "file:///srv/our state?no_tmp_dir=true"],
     ["https://user:secret@app.pulumi.com/alice?token=secret", "https://app.pulumi.com"],
@@ -55,7 +55,7 @@ describe("a backend's address", () => {
     ["postgres://user:secret#@host/db", "postgres:…"],
     ["file://user:secret@host/srv", "file:…"],
     ["secret", "unknown:…"],
-  ])("%s is kept and printed without secrets", (address, shown) => {
+  ])("%s is stored and printed without secrets", (address, shown) => {
     expect(formatBackend(address)).toBe(shown);
   });
 });

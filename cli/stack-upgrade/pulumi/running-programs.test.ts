@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { expect, test } from "vitest";
 import { findProcessesByArguments } from "./running-programs.ts";
 
-test("a program is found by its arguments for as long as it runs, and by no part of another word", async () => {
+test("finds a running program by its arguments, but not by part of a different word", async () => {
   const words = ["up", "--config-file", "/srv/our state/Pulumi.prod.yaml"];
   const child = spawn(process.execPath, ["--eval", "setInterval(() => {}, 1000)", "--", ...words, "last"], {
     stdio: "ignore",
