@@ -71,8 +71,8 @@ const foreignToken = `Bearer ${["header", "payload", "signature"].map((part) => 
 const operatorsPaths = ["/livez", "/readyz", "/metrics", "/status", "/", "/startupz"];
 
 const places = [
-  ["nobody listens", () => nowhere],
-  ["requests come back as errors", () => echoing],
+  ["nothing listens", () => nowhere],
+  ["requests are echoed in errors", () => echoing],
 ] as const;
 
 describe.each(takeSlice(places, 2))("URLs with credentials, if %s", (_, place) => {

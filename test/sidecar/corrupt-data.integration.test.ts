@@ -81,20 +81,15 @@ test("reports data with which the node does not start, with what is missing and 
 
 /** Each alone is enough: `assess-data.test.ts` has all of them. */
 const hindrances = [
+  ["a nearly full disk", { GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "1" }, () => Promise.resolve(), "a full disk"],
   [
-    "a disk that is nearly full",
-    { GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "1" },
-    () => Promise.resolve(),
-    "a full disk",
-  ],
-  [
-    "programs that were replaced",
+    "replaced binaries",
     {},
     (node: FakeNode) => writeFile(join(node.binDirectory, "added"), "", { mode: 0o755 }),
     "changed binaries (not those that the node last ran with)",
   ],
   [
-    "another data directory",
+    "a different data directory",
     {},
     async (node: FakeNode) => {
       const [data, other] = ["data", "data2"].map((name) => join(node.workspace, name)) as [string, string];

@@ -43,13 +43,13 @@ const unusable = (what: string, reason: string, reads: string, strike: NonNullab
 /** Faults of node.conf, of the file systems, and of other writers. */
 export const fileFaults: readonly Fault[] = [
   unusable(
-    "node.conf is gone",
+    "node.conf is missing",
     "FileMissing",
     "…/node.conf is missing; create it again, or set node.configPath",
     ({ node }) => rm(node.configPath),
   ),
   unusable(
-    "node.conf is on a disk that can't read it",
+    "node.conf is on a failing disk",
     "Unreadable",
     "…/node.conf can't be read (EIO): its disk or mount is failing (not a permission problem)",
     // The first page of a process is never mapped: a read at its start is an I/O error.
@@ -99,19 +99,19 @@ export const fileFaults: readonly Fault[] = [
     replacedBy((path) => mkdir(path)),
   ),
   unusable(
-    "node.conf is a named pipe that nobody writes to",
+    "node.conf is a named pipe without a writer",
     "NotAFile",
     "…/node.conf can't be read (it is not a regular file); `ls -ld …/node.conf` shows what it is. Move it away, and create node.conf there.",
     replacedBy((path) => run("mkfifo", [path])),
   ),
   unusable(
-    "node.conf is a symbolic link to itself",
+    "node.conf is a symlink to itself",
     "NotAFile",
     "…/node.conf can't be read (ELOOP); `ls -ld …/node.conf` shows what it is. Move it away, and create node.conf there.",
     replacedBy((path) => symlink(path, path)),
   ),
   {
-    what: "node.conf drifts, and the sidecar only observes",
+    what: "node.conf drifts while the sidecar only observes",
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe", GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
     prepare: (struck) => writeFile(struck.node.configPath, drifted(struck)),
     shown: degraded(
@@ -120,7 +120,7 @@ export const fileFaults: readonly Fault[] = [
     ),
   },
   {
-    what: "Another sidecar has taken the right to write node.conf",
+    what: "A different sidecar holds the write lock of node.conf",
     strike: async (struck) => {
       const { configPath } = struck.node;
       await rm(join(dirname(configPath), `.${basename(configPath)}.lock`));

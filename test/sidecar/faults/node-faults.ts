@@ -68,7 +68,7 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
-    what: "The node hangs: it takes calls and answers none",
+    what: "The node hangs: it accepts calls but never responds",
     strike: async (struck) => {
       await sendSignal(struck, "SIGSTOP");
       struck.resources.defer(() => sendSignal(struck, "SIGCONT"));
@@ -81,7 +81,7 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
-    what: "The node's port takes connections and closes them without an answer",
+    what: "The node's port accepts connections and closes them without a response",
     settings: rpcIs((request) => void request.socket.destroy()),
     shown: {
       verdict: "down",
@@ -91,7 +91,7 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
-    what: "Another program answers at the node's port",
+    what: "A different program responds on the node's port",
     settings: rpcIs((_, response) => response.end("<html>Welcome</html>")),
     shown: {
       verdict: "down",
@@ -101,7 +101,7 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
-    what: "The node answers each call with an error",
+    what: "The node responds to every call with an error",
     settings: rpcIs(answersRpc({})),
     shown: {
       verdict: "down",
@@ -121,7 +121,7 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
-    what: "The chain makes no block, and no references are set",
+    what: "The chain produces no blocks, and no references are set",
     settings: rpcIs(answersRpc({ ...goodResponses, ...buildBlockAnswers(5) })),
     shown: {
       verdict: "unknown",
@@ -132,7 +132,7 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
-    what: "The node stands still while references go on",
+    what: "The node stalls while its references advance",
     settings: async (struck) => ({
       ...(await rpcIs(answersRpc({ ...goodResponses, ...buildBlockAnswers(5) }))(struck)),
       GATEHOUSE_SIDECAR_LAG_REFERENCES: await serveRpc(struck, farAhead),
@@ -147,7 +147,7 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
-    what: "The node's height goes back",
+    what: "The node's height decreases",
     settings: (() => {
       let asked = 0;
       return rpcIs(answersRpc({ ...goodResponses, eth_blockNumber: () => ((asked += 1) < 20 ? "0x64" : "0x5") }));
@@ -171,7 +171,7 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
-    what: "No reference answers",
+    what: "No reference responds",
     settings: async () => ({ GATEHOUSE_SIDECAR_LAG_REFERENCES: await findFreeUrl("http") }),
     shown: {
       verdict: "unknown",
@@ -181,7 +181,7 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
-    what: "The node's WebSocket port is closed while HTTP answers",
+    what: "The node's WebSocket port is closed while HTTP responds",
     settings: async () => ({
       GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: await findFreeUrl("ws"),
@@ -195,7 +195,7 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
-    what: "The node answers health checks and fails what callers read",
+    what: "The node responds to health checks but fails client reads",
     settings: rpcIs(
       answersRpc({ ...goodResponses, ...buildBlockAnswers(5), eth_blockNumber: risingHeight }, (response) =>
         response.writeHead(500).end("disk I/O error"),
@@ -216,7 +216,7 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
-    what: "Nothing shows the node's version",
+    what: "No source reports the node's version",
     settings: async (struck) => ({
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: await serveRpc(
         struck,
@@ -232,7 +232,7 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
-    what: "The node has another version than the setting says",
+    what: "The node's version differs from the setting",
     settings: () => ({ GATEHOUSE_SIDECAR_NODE_VERSION: "0.17.0" }),
     shown: {
       verdict: "degraded",

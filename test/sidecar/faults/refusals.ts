@@ -6,7 +6,7 @@ import type { Refusal } from "./fault.ts";
 /** Faults that keep the sidecar from starting. */
 export const refusals: readonly Refusal[] = [
   {
-    what: "Another sidecar looks after the node",
+    what: "A different sidecar manages the node",
     settings: ({ node, resources }) => {
       const lock = resources.use(createWriterLock(node.configPath));
       lock.acquire();
@@ -16,7 +16,7 @@ export const refusals: readonly Refusal[] = [
       "another process manages …/node.conf (process … on host …, since …Z, holds …/.node.conf.lock); stop it: only one process may write the file.",
   },
   {
-    what: "Another program has the gateway's port",
+    what: "A different program uses the gateway's port",
     settings: async ({ resources }) => {
       const server = createServer();
       await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -26,7 +26,7 @@ export const refusals: readonly Refusal[] = [
     reads: "port … on 127.0.0.1 is in use; ",
   },
   {
-    what: "The state directory can't be made",
+    what: "The state directory can't be created",
     settings: () => Promise.resolve({ GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: "/dev/null/state" }),
     reads:
       "the state directory /dev/null/state can't be created (ENOTDIR); set GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to a directory that this user can write to.",

@@ -12,7 +12,7 @@ const edited = ({ node }: StruckNode) =>
 /** Failing or waiting restarts, upgrades, the clock, and adoption. */
 export const restartFaults: readonly Fault[] = [
   {
-    what: "The program that starts the node is being written, so that the system does not run it; the sidecar rolls back, and holds",
+    what: "The binary that starts the node is being written and can't be run; the sidecar rolls back and pauses",
     settings: () => ({
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
       GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
@@ -33,7 +33,7 @@ export const restartFaults: readonly Fault[] = [
     },
   },
   {
-    what: "The machine's clock jumps an hour ahead",
+    what: "The machine's clock jumps an hour forward",
     strike: ({ resources }) => {
       const now = Date.now;
       Date.now = () => now() + 3_600_000;
@@ -50,7 +50,7 @@ export const restartFaults: readonly Fault[] = [
     },
   },
   {
-    what: "node.conf was edited, and no driver may restart the node",
+    what: "node.conf was edited, but no driver may restart the node",
     strike: edited,
     shown: {
       verdict: "degraded",
@@ -93,7 +93,7 @@ function takeDescriptors(): Disposable {
 /** Faults of the sidecar's own process. */
 export const processFaults: readonly Fault[] = [
   {
-    what: "The gateway is slow: its event loop stands still",
+    what: "The gateway is slow: its event loop stalls",
     strike: () => {
       const end = performance.now() + busyMs;
       while (performance.now() < end);
@@ -108,7 +108,7 @@ export const processFaults: readonly Fault[] = [
     },
   },
   {
-    what: "The process has hardly a file descriptor left",
+    what: "The process is almost out of file descriptors",
     settings: ({ resources }) => {
       const before = readSoftLimit();
       limitDescriptors(limit);

@@ -26,7 +26,7 @@ export const upkeepFaults: readonly Fault[] = [
     ({ node }) => rm(node.programs.tool),
   ),
   tool(
-    "node_cli may not be executed",
+    "node_cli is not executable",
     "NotExecutable",
     "…/node_cli can't be executed (EACCES); run chmod +x on it.",
     ({ node }) => chmod(node.programs.tool, 0o644),
@@ -54,19 +54,19 @@ export const upkeepFaults: readonly Fault[] = [
     toolIs("echo out of order >&2; exit 3"),
   ),
   tool(
-    "node_cli prints something else than PruneInfo",
+    "node_cli prints something other than PruneInfo",
     "UnexpectedOutput",
     "node_cli prune --get printed",
     toolIs("echo hello"),
   ),
   tool(
-    "node_cli prints without end",
+    "node_cli prints endlessly",
     "TooMuchOutput",
     "…/node_cli printed more than 65536 bytes, the limit, and was killed; check that it is the right program.",
     toolIs("exec yes"),
   ),
   {
-    what: "node_cli claims to switch auto-pruning on, and does not",
+    what: "node_cli claims to enable auto-pruning but does not",
     prepare: toolIs('echo "enable_auto_prune: 0"; echo "auto_prune_reserved_window: 100000"'),
     shown: {
       verdict: "degraded",
@@ -77,7 +77,7 @@ export const upkeepFaults: readonly Fault[] = [
     },
   },
   {
-    what: "Auto-pruning is off, and the sidecar only observes",
+    what: "Auto-pruning is off while the sidecar only observes",
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }),
     shown: {
       verdict: "degraded",
@@ -98,7 +98,7 @@ export const upkeepFaults: readonly Fault[] = [
     },
   },
   {
-    what: "The node's data directory can't be looked at",
+    what: "The node's data directory can't be read",
     settings: () => ({ GATEHOUSE_SIDECAR_NODE_DATA_PATH: "/nowhere" }),
     shown: {
       verdict: "unknown",
