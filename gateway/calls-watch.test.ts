@@ -41,7 +41,7 @@ describe("the condition of recent calls", () => {
     expect(judge(calls)).toMatchObject({ reason, message });
   });
 
-  it("is False if all of a few calls fail", () => {
+  it("is False if all calls fail, even if they are few", () => {
     expect(judge([ended("failed", 12)])).toMatchObject({ status: "False", reason: "UpstreamFailing" });
   });
 

@@ -5,7 +5,7 @@ import { identifyByCredential, logProxyNotices } from "./identify.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { createSettingNames } from "../settings/names.ts";
 
-it("remembers the address of a token without retaining the request head it was sliced from", async () => {
+it("remembers an address that sent a token without retaining the request head it was sliced from", async () => {
   const [heads, headBytes] = [500, 16_384];
   const verifications = createProcessRateLimiter({ clients: heads }, { now: () => 0 });
   const identify = identifyByCredential({

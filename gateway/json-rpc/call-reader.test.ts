@@ -59,7 +59,7 @@ describe("a call in the most common layout", () => {
     }
   });
 
-  it("keeps its text only if the node gets the same text", () => {
+  it("keeps its original text for the node, unlike a call in any other layout", () => {
     const text = usual("7", "eth_call", '[{"to":"0x04"},"latest"]');
     expect(read(` ${text}\n`)).toMatchObject({ call: { wire: text } });
     expect(wires(read(`[${text}, ${text}]`))).toEqual([text, text]);
