@@ -103,14 +103,13 @@ const docker = {
 /** They measure how long requests take, which another file's services would lengthen. */
 const aloneOnEngine = ["test/attack/*.docker.test.ts"];
 
-/** Made by runs of the stack, whose folders may hold what looks like a test. */
+/** Created when a stack runs; these directories may contain files that look like tests. */
 const elsewhere = ["node_modules/**", ".gatehouse/**", "dist/**"];
 
 /**
  * A test file's name says its cost: `*.test.ts` is a unit test and stands next to its code, or in test/ where it is about several files, `*.integration.test.ts`
  * starts real services on free ports, `*.e2e.test.ts` runs the commands that a person types, `*.docker.test.ts` needs a Docker
- * engine, `*.package.test.ts` packs and installs, and `*.long.test.ts` takes minutes. `npm test` runs the first three, and one file of the upkeep next to a strict node
- * and to one of the public family (`integration-strict`, `integration-pharos`). `npm run test:long` runs the projects `long`, `long-fuzz`, `long-strict` and `long-pharos`: the long
+ * engine, `*.package.test.ts` packs and installs, and `*.long.test.ts` takes minutes. `npm test` runs the first three, and one upkeep test file against a strict node and one against a node of the public family (`integration-strict`, `integration-pharos`). `npm run test:long` runs the projects `long`, `long-fuzz`, `long-strict` and `long-pharos`: the long
  * files, the whole of what `npm test` runs a slice of, a million generated messages, and all of the upkeep's tests next to such nodes.
  */
 export default defineConfig({

@@ -8,7 +8,7 @@ type ReportedTotals = Readonly<{ channelId: string; balance: bigint; totalClaime
 /**
  * Creates the published signer of channels for one request, on our own files and budget. Instead of the chain it reads what the seller said
  * when it rejected a total: a seller that lies about the balance gets vouchers that it can't claim, or another deposit within the budget;
- * what it charged counts as far as vouchers for it were signed ({@link limitVouchers}). No lie makes it deposit more than the budget has left.
+ * what it charged counts as far as vouchers for it were signed ({@link limitVouchers}). No false claim by a seller makes it deposit more than is left of the budget.
  */
 export async function createChannelSigner(
   account: PayingAccount,

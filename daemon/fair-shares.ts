@@ -40,7 +40,7 @@ export class FairShares<Slot extends SharedSlot> {
     if (share === undefined) return;
     slot.share = undefined;
     this.#taken -= 1;
-    this.#byCaller.decreaseAt(share);
+    this.#byCaller.decrementAt(share);
   }
 }
 

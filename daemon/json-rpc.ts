@@ -28,7 +28,7 @@ const failure = z.object({ code: z.number(), message: z.string(), data: z.unknow
 const response = z.object({ id: z.unknown().optional(), result: z.unknown().optional(), error: failure.nullish() });
 const placed = z.array(response.extend({ id: z.number() }));
 
-/** Result of reading the text received for a call: the call's response, or why the text isn't one; `words` describe the expected and the received id. */
+/** Result of parsing the text received for a call: its response, or why the text isn't one; `words` describes the expected and received ids. */
 export type ReadResponse = Readonly<
   | { kind: "answer"; answer: JsonRpcResponse }
   | { kind: "not-json" | "not-json-rpc" }
@@ -36,7 +36,7 @@ export type ReadResponse = Readonly<
 >;
 
 /**
- * Parses the response to a call that `writeCall` wrote without an id. A response with another id belongs to another request (section 5); an
+ * Parses the response to a call that `writeCall` wrote without an id. A response with a different id belongs to a different request (section 5); an
  * error may lack an id if the endpoint could not read the request's id.
  */
 export function readAnswer(text: string): ReadResponse {

@@ -53,7 +53,7 @@ it("counts by key, and reuses the slot of a key whose count is zero", () => {
   const counts = new KeyCounts();
   expect([counts.increase("a"), counts.increase("b"), counts.increase("a")]).toEqual([0, 1, 0]);
   expect(["a", "b", "c"].map((key) => counts.get(key))).toEqual([2, 1, 0]);
-  counts.decreaseAt(1);
+  counts.decrementAt(1);
   counts.decrease("c");
   expect(counts.increase("c")).toBe(1);
   counts.decrease("a");
@@ -75,7 +75,7 @@ it("keeps the latest entries, and does not refresh an entry that is set again", 
 
 it("creates a missing value, including one that was evicted", () => {
   const entries = new LatestEntries<string>(2);
-  const made = ["a", "b", "a", "c", "b", "a"].map((key, at) => entries.getOrMake(key, () => `${key} ${at}`));
+  const made = ["a", "b", "a", "c", "b", "a"].map((key, at) => entries.getOrCreate(key, () => `${key} ${at}`));
   expect(made).toEqual(["a 0", "b 1", "a 0", "c 3", "b 1", "a 5"]);
 });
 

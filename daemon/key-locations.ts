@@ -129,10 +129,10 @@ export class KeyCounts {
 
   decrease(key: string): void {
     const place = this.#places.find(key);
-    if (place !== undefined) this.decreaseAt(place);
+    if (place !== undefined) this.decrementAt(place);
   }
 
-  decreaseAt(place: number): void {
+  decrementAt(place: number): void {
     const left = (this.#counts[place] ?? 0) - 1;
     this.#counts[place] = left;
     if (left > 0) return;
@@ -178,7 +178,7 @@ export class LatestEntries<Value> {
     this.#values[place] = value;
   }
 
-  getOrMake(key: string, make: () => Value): Value {
+  getOrCreate(key: string, make: () => Value): Value {
     const known = this.get(key);
     if (known !== undefined) return known;
     const value = make();

@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { z } from "zod";
 import type { ConfigurationInUse } from "./http/operations-listener.ts";
 import { createFilesInForce, type FilesLoaded } from "./files/files-in-force.ts";
-import { joinHotRestarts, type HandOverPart } from "./hand-over/part.ts";
+import { registerForHotRestart, type HandOverPart } from "./hand-over/part.ts";
 import { within } from "./time.ts";
 import { formatPrettyLines, type LogFormat } from "./log/log-format.ts";
 import { createLog, type Logger } from "./log/log.ts";
@@ -83,7 +83,7 @@ export async function runService<Schema extends z.ZodObject>(
   const left = new AbortController();
   const signal = AbortSignal.any([createStopSignal(), left.signal]);
   const name = service.definition.service;
-  const handOver = joinHotRestarts(process.env);
+  const handOver = registerForHotRestart(process.env);
   try {
     const settings = readSettings(service.definition, { env: process.env, file: options.settingsFile });
     const { log: logSettings, shutdown } = settings as CommonSettings;

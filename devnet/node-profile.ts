@@ -3,8 +3,7 @@ import { z } from "zod";
 import { findFamily, type NodeFamily } from "#node/families.ts";
 
 /**
- * Behavior of the node: `standard` helps developers, `strict` provides only what the specification promises, `pharos` has the names, paths
- * and behavior of the public family.
+ * How the node behaves: `standard` is developer-friendly, `strict` provides only what the specification guarantees, `pharos` mimics the public family's names, paths and behavior.
  */
 export const nodeProfile = z.enum(["standard", "strict", "pharos"]);
 

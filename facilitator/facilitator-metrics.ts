@@ -16,7 +16,7 @@ type MeteredState = Readonly<{
   comparison: () => LedgerComparison | undefined;
   /** Sellers with a name in the settings, and today's cost of each one's settlements, according to the ledger. */
   sellers: readonly string[];
-  gasOfDay: (seller: string) => Promise<number>;
+  dailyGas: (seller: string) => Promise<number>;
 }>;
 
 /** Ends a measurement with the outcome (`valid`, `settled`, a reason code, or the error's code), and the payment's network, empty if it is not served. */
@@ -183,8 +183,8 @@ function watchStates(registers: Registry[]): Map<string, MeteredState> {
     registers,
     labelNames: ["seller", "network"],
     async collect() {
-      const read = async (network: string, { gasOfDay }: MeteredState, seller: string) =>
-        this.set({ seller, network }, await gasOfDay(seller).catch(() => Number.NaN));
+      const read = async (network: string, { dailyGas }: MeteredState, seller: string) =>
+        this.set({ seller, network }, await dailyGas(seller).catch(() => Number.NaN));
       await Promise.all(
         [...states].flatMap(([network, state]) => state.sellers.map((seller) => read(network, state, seller))),
       );

@@ -90,7 +90,7 @@ export async function startNetwork(
     signerBalances: signerWatch.balances,
     signersUsable: signerWatch.usable,
     sellers: [...sellers.keys()],
-    gasOfDay: async (seller) => toNative(sumSpent(await sales.gasOfDay(seller))),
+    dailyGas: async (seller) => toNative(sumSpent(await sales.dailyGas(seller))),
   });
   const minAmount = createMinAmounts(options, signerWatch);
   const limitsOfSellers = createSellerLimits({ network, sellers }, { ...signerWatch, sales, clock });

@@ -118,7 +118,7 @@ function createGasLimit({ sales, clock, settlementCost }: SellerDependencies) {
   return {
     refuse: async ({ name, gasPerDay }: NetworkSeller): Promise<OverloadError | undefined> => {
       if (gasPerDay === undefined) return undefined;
-      const hours = await sales.gasOfDay(name);
+      const hours = await sales.dailyGas(name);
       const most = Value.fromEther(gasPerDay.toFixed(etherDecimals));
       const dearest = hours.reduce((max, hour) => (hour.dearest > max ? hour.dearest : max), 0n);
       const each = dearest > 0n ? dearest : settlementCost();

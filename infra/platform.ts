@@ -26,7 +26,7 @@ export type Platform = TargetContext &
   Readonly<{
     /** Allows only the connections between services that are listed in their specifications. */
     allowEdges(specs: readonly ServiceSpec[]): void;
-    /** Registers the services with the target's monitoring, if the stack uses an existing one. */
+    /** Registers the services with the target's existing monitoring, if the stack uses it. */
     announce(specs: readonly ServiceSpec[]): void;
     /** Deploys a service and returns the resource on which its dependents depend. */
     deploy(spec: ServiceSpec, attachment: Attachment): Resource;

@@ -8,7 +8,7 @@ export type NodeFamily = Readonly<{
   name: string;
   /** File names of the family's programs; `process` is absent for a family without a fixed one. */
   programs: Readonly<{ tool: string; process?: string }>;
-  /** Library in the programs' directory that must be preloaded, in releases that include it. */
+  /** Library in the binaries directory to preload, for releases that include one. */
   preload?: string;
   /** Possible paths of the configuration file, relative to the workspace. A new file is created at the first one. */
   configPlaces: readonly [string, ...string[]];

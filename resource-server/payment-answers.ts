@@ -177,13 +177,13 @@ function limitToClient(value: string): string {
 
 function answerUpstream(response: SoldResponse, own: Readonly<Record<string, string>>): Answer {
   const { status } = response;
-  // The response of a status without a body must be created without one (RFC 9110).
+  // A response whose status forbids a body must be created without one (RFC 9110).
   const body = status === 204 || status === 205 ? null : response.body;
   const type = body === null ? {} : { "content-type": "text/plain; charset=UTF-8" };
   return { status, headers: { ...type, ...Object.fromEntries(response.headers), ...own }, body };
 }
 
-/** Encodes a header of x402 version 2: base64 of JSON. The SDK's encoder takes ten times the CPU, and 14 KB of memory for 300 bytes. */
+/** Encodes an x402 version 2 header: base64-encoded JSON. The SDK's encoder takes ten times the CPU, and 14 KB of memory for 300 bytes. */
 function encodeHeader(value: PaymentRequired | SettleResponse): string {
   return Buffer.from(JSON.stringify(value)).toString("base64");
 }

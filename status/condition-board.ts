@@ -37,9 +37,9 @@ export function createConditionBoard(
   });
   const set: ConditionBoard["set"] = (next) => {
     const before = current.get(next.type);
-    const same = before !== undefined && before.status === next.status && before.reason === next.reason;
-    current.set(next.type, { ...next, since: same ? before.since : new Date(clock.wallMs()).toISOString() });
-    if (same) return;
+    const isSame = before !== undefined && before.status === next.status && before.reason === next.reason;
+    current.set(next.type, { ...next, since: isSame ? before.since : new Date(clock.wallMs()).toISOString() });
+    if (isSame) return;
     if (before !== undefined) info.remove({ type: before.type, reason: before.reason });
     info.set({ type: next.type, reason: next.reason }, 1);
     value.set({ type: next.type }, { True: 1, False: 0, Unknown: -1 }[next.status]);

@@ -18,7 +18,7 @@ export const unstoredState = ["DiskFull", "ReadOnly", "InUse", "WriteFailed", "U
 
 /**
  * Every condition, in display order, with the reasons that each status can have. A component that reports another reason, or a reason under
- * the wrong status, does not compile. A check compares the table in this directory's README with this one.
+ * the wrong status, does not compile.
  */
 export const conditionReasons = {
   RpcResponding: {

@@ -61,7 +61,7 @@ export const servicePageApi: readonly ApiOperation[] = [
           buyers: z
             .object({ typescript: z.string(), python: z.string() })
             .optional()
-            .describe("For sellers: the lines that stock clients need to pay"),
+            .describe("For sellers: the settings with which unmodified x402 clients pay here"),
         }),
       },
     },

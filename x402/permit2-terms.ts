@@ -46,7 +46,7 @@ export function checkPermit2(
   const compared = [
     ["token", permit.token, asset, reason.permit2Token],
     ["spender", permit.spender, proxy, reason.permit2Spender],
-    ["to", permit.to, payTo, reason.permit2Recipient],
+    ["to", permit.to, payTo, reason.permit2RecipientMismatch],
   ] as const;
   const refusal = rejectDifference("the permit's", compared) ?? rejectAmount(permit, amount, isMax);
   if (refusal !== undefined) return refusal;
@@ -141,7 +141,7 @@ export function readApproval(
 export const permit2Reasons: ReadonlyMap<Reason, Reason> = new Map([
   [reason.signature, reason.permit2Signature],
   [reason.validBefore, reason.permit2Deadline],
-  [reason.validAfter, reason.permit2Early],
+  [reason.validAfter, reason.permit2NotYetValid],
   [reason.nonceUsed, reason.permit2Nonce],
   [reason.balance, reason.permit2Balance],
   [reason.simulation, reason.permit2Simulation],

@@ -31,7 +31,7 @@ export function createVolumeSnapshotCommand({ mask }: Readonly<{ mask: Mask }>) 
   return new Command("volume-snapshot")
     .summary("Take a snapshot of a node's volume on Kubernetes, and delete old ones")
     .description(
-      "Creates a VolumeSnapshot of a claim, and deletes the oldest of its own beyond the number to retain. Exits 0 when the snapshot was created, 1 when the API server rejects it.",
+      "Creates a VolumeSnapshot of a PVC, and deletes its own oldest snapshots beyond the number to retain. Exits 0 when the snapshot was created, 1 when the API server rejects it.",
     )
     .option(...settingsOption)
     .option("--json", "one JSON document: { result: taken, claim, name, deleted }", false)

@@ -5,7 +5,7 @@ import { formatContinueCommand } from "./stack-commands.ts";
 import type { StackPlatform } from "./stack-platform.ts";
 import type { StackRecord, UpgradeSide } from "./stack-record.ts";
 
-/** Formats an upgrade's plan for the operator to confirm, printed after the stack's name. Pure. */
+/** Formats an upgrade plan for the operator to confirm; printed after the stack name. Pure. */
 export function formatStackPlan(
   { from, stack }: DeployedStack,
   to: UpgradeSide,

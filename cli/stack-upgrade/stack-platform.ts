@@ -81,7 +81,7 @@ export type StackWork = Readonly<{
   clock: Clock;
   pause: Pause;
   signal: AbortSignal;
-  /** Check interval of a node's verification, and the time for which the node has to stay healthy. */
+  /** How often a node is checked during verification, and how long it has to stay healthy. */
   proof: Readonly<{ everyMs: number; steadyMs: number }>;
   /** Min time limits of the rollback, independent of those requested for the upgrade. */
   backLimits?: StackLimits;

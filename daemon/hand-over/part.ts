@@ -15,7 +15,7 @@ export type HandOverPart = Readonly<{
 }>;
 
 /** Makes this process take part in its service's hot restarts; returns undefined if it has no supervisor. */
-export function joinHotRestarts(environment: NodeJS.ProcessEnv): HandOverPart | undefined {
+export function registerForHotRestart(environment: NodeJS.ProcessEnv): HandOverPart | undefined {
   if (environment[handOverVariable] === undefined || process.send === undefined) return undefined;
   // Children of this process don't take part in hot restarts.
   delete environment[handOverVariable];

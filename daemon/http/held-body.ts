@@ -10,7 +10,7 @@ export class ClientGoneError extends Error {
 }
 
 /**
- * Checks the announced length of a request's body.
+ * Checks the declared length of a request body.
  *
  * @throws {BodyTooLargeError} when it exceeds `limitBytes`.
  */

@@ -38,7 +38,7 @@ export const milliseconds = z
   .max(86_400_000)
   .meta({ expected: "milliseconds, a whole number from 1 to 86400000" });
 
-/** A time in whole seconds, at most a day. */
+/** A duration in whole seconds, at most one day. */
 export const seconds = z.int().min(1).max(86_400).meta({ expected: "seconds, a whole number from 1 to 86400" });
 
 /** A size in bytes. */

@@ -43,7 +43,7 @@ export function createGasLimits(
   { gasLimit, gasMarginPercent, entriesMax }: GasLimitOptions,
   { signer, fees, monotonicMs }: Readonly<{ signer: Hex; fees?: FeeQuotes }> & Pick<Clock, "monotonicMs">,
 ) {
-  /** Returns the max gas of a settlement; a claim of several vouchers may use it for each. */
+  /** Returns the max gas of a settlement; a claim of several vouchers may use that much per voucher. */
   const most = (transfer: Pick<AuthorizedTransfer, "contract" | "callData">): bigint => {
     const call = readChannelCall(transfer);
     const limit = BigInt(gasLimit) * BigInt(call === undefined || call.kind === "deposit" ? 1 : call.parts);

@@ -24,7 +24,7 @@ export async function openSigners(
   { privateKey = [], command, kmsKeys = [] }: KeySources,
   { signal }: Readonly<{ signal: AbortSignal }>,
 ): Promise<TransactionSigners> {
-  const printed = command === undefined ? [] : await readPrintedKeys(command, { signal });
+  const printed = command === undefined ? [] : await readCommandKeys(command, { signal });
   const keys = [
     ...privateKey.map((key) => createLocalKey(key)),
     ...printed.map((key) => createLocalKey(key, "a key that signer.command printed")),
@@ -48,7 +48,7 @@ const outputLimitBytes = 16_384;
  *
  * @throws {StartupError} when it fails, or prints anything else.
  */
-async function readPrintedKeys(
+async function readCommandKeys(
   command: readonly [string, ...string[]],
   { signal }: Readonly<{ signal: AbortSignal }>,
 ): Promise<readonly Secret[]> {

@@ -43,9 +43,9 @@ export async function planDeployment(
   contracts: readonly CanonicalContract[],
   parts: PlanParts,
 ): Promise<DeploymentPlan> {
-  const estimated = await parts.chain.estimateFeesPerGas();
+  const estimatedFees = await parts.chain.estimateFeesPerGas();
   // Twice as much: the fees may rise while the operator reads the plan.
-  const fees = { ...estimated, maxFeePerGas: 2n * estimated.maxFeePerGas };
+  const fees = { ...estimatedFees, maxFeePerGas: 2n * estimatedFees.maxFeePerGas };
   const { address: deployer } = canonicalContracts.create2Deployer;
   const steps: PlannedStep[] = [];
   const impossible: { contract: CanonicalContract; why: string }[] = [];

@@ -29,7 +29,7 @@ const windowMs = 3_600_000;
 /** With several nodes behind one URL, a lagging node may not have the newest blocks yet. */
 const settledLongEnoughMs = 30_000;
 /** Max settlements per check that are not known mismatches; at the default interval, more than eight a second. */
-const walkedMax = 500;
+const comparedMax = 500;
 const recheckedMax = 100;
 const knownMax = 1_000;
 /** Concurrent calls share one JSON-RPC batch with the payments' own calls; this small number leaves capacity for them. */
@@ -52,7 +52,7 @@ export function startLedgerComparison(
     const atMs = clock();
     const oldest: LedgerLocation = { finishedAtMs: atMs - windowMs, id: "" };
     const after = reached === undefined || reached.finishedAtMs < oldest.finishedAtMs ? oldest : reached;
-    const range = { after, beforeMs: atMs - settledLongEnoughMs, max: walkedMax };
+    const range = { after, beforeMs: atMs - settledLongEnoughMs, max: comparedMax };
     const walked = await readSettledAfter(range, { chainId }, { store });
     const again = [...known.values()].slice(0, recheckedMax);
     const compared = new Map([...again, ...walked].map((one) => [one.settlement.id, one]));
@@ -65,7 +65,7 @@ export function startLedgerComparison(
     const next = [...kept, ...mismatched].filter(([, { foundAtMs }]) => foundAtMs > atMs - windowMs).slice(0, knownMax);
     for (const [id, mismatch] of next) if (!known.has(id)) report(mismatch, log);
     known = new Map(next);
-    const newest = walked.length < walkedMax ? undefined : walked.at(-1);
+    const newest = walked.length < comparedMax ? undefined : walked.at(-1);
     reached = newest && { finishedAtMs: newest.finishedAtMs, id: newest.settlement.id };
     last = { mismatches: known.size, atMs };
   };

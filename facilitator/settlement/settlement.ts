@@ -100,7 +100,7 @@ export type InFlightSettlement = {
   sentAtMs: number | undefined;
   /** Time at which the newest transaction's fee was set; if an earlier process signed it, based on its wall-clock age. */
   pricedAtMs: number;
-  /** Caller that gets a success; undefined while there is no owner. */
+  /** Caller to whom success is reported; undefined until the settlement has an owner. */
   owner: string | undefined;
   queued: boolean;
   /** Whether the ledger had no record of it when it was requested. */

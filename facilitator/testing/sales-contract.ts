@@ -39,18 +39,18 @@ function testSellers(open: Open): void {
     expect(await sales.addGas(gas)).toEqual(new Map([["alice", wei + 5n]]));
     expect(await sales.addGas(new Map([["0x1", wei]]))).toEqual(new Map());
     const first = { spent: wei + 5n, dearest: wei, forgottenMs: 20_001 * dayMs + 3_600_000 };
-    expect(await sales.gasOfDay("alice")).toEqual([first]);
+    expect(await sales.dailyGas("alice")).toEqual([first]);
     time.nowMs += dayMs - 1;
     expect(await sales.addGas(new Map([["0x4", 3n]]))).toEqual(new Map());
     await sales.add({ id: "0x4", payer, seller: "alice", identifier: undefined });
     await sales.addGas(new Map([["0x4", 3n]]));
     time.nowMs += 1;
     const later = { spent: 3n, dearest: 3n, forgottenMs: 20_002 * dayMs };
-    expect(await sales.gasOfDay("alice"), "after midnight").toEqual([first, later]);
+    expect(await sales.dailyGas("alice"), "after midnight").toEqual([first, later]);
     time.nowMs += 3_600_000;
-    expect(await sales.gasOfDay("alice")).toEqual([later]);
+    expect(await sales.dailyGas("alice")).toEqual([later]);
     time.nowMs += dayMs;
-    expect(await sales.gasOfDay("alice")).toEqual([]);
+    expect(await sales.dailyGas("alice")).toEqual([]);
     expect(await sales.forget(time.nowMs - 1, 10)).toBe(3);
   });
 
@@ -63,9 +63,9 @@ function testSellers(open: Open): void {
     await store.change(row, [day]);
     time.nowMs += dayMs - 1;
     const old = { spent: 7n, dearest: 4n, forgottenMs: 20_001 * dayMs + 3_600_000 };
-    expect(await sales.gasOfDay("alice")).toEqual([old]);
+    expect(await sales.dailyGas("alice")).toEqual([old]);
     time.nowMs += 3_600_001;
-    expect(await sales.gasOfDay("alice")).toEqual([]);
+    expect(await sales.dailyGas("alice")).toEqual([]);
   });
 }
 

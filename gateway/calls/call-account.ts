@@ -1,4 +1,4 @@
-import { defineMethod, never, type Method } from "../catalogue/method.ts";
+import { defineMethod, neverCached, type Method } from "../catalogue/method.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import type { RateDecision } from "../limits/rate-limiter.ts";
 import type { LimitName } from "../observe/meter.ts";
@@ -18,7 +18,7 @@ export function priceBytes(lengthBytes: number, unitsPerKiB: number): number {
 }
 
 /** Placeholder for a method that the caller can't call, or that does not exist. */
-export const unavailableMethod: Method = defineMethod("unknown", [], "an error", never, 1, "No method", {
+export const unavailableMethod: Method = defineMethod("unknown", [], "an error", neverCached, 1, "No method", {
   audience: "nobody",
 });
 

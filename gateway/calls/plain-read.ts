@@ -35,7 +35,7 @@ export type PlainReadOwner = Readonly<{
 }>;
 
 /**
- * A batch's read that neither the cache nor an in-flight read can answer. As long as nothing but its response happens to it, it is one
+ * A read in a batch that neither the cache nor an in-flight read can answer. As long as nothing but its response happens to it, it is one
  * small object instead of a call's full state. It becomes a regular read when another read joins it, or when it fails, is cancelled or goes
  * to the node alone.
  */

@@ -1,5 +1,5 @@
 import type { MethodChange } from "../settings/policy.ts";
-import { defineMethod, listParamsBytes, never, type Method, type ParamLimit } from "./method.ts";
+import { defineMethod, listParamsBytes, neverCached, type Method, type ParamLimit } from "./method.ts";
 import { specifiedMethods } from "./methods.ts";
 
 /** Max size of parameters, in bytes, of an added method, and of one whose parameters are searched for a tracer. */
@@ -24,7 +24,7 @@ function applyChange(method: Method, change: MethodChange): Method {
     costUnits: change.costUnits ?? method.costUnits,
     timeoutMs: change.timeoutMs ?? method.timeoutMs,
     paramsBytes: change.paramsBytes ?? method.paramsBytes,
-    cache: change.cache === false ? never : method.cache,
+    cache: change.cache === false ? neverCached : method.cache,
     answeredBy: method.answeredBy === "nobody" && change.audience !== undefined ? "node" : method.answeredBy,
   };
 }
@@ -35,7 +35,7 @@ function applyChange(method: Method, change: MethodChange): Method {
  */
 export function buildAddedMethod(name: string): Method {
   const limit = findLimit(name);
-  return defineMethod(name, [], "what the node answers", never, 50, "Added by the operator's settings", {
+  return defineMethod(name, [], "what the node answers", neverCached, 50, "Added by the operator's settings", {
     audience: "private",
     repeatable: false,
     paramsBytes: findParamsBytes(limit),

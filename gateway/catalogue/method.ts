@@ -78,7 +78,7 @@ export type Method = Readonly<{
   webSocketOnly?: true;
 }>;
 
-export const never: CacheRule = { kind: "none" };
+export const neverCached: CacheRule = { kind: "none" };
 
 /** Max size of parameters, in bytes, for calls with data (contract code, multicalls, state overrides), and for lists. */
 export const dataParamsBytes = 524_288;

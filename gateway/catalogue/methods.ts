@@ -5,7 +5,7 @@ import {
   defineMethod,
   listParamsBytes as listBytes,
   type Method,
-  never,
+  neverCached,
   type Param,
   type ParamShape,
 } from "./method.ts";
@@ -79,7 +79,7 @@ const standardMethods: readonly Row[] = [
 
   ["eth_blockNumber", [], "quantity", perHead, 10, "Number of the latest block"],
   ["eth_chainId", [], "quantity", whileConnected, 1, "Chain id", isState],
-  ["eth_syncing", [], "sync status object, or false", never, 5, "Sync status", isState],
+  ["eth_syncing", [], "sync status object, or false", neverCached, 5, "Sync status", isState],
 
   ["eth_getBalance", [account, block], "quantity", byBlock(1), 15, "Balance of an account in Wei"],
   ["eth_getTransactionCount", [account, block], "quantity", byBlock(1), 15, "Nonce of an account"],
@@ -113,26 +113,26 @@ const standardMethods: readonly Row[] = [
   ["eth_getBlockTransactionCountByHash", [blockHash], "quantity", byHash, 10, "Transactions in a block"],
   ["eth_getBlockTransactionCountByNumber", [block], "quantity", byBlock(0), 10, "Transactions in a block"],
 
-  ["eth_sendRawTransaction", [signed], "transaction hash", never, 40, "Submits a signed transaction", submits],
+  ["eth_sendRawTransaction", [signed], "transaction hash", neverCached, 40, "Submits a signed transaction", submits],
   ["eth_getTransactionByHash", [tx], txOrNull, perHead, 15, "Transaction by hash"],
   ["eth_getTransactionByBlockHashAndIndex", [blockHash, index], txOrNull, byHash, 15, "Transaction by its index"],
   ["eth_getTransactionByBlockNumberAndIndex", [block, index], txOrNull, byBlock(0), 15, "Transaction by its index"],
   ["eth_getTransactionReceipt", [tx], "receipt object, or null", perHead, 15, "Receipt of a transaction"],
 
   ["eth_getLogs", [logFilter], "array of log entries", byRange, 75, "Log entries that match a filter", readsLogs],
-  ["eth_subscribe", subscribe, "subscription id", never, 10, "Subscribes to newHeads or logs", subscribes],
-  ["eth_unsubscribe", [subscription], "true", never, 10, "Cancels a subscription", overWebSocket],
+  ["eth_subscribe", subscribe, "subscription id", neverCached, 10, "Subscribes to newHeads or logs", subscribes],
+  ["eth_unsubscribe", [subscription], "true", neverCached, 10, "Cancels a subscription", overWebSocket],
 ];
 
 /** Specification, "Network, web3, pool methods", and the gateway's description of itself. */
 const networkMethods: readonly Row[] = [
   ["net_version", [], "decimal string", whileConnected, 1, "Network id", isState],
-  ["net_listening", [], "true", never, 1, "Whether the node listens for peers", privateState],
-  ["net_peerCount", [], "quantity", never, 5, "Number of the node's peers", privateState],
+  ["net_listening", [], "true", neverCached, 1, "Whether the node listens for peers", privateState],
+  ["net_peerCount", [], "quantity", neverCached, 5, "Number of the node's peers", privateState],
   ["web3_clientVersion", [], "string", whileConnected, 1, "Client and version of the node", isState],
-  ["web3_sha3", [data], "hash", never, 10, "Keccak-256 hash of data", hashes],
-  ["txpool_nonceFrom", [account], "quantity", never, 15, "Next nonce of an account, from the pool", isPrivate],
-  ["rpc.discover", [], "OpenRPC document", never, 20, "Methods of the listener", byGateway],
+  ["web3_sha3", [data], "hash", neverCached, 10, "Keccak-256 hash of data", hashes],
+  ["txpool_nonceFrom", [account], "quantity", neverCached, 15, "Next nonce of an account, from the pool", isPrivate],
+  ["rpc.discover", [], "OpenRPC document", neverCached, 20, "Methods of the listener", byGateway],
 ];
 
 /** Specification, "Debug and trace methods". Where a tracer can be specified, only `callTracer` is allowed. */
@@ -153,7 +153,7 @@ const debugMethods: readonly Row[] = [
   ["debug_getRawHeader", [blockNumberOrHash], "data", byBlock(0), 30, "RLP of a block's header"],
   ["debug_getRawReceipts", [blockNumberOrHash], "array of data", byBlock(0), 40, "RLP of a block's receipts"],
   ["debug_getRawTransaction", [tx], "data", perHead, 20, "RLP of a transaction"],
-  ["debug_protocolVersion", [], "protocol version info", never, 5, "Protocol versions of the node", isPrivate],
+  ["debug_protocolVersion", [], "protocol version info", neverCached, 5, "Protocol versions of the node", isPrivate],
   ["trace_filter", [traceFilter], "array of traces", byRange, 300, "Traces by sender and receiver", tracesRange],
 ];
 
@@ -193,7 +193,7 @@ const placeholderMethods: readonly Row[] = [
 
 function placeholder(name: string, constant: string, params: readonly Param[] = []): Row {
   const summary = "Placeholder for clients that expect proof of work; always the same";
-  return [name, params, `always \`${constant}\``, never, 1, summary, { answeredBy: "gateway", constant }];
+  return [name, params, `always \`${constant}\``, neverCached, 1, summary, { answeredBy: "gateway", constant }];
 }
 
 /** Specification, "Declared but unimplemented". */
@@ -207,7 +207,7 @@ const unimplementedMethods: readonly Row[] = [
 function unimplemented(name: string): Row {
   const summary = "Declared but not implemented: METHOD_NOT_FOUND";
   const nobody = { audience: "nobody", answeredBy: "nobody" } as const;
-  return [name, [], `error ${rpcCodes.methodNotFound}`, never, 1, summary, nobody];
+  return [name, [], `error ${rpcCodes.methodNotFound}`, neverCached, 1, summary, nobody];
 }
 
 /** Every method in the specification: the only list of methods. */

@@ -27,7 +27,7 @@ const envelopeMembers = 64;
 /** Max length, including quotes, of a member's name or of the version if all characters are escaped. */
 const escapedBytes = 64;
 /** Max length of a message that is sliced from one string; in a longer message, only retained parts become strings. */
-const wholeTextBytes = 65_536;
+const fullTextBytesMax = 65_536;
 const bytesOfKiB = 1_024;
 const zero = 0x30;
 
@@ -59,7 +59,7 @@ export class CallReader {
 
   constructor(bytes: Buffer, at: number, limits: MessageLimits) {
     this.#bytes = bytes;
-    this.#text = bytes.length <= wholeTextBytes ? bytes.toString("latin1") : undefined;
+    this.#text = bytes.length <= fullTextBytesMax ? bytes.toString("latin1") : undefined;
     this.#limits = limits;
     this.#depth = limits.depth;
     this.at = at;

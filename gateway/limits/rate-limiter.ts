@@ -39,7 +39,7 @@ export function createProcessRateLimiter(
   { now }: Readonly<{ now: () => number }>,
 ): RateLimiter & Readonly<{ clients: () => number }> {
   const accounts = new LatestEntries<Account>(options.clients);
-  const findOrCreateAccount = (key: string) => accounts.getOrMake(key, createAccount);
+  const findOrCreateAccount = (key: string) => accounts.getOrCreate(key, createAccount);
   const acquire = (key: string, costUnits: number, rates: Rates) => {
     const account = findOrCreateAccount(key);
     const at = now();

@@ -9,7 +9,7 @@ import { createNodeSubscriptions, type NodeSubscriptions } from "./node-subscrip
 export type HubOptions = Readonly<{
   upstreamSubscriptions: number;
   upstreamSubscriptionsPerCaller: number;
-  /** How long the connection may be lost, in ms, for subscribers to be sent what they missed; 0: they are closed at once. */
+  /** Longest loss of the connection, in ms, after which subscribers are still sent what they missed; 0 closes them immediately. */
   bridgeMs: number;
   bridgeBlocks: number;
 }>;

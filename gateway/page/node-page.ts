@@ -40,7 +40,7 @@ export function describeNodePage(options: NodePageOptions, sources: NodePageSour
     ...describeNodeStatus(options, sources),
     service: options.service,
     verdict: { level: sources.verdict().level },
-    headline: { ...headline, ...findSince(state, headline.state, sources.board) },
+    headline: { ...headline, ...findStateStart(state, headline.state, sources.board) },
     figures: buildFigures({ health: health(), traffic, ...sources.figures() }, rules),
     incidents: incidents.map((incident) => describeIncident(incident, advise)),
     traffic,
@@ -51,7 +51,7 @@ export function describeNodePage(options: NodePageOptions, sources: NodePageSour
 }
 
 /** Finds when the current state began: a node is down since it last served; a pause has its condition's timestamp. */
-function findSince({ outages }: PageState, state: string, board: NodePageSources["board"]) {
+function findStateStart({ outages }: PageState, state: string, board: NodePageSources["board"]) {
   const last = outages.list().at(-1);
   const hold = state.startsWith("Paused") ? board.get("NotPaused") : undefined;
   if (hold !== undefined) return { since: hold.since, beganEarlier: false };

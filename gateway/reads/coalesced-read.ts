@@ -44,7 +44,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
   /** Created when a second reader joins: most reads have one reader. */
   #joined: Set<JoinedRead> | undefined;
   #flow: NodeFlow | undefined;
-  /** Created if a response arrives in parts, as most do not, until it is complete or too long to be shared. */
+  /** Exists while a response arrives in several chunks (most don't), until it is complete or too long to share. */
   #parts: ResponseParts | undefined;
   #lengthBytes: number | undefined;
   #source: ResponseSource = "node";

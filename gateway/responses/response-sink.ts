@@ -54,7 +54,7 @@ export const discardedResponse: ResponseSink = {
 export type PartsFailure = Extract<ResponseFailure, "tooLarge" | "tooMuchHeld">;
 
 /**
- * Parts of one response of at most `limitBytes`, counted in `memory` until they are released. They stay buffers, because buffers live
+ * Chunks of one response, at most `limitBytes` in total, counted in `memory` until released. They stay buffers, because buffers live
  * outside the heap, and the heap is the smaller part of a process's memory. Without `memory`, the caller bounds the total by limiting the
  * number of such responses.
  */

@@ -40,7 +40,7 @@ type TicketQueue = Readonly<{
 
 type TicketConnection = Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }>;
 
-/** A call's position: in the queue until `waitsUntil`, then on a connection. The ticket lets the code that made the call control it. */
+/** Where a call is: queued until `waitsUntil`, then on a connection. The ticket lets the code that made the call control it. */
 export class NodeTicket implements NodeFlow {
   readonly call: NodeCall;
   waitsUntil = 0;

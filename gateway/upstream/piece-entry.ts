@@ -23,7 +23,7 @@ export type PieceCall = Readonly<{
   traceContext?: TraceContext | undefined;
   isOver: boolean;
   answer: (text: string) => void;
-  /** Delivers the responses to this call, to the call at `from`, and to as many calls after that as possible; returns how many. */
+  /** Delivers responses for this call, the call at `from`, and as many subsequent calls as possible; returns how many. */
   answerRun: (calls: readonly PieceCall[], from: number, answers: TypicalResponses) => number;
   fail: (failure: ResponseFailure) => void;
   requestAlone: (pool: NodeSender) => void;

@@ -52,7 +52,7 @@ export function removeKey(key?: string, { path }: Pick<Given, "path"> = {}): Rem
   return (about) => ({ stack: ` with \`${command}\``, input: formatOtherInput(about, key) });
 }
 
-/** The whole instruction; `said` is the word that precedes the command in a stack's message. */
+/** The full instruction; `said` precedes the command in a stack's message. */
 export function setKeyTo(said: "Set " | "set " | "", key: string, given: Given = {}): Remedy {
   const to = given.value === undefined ? "" : ` to \`${given.value}\``;
   const input = `${said === "" ? "set " : said}the input \`${key}\`${to}`;

@@ -112,7 +112,7 @@ const observability = z.strictObject({
     .describe("Deploys a Grafana with the dashboards and that Prometheus as data source; default: none"),
 });
 
-/** Key for a stack's monitoring, which is off if the key is absent. */
+/** Key that enables a stack's monitoring; if absent, monitoring is off. */
 export const observabilityKeys = {
   observability: observability
     .optional()

@@ -77,7 +77,7 @@ const row = z
     }),
   );
 
-/** Condition that decimal text without leading zeros is the larger number; valid in PostgreSQL with any collation. */
+/** SQL condition that compares two decimal strings without leading zeros as numbers, under any PostgreSQL collation. */
 const isLarger = (text: string, other: string) =>
   `(length(${text}) > length(${other}) OR (length(${text}) = length(${other}) AND ${text} > ${other}))`;
 const isClaimedAbove = isLarger("excluded.claimed", "channels.charged");

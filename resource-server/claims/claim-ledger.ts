@@ -94,7 +94,7 @@ export function createClaimLedger({
       await store.change(sql.disownAbandoned, [owner.graceMs()]);
       return released;
     },
-    /** Returns claims with an unknown settlement outcome that no other process owns, the longest untouched first. */
+    /** Returns claims with an unknown settlement outcome that no other process owns, least recently updated first. */
     unsettled: async (countMax: number) =>
       (await store.rows(sql.unsettled, [countMax, owner.graceMs()])).map(readFoundClaim),
     /** Deletes responses that no process delivers: of payments expired and delivered {@link redeliveryMs} ago, or the oldest of a state. */

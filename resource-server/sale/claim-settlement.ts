@@ -30,7 +30,7 @@ export type SaleParts = Readonly<{
 const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "refused", "denied"]);
 
 /**
- * Settles a claim whose payment is available. An unknown outcome is `pending`, with the transaction if known. An error means that the
+ * Settles a claim whose payment payload is at hand. An unknown outcome is `pending`, with the transaction if known. An error means that the
  * facilitator was not reached or accepted nothing, so nothing was charged.
  */
 export async function settleClaim(

@@ -171,7 +171,7 @@ function rejectIfBusy(claim: FoundClaim | undefined, { read }: Payment): SaleOut
 }
 
 /**
- * Returns this payer's earlier purchase with the payment's identifier. A verified payment that a buyer signed again
+ * Returns this payer's earlier purchase with the same payment identifier. A verified payment that a buyer signed again
  * with the same identifier, after losing the response, is not charged: it gets that response, if it is for the same
  * request on the same terms.
  */

@@ -131,7 +131,7 @@ export function describeTarget(
   nowMs: number,
 ): TargetCard {
   const skewMs = nowMs - Date.parse(at);
-  const shift = <Value extends Readonly<{ at: string }>>(value: Value | undefined) =>
+  const toLocalTime = <Value extends Readonly<{ at: string }>>(value: Value | undefined) =>
     value && { ...value, at: new Date(Date.parse(value.at) + skewMs).toISOString() };
   const { lastBlock, rpc, gateway, disk, restarts, payments } = figures;
   const { state, cause, since, beganEarlier } = headline;
@@ -141,11 +141,11 @@ export function describeTarget(
     cause,
     ...(since === undefined ? {} : { sinceMs: Date.parse(since) + skewMs, beganEarlier }),
     figures: {
-      lastBlock: shift(lastBlock),
-      rpc: shift(rpc),
-      gateway: shift(gateway),
+      lastBlock: toLocalTime(lastBlock),
+      rpc: toLocalTime(rpc),
+      gateway: toLocalTime(gateway),
       restarts,
-      disk: shift(disk),
+      disk: toLocalTime(disk),
       payments,
     },
   };

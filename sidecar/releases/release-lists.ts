@@ -31,7 +31,7 @@ export type ListedReleases = Readonly<{
 }>;
 
 /** Interval for rereading sources that are not watched: the schedule next to the programs, and a list at a URL. */
-const ownRefreshMs = 60_000;
+const localListRefreshMs = 60_000;
 const urlRefreshMs = 3_600_000;
 const urlRetryMs = 300_000;
 
@@ -57,7 +57,7 @@ export function openReleaseLists(
     read: async (place: ProgramsLocation): Promise<ListedReleases> => {
       if (clock.monotonicMs() >= due.own) {
         own = await readOwnForks(place);
-        due.own = clock.monotonicMs() + ownRefreshMs;
+        due.own = clock.monotonicMs() + localListRefreshMs;
       }
       if (url !== undefined && clock.monotonicMs() >= due.url) await fetchAgain({ url, directory: stateDirectory });
       return {

@@ -49,7 +49,7 @@ export function observeAll(
 }
 
 export function listRunning({ restarts, prune, data }: Observations) {
-  return [restarts.now().running, prune.now().running, data.now().looking];
+  return [restarts.now().running, prune.now().running, data.now().pendingCheck];
 }
 
 export type ConditionText = Readonly<{

@@ -61,7 +61,7 @@ describe("the Pulumi command line", () => {
 
   test("is killed if it continues after the interrupt, with its plugins in their own process groups", async () => {
     const script = `trap '' INT; setsid sleep 1000 & echo $! >> reported; echo $$ >> reported; while :; do sleep 0.1; done`;
-    const run = createPulumiProcess(directory, { program: await standIn(script), notedMs: 100 });
+    const run = createPulumiProcess(directory, { program: await standIn(script), exitGraceMs: 100 });
     await expect(run({ args: ["up"], withinMs: 3_000 })).rejects.toThrow("took longer than 3000 ms");
     const pids = await reported();
     expect(pids).toHaveLength(2);

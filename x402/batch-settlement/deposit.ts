@@ -29,7 +29,7 @@ type Authorized = Pick<SignedPayment, "authorization"> &
 
 const sharedNames = [
   [reason.missingDomain, reason.channelDomain],
-  [reason.balance, reason.depositBalance],
+  [reason.balance, reason.insufficientDepositBalance],
   [reason.nonceUsed, reason.depositSimulation],
   [reason.simulation, reason.depositSimulation],
   [reason.transaction, reason.depositTransaction],

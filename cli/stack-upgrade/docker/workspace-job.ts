@@ -7,7 +7,7 @@ export function buildNames(prefix: string) {
   return { node: `${prefix}-node`, sidecar: `${prefix}-sidecar`, volume: `${prefix}-node-workspace` };
 }
 
-/** A stack's node volume, and the upgrade that works on it; none for a check. */
+/** A stack's node volume and the upgrade that uses it; no upgrade for a check. */
 type WorkspaceLocation = Readonly<{ prefix: string; toolImage: string; id?: string }>;
 
 /** An upgrade runs one job at a time; a check runs beside any other job. */

@@ -8,7 +8,7 @@ type WorkLocation = Pick<StackRecord, "prefix" | "toolImage" | "id">;
 
 type Work = Readonly<{ action: "flush" | "restore"; withinMs: number }>;
 
-const removedWithinMs = 120_000;
+const removalTimeoutMs = 120_000;
 const graceSeconds = 10;
 
 const sourceLocation = "/source";
@@ -32,8 +32,8 @@ export async function runWorkPod(place: WorkLocation, what: Work, work: ClusterW
   const metadata = buildMetadata(name, place);
   const create = () =>
     cluster.create({ apiVersion: "v1", kind: "Pod", metadata, spec: buildWorkSpec(place, what, user) });
-  if (!(await pollCluster(create, Boolean, removedWithinMs, work))) {
-    throw new PlatformError(`the pod ${name} of an earlier run was not removed within ${removedWithinMs} ms`, true);
+  if (!(await pollCluster(create, Boolean, removalTimeoutMs, work))) {
+    throw new PlatformError(`the pod ${name} of an earlier run was not removed within ${removalTimeoutMs} ms`, true);
   }
   try {
     await waitForEnd(name, what.withinMs, work);

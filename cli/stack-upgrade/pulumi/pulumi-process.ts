@@ -30,7 +30,7 @@ export type PulumiRun = Readonly<{
 export type PulumiProcessOptions = Readonly<{
   program?: string;
   /** Time that an interrupted program has to exit. */
-  notedMs?: number;
+  exitGraceMs?: number;
 }>;
 
 export type RunPulumi = (run: PulumiRun) => Promise<string>;
@@ -51,7 +51,7 @@ const shownLines = 6;
  */
 export function createPulumiProcess(
   directory: string,
-  { program = "pulumi", notedMs = interruptMs }: PulumiProcessOptions = {},
+  { program = "pulumi", exitGraceMs = interruptMs }: PulumiProcessOptions = {},
 ): RunPulumi {
   return async (run) => {
     const { args } = run;
@@ -67,7 +67,7 @@ export function createPulumiProcess(
       },
     );
     const ended = once(child, "exit") as Promise<[number | null, string | null]>;
-    const why = await followToEnd(child, [output, errors], notedMs, run);
+    const why = await followToEnd(child, [output, errors], exitGraceMs, run);
     const [status, signal] = await ended;
     const printed = await readOutput(output);
     if (status === 0 && why === undefined) return printed;
@@ -96,7 +96,7 @@ async function readOutput(file: FileHandle): Promise<string> {
 async function followToEnd(
   child: ChildProcess,
   files: readonly FileHandle[],
-  notedMs: number,
+  exitGraceMs: number,
   { withinMs, onLine }: PulumiRun,
 ): Promise<string | undefined> {
   const beganMs = performance.now();
@@ -113,7 +113,7 @@ async function followToEnd(
     }
     if (hasEnded) return over?.why;
     const nowMs = performance.now();
-    if (over !== undefined && nowMs - over.atMs > notedMs && child.pid !== undefined) await killTree(child.pid);
+    if (over !== undefined && nowMs - over.atMs > exitGraceMs && child.pid !== undefined) await killTree(child.pid);
     const sizes = await Promise.all(files.map(async (file) => (await file.stat()).size));
     const isLarge = sizes.some((size) => size > outputBytesMax);
     const late = nowMs - beganMs > withinMs ? `took longer than ${withinMs} ms` : undefined;

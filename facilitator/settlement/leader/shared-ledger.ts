@@ -113,7 +113,7 @@ export class TermEndedError extends Error {
 export const termLifeMs = 4_000;
 
 /**
- * Creates this process's lease of one chain: the exclusive right of one replica to settle, for a term. It lasts as long
+ * Creates this process's lease on a chain: the exclusive right of one replica to settle, for a term. It lasts as long
  * as it is renewed, by the database's clock. Each term has a higher number than the previous one, and every write of the
  * settling replica locks the lease and compares that number: a replica that was cut off and returns can write nothing
  * once another has started its term.
@@ -137,7 +137,7 @@ function createSettlerLease({ chainId }: Readonly<{ chainId: number }>, { store 
     release: async (term: number): Promise<void> => {
       await store.change("UPDATE settler SET expires_at_ms = 0 WHERE chain_id = $1 AND term = $2", [chainId, term]);
     },
-    /** @throws {TermEndedError} from the check, when the term is over. */
+    /** @throws {TermEndedError} when the check finds that the term has ended. */
     guard:
       (term: number) =>
       async (connection: SqlConnection): Promise<void> => {

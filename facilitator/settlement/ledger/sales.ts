@@ -94,7 +94,7 @@ export function createSales(
       return bySeller;
     },
     /** Returns what a seller's settlements cost in 24 hours, in wei, by hour; the first hour counts in full. */
-    gasOfDay: (seller: string): Promise<readonly GasOfHour[]> => readHours(store, seller, clock() - dayMs),
+    dailyGas: (seller: string): Promise<readonly GasOfHour[]> => readHours(store, seller, clock() - dayMs),
     /** Deletes at most `max` identifiers and sales from before a time. Returns the larger of the two numbers deleted. */
     forget: async (beforeMs: number, max: number): Promise<number> => {
       await store.change("DELETE FROM seller_day WHERE day < $1", [formatHour(clock() - 2 * dayMs)]);

@@ -133,7 +133,7 @@ async function wasIdle(
   const first = Math.min(...mined.map(({ blockNumber }) => blockNumber));
   if (!(head.number - first < logBlocksMax)) return false;
   const account = encodeAddressTopic(payer);
-  const about = [
+  const payerLogs = [
     [null, account],
     [null, null, account],
   ].map((topics) => chain.recentLogs(asset, topics, head.number, first));
@@ -142,7 +142,7 @@ async function wasIdle(
       chain.transactionCount(payer, first - 1),
       chain.transactionCount(payer, head.number),
       isNonceUsed(settlement, chain, first - 1),
-      ...about,
+      ...payerLogs,
     ]);
     const own = new Set(attempts.filter(({ batch }) => batch === undefined).map(({ hash }) => hash));
     return sentBefore === sent && !wasUsed && logs.flat().every(({ transactionHash }) => own.has(transactionHash));

@@ -207,10 +207,10 @@ function listWaiting(
   entries: readonly InFlightSettlement[],
   book: Pick<InFlightSettlements, "get">,
 ): readonly (readonly InFlightSettlement[])[] {
-  const ours = entries.filter(
+  const own = entries.filter(
     (entry) => book.get(entry.settlement.id) === entry && findNewest(entry)?.signer === account,
   );
-  const byNonce = ours.toSorted((a, b) => (findNewest(a)?.nonce ?? 0) - (findNewest(b)?.nonce ?? 0));
+  const byNonce = own.toSorted((a, b) => (findNewest(a)?.nonce ?? 0) - (findNewest(b)?.nonce ?? 0));
   return [...groupByTransaction(byNonce).values()];
 }
 

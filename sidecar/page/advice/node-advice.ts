@@ -24,7 +24,7 @@ export const nodeAdvice: AdviceTable = {
       return [
         step("Query the node from here to reproduce the error above.", queryRpc),
         step("Check whether the node's process is running, and on which address it listens.", showProcess),
-        step("Fix the network or firewall in between, or correct the setting node.httpUrl."),
+        step("Fix the network or firewall in between, or correct the node.httpUrl setting."),
       ];
     }
     if (reason === "NameNotResolved") {

@@ -56,7 +56,7 @@ function isUndoneByStart(
 ): boolean {
   const undone = rate.undoneByStart();
   if (undone === undefined || !hasSameMeaning(undone, document, version)) return false;
-  // Once the node has read the right content, its start script writes that content itself.
+  // Once the node has read the correct content, its start script writes that content itself.
   return !hasSameMeaning(state.nodeHas.get() ?? "unknown", document, version);
 }
 

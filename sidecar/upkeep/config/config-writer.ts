@@ -94,7 +94,7 @@ type WriteDependencies = Readonly<{
 const lossMessage = "Correcting node.conf would lose its ACLs and extended attributes: install coreutils.";
 
 /** Logs that already reported the loss: it is the same for each write. */
-const reportedLoss = new WeakSet<object>();
+const attributeLossReported = new WeakSet<object>();
 
 /**
  * Writes node.conf like {@link writeConfig}, but doesn't wait for a hung file system. Writes to the audit log right before the replacement and after
@@ -121,8 +121,8 @@ export async function writeWithDeadline(
     }
     auditedConfig.set({ path, sha256 });
     for (const change of changes) events.add("write", change.message, change.why, { ...doneBySidecar, ...sides });
-    if (written.attributesLost !== undefined && !reportedLoss.has(events)) {
-      reportedLoss.add(events);
+    if (written.attributesLost !== undefined && !attributeLossReported.has(events)) {
+      attributeLossReported.add(events);
       events.add("write", lossMessage, written.attributesLost, { ...doneBySidecar, ...sides });
     }
     return written;

@@ -6,7 +6,7 @@ export type DataObservation = Readonly<{
   found?: DataAssessment | undefined;
   /** Undefined if the last check didn't fail. The next one comes at `againAtMs` (wall clock), absent until the failed one has ended. */
   failed?: Readonly<{ why: string; againAtMs?: number }> | undefined;
-  looking?: Promise<void> | undefined;
+  pendingCheck?: Promise<void> | undefined;
 }>;
 
 export type ObservedData = Observation<DataObservation>;

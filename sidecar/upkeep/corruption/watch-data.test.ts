@@ -4,8 +4,8 @@ import { watchData, type DataWatch, type WatchDataDependencies, type WatchDataSe
 
 test("reports a data check that never finishes as failed, and starts no second one alongside it", () => {
   const data = observeData();
-  const looking = Promise.withResolvers<void>().promise;
-  data.note({ found: { kind: "sound" }, looking });
+  const pendingCheck = Promise.withResolvers<void>().promise;
+  data.note({ found: { kind: "sound" }, pendingCheck });
   const watch: DataWatch = { lastCheckMs: 1_000 };
   const lookAt = (monotonicMs: number) => {
     const clock = { monotonicMs: () => monotonicMs, wallMs: () => Date.UTC(2026, 0, 1) + monotonicMs };
@@ -16,7 +16,7 @@ test("reports a data check that never finishes as failed, and starts no second o
   lookAt(302_000);
   expect(data.now()).toMatchObject({
     failed: { why: "the check that started at 2026-01-01T00:00:01.000Z has not finished (limit: 300000 ms)" },
-    looking,
+    pendingCheck,
   });
 });
 
@@ -41,8 +41,8 @@ test("checks the data immediately after a restart, and discards the earlier resu
     watchData(watch, seen, dependencies as unknown as WatchDataDependencies);
   };
   lookAt(2_000);
-  expect(data.now().looking).toBeUndefined();
+  expect(data.now().pendingCheck).toBeUndefined();
   running = undefined;
   lookAt(2_001);
-  expect(data.now().looking).toBeDefined();
+  expect(data.now().pendingCheck).toBeDefined();
 });

@@ -41,7 +41,7 @@ export function watchData(
   dependencies: WatchDataDependencies,
 ): number | undefined {
   const { clock, log, signal, settings, wake } = dependencies;
-  if (seen.data.now().looking !== undefined) {
+  if (seen.data.now().pendingCheck !== undefined) {
     recordLate(watch, seen, dependencies);
     return undefined;
   }
@@ -54,7 +54,7 @@ export function watchData(
   const waitMs = watch.lastCheckMs === undefined ? 0 : watch.lastCheckMs + everyMs - clock.monotonicMs();
   if (waitMs > 0) return waitMs;
   watch.lastCheckMs = clock.monotonicMs();
-  const looking = checkNow(seen, dependencies)
+  const pendingCheck = checkNow(seen, dependencies)
     .then(() => seen.data.note({ failed: undefined }))
     .catch((error: unknown) => {
       if (signal.aborted) return;
@@ -64,10 +64,10 @@ export function watchData(
     })
     .finally(() => {
       watch.lastCheckMs = clock.monotonicMs();
-      seen.data.note({ looking: undefined });
+      seen.data.note({ pendingCheck: undefined });
       wake();
     });
-  seen.data.note({ looking });
+  seen.data.note({ pendingCheck });
   return undefined;
 }
 

@@ -107,8 +107,8 @@ export function readProcessFile(pid: number, file: "cgroup" | "cmdline" | "comm"
 }
 
 async function withoutOwn(processes: readonly HostProcess[]): Promise<readonly HostProcess[]> {
-  const owned = await Promise.all(processes.map(({ pid }) => isOwn(pid)));
-  return processes.filter((_, at) => owned[at] === false);
+  const areOwn = await Promise.all(processes.map(({ pid }) => isOwn(pid)));
+  return processes.filter((_, at) => areOwn[at] === false);
 }
 
 async function readCommandLine(pid: number): Promise<string> {

@@ -21,7 +21,7 @@ export type TrackedGroups = ReadonlyMap<string, TrackedGroup>;
 
 type Now = Readonly<{ monotonicMs: number; wallMs: number }>;
 
-/** Lists the groups with the node's job and instance; without an instance, the group without one or, if there is none, every group of the job. Pure. */
+/** Lists the groups matching the node's job and instance. If no instance is configured: the job's group without one, or else all of the job's groups. Pure. */
 export function listOwnGroups(groups: readonly PushGroup[], { job, instance }: PushIdentity): readonly PushGroup[] {
   const ofJob = groups.filter((group) => group.job === job);
   const own = ofJob.filter((group) => group.instance === (instance ?? ""));

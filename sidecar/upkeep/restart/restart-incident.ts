@@ -37,7 +37,7 @@ export async function runRestart(incident: RestartIncident): Promise<Readonly<{ 
     ? await verifyEarlierRestart(incident, before)
     : await attemptRestart(incident, before, "ordinary");
   if (signal.aborted) return {};
-  if (!tried.verified.ok && before.ok && (await putBack(incident, before))) {
+  if (!tried.verified.ok && before.ok && (await restoreConfig(incident, before))) {
     tried = await attemptRestart(incident, before, "roll-back");
     if (signal.aborted) return {};
   }
@@ -70,7 +70,7 @@ async function rememberVerified(bytes: Uint8Array, incident: RestartIncident): P
 }
 
 /** Restores the node.conf of this restart if another writer has made it unusable since; returns whether it did. */
-async function putBack(incident: RestartIncident, before: UsableReading): Promise<boolean> {
+async function restoreConfig(incident: RestartIncident, before: UsableReading): Promise<boolean> {
   const now = await incident.place.read();
   if (now.ok || !isReplaceable(now.problem.reason)) return false;
   const message = "node.conf became invalid during the restart: the intended version is restored.";

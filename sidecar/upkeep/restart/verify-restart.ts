@@ -82,8 +82,7 @@ export async function restartNode(driver: NodeDriver, context: RestartContext): 
 }
 
 /**
- * Returns a function that stores the outcome of a start and the hash of its node.conf. A success forgets the failed starts, several of which may
- * be evidence against the data. `memoryPath`: where Linux counts the processes that were killed because memory ran out.
+ * Returns a function that stores the outcome of a start and the hash of its node.conf. A successful start resets the count of failed starts; several in a row may indicate corrupt data. `memoryPath`: where Linux counts the processes that were killed because memory ran out.
  */
 export async function recordStart(
   { state, clock }: Readonly<{ state: Pick<UpkeepState, "dataEvidence">; clock: Pick<Clock, "wallMs"> }>,

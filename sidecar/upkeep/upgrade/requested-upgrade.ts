@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /** Request for an upgrade. Without `digest`, the sidecar only returns the plan; with that plan's digest, it starts the upgrade. */
 export const upgradeRequest = z.strictObject({
-  /** Absolute path of the new programs, and their version, which is required if they don't report it. */
+  /** Absolute path of the new binaries, and their version, which is required if they don't report it. */
   source: z.string().min(1).max(4_096),
   version: z.string().max(64).optional(),
   digest: z.string().max(64).optional(),

@@ -36,7 +36,7 @@ async function serveFacilitator() {
     signersUsable: () => new Map(),
     comparison: () => undefined,
     sellers: [],
-    gasOfDay: async () => 0,
+    dailyGas: async () => 0,
   });
   const settle = (outcome: string) => counted.startSettle()(outcome, "eip155:7");
   const checks = { chain: { ok: true, message: "The chain answers." } };
