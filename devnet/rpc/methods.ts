@@ -4,7 +4,7 @@ import { errorCode, RpcError } from "./rpc-error.ts";
 
 /** Methods that anvil answers as the specification has them. */
 const forwarded = [
-  ..."eth_gasPrice eth_maxPriorityFeePerGas eth_feeHistory eth_blockNumber eth_chainId eth_syncing".split(" "),
+  ..."eth_gasPrice eth_maxPriorityFeePerGas eth_blockNumber eth_chainId eth_syncing".split(" "),
   ..."eth_getBalance eth_getTransactionCount eth_getStorageAt eth_getCode eth_getProof eth_getAccount".split(" "),
   ..."eth_call eth_estimateGas eth_createAccessList eth_getBlockByHash eth_getBlockByNumber".split(" "),
   ..."eth_getBlockReceipts eth_getBlockTransactionCountByHash eth_getTransactionByHash".split(" "),
@@ -33,6 +33,7 @@ export function createMethods(node: Node): ReadonlyMap<string, Method> {
   const { anvil } = node;
   const own: Readonly<Record<string, Method>> = {
     web3_clientVersion: async () => node.clientVersion,
+    eth_feeHistory: (params) => readFeeHistory(params, anvil),
     txpool_nonceFrom: ([account]) => anvil.request("eth_getTransactionCount", [account, "pending"]),
     eth_sendRawTransaction: async ([raw]) => {
       await checkRawTransaction(String(raw) as Hex, anvil);
@@ -59,6 +60,16 @@ export function createMethods(node: Node): ReadonlyMap<string, Method> {
     ...Object.entries(constants).map(([name, result]) => [name, async () => result] as const),
     ...Object.entries({ ...own, ...createExtensionMethods(node) }),
   ]);
+}
+
+/** Base fees of the blocks and of the one after them, which anvil takes from its head instead. */
+async function readFeeHistory(params: readonly unknown[], anvil: Node["anvil"]): Promise<unknown> {
+  type FeeHistory = { oldestBlock: Hex; baseFeePerGas: readonly Hex[] };
+  const history = await anvil.request<FeeHistory>("eth_feeHistory", params);
+  const next = toQuantity(Number(history.oldestBlock) + history.baseFeePerGas.length - 1);
+  const block = await anvil.request<{ baseFeePerGas: Hex } | null>("eth_getBlockByNumber", [next, false]);
+  if (block === null) return history;
+  return { ...history, baseFeePerGas: [...history.baseFeePerGas.slice(0, -1), block.baseFeePerGas] };
 }
 
 const rejectSubscription: Method = async () => {
