@@ -74,7 +74,8 @@ export async function startNetwork(
   const gas = createGasLimits({ ...settlement, ...limits }, { signer: signers[0].address, fees, monotonicMs });
   const checkedRpc = requireChecked(rpc, { contracts, network });
   const chainAt = (place: CallLocation) => createChain({ rpc: checkedRpc, place });
-  const parts = { ...dependencies, ...signerWatch, ...createRecordChecks({ ...dependencies, chainId }) };
+  const records = createRecordChecks({ ...dependencies, chainId });
+  const parts = { ...dependencies, ...signerWatch, ...records };
   const suspensions = createSuspensions(parts);
   const checks = createPaymentChecks(limits, { ...parts, chainAt, gas, suspensions });
   const payees = toLowerCase(options.payees);
@@ -96,7 +97,7 @@ export async function startNetwork(
   const limitsOfSellers = createSellerLimits({ network, sellers }, { ...signerWatch, sales, clock });
   const transfersFor = createTransfers(
     { network, assets, payees, minAmount, signers: toLowerCase(addresses) },
-    { ...context, ...checks, engine, sellers: limitsOfSellers },
+    { ...context, ...checks, ...records, engine, sellers: limitsOfSellers },
   );
   const owned = resources.move();
   return {

@@ -1,9 +1,9 @@
 import * as Value from "ox/Value";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { createProcessRateLimiter, type Rates } from "#gateway/limits/rate-limiter.ts";
-import { isSameHex } from "#x402/hex.ts";
+import { isSameHex, type Hex } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
-import type { SignedPayment } from "#x402/signed-payment.ts";
+import type { DepositKey, SignedPayment } from "#x402/signed-payment.ts";
 import { OverloadError } from "./callers/caller.ts";
 import type { Caller } from "./callers/caller.ts";
 import type { FacilitatorMetrics } from "./facilitator-metrics.ts";
@@ -78,18 +78,24 @@ export function createSellerLimits(
 ) {
   const gas = createGasLimit({ sales, clock, settlementCost });
   const nameOf = ({ seller = "" }: Caller) => (sellers.has(seller) ? seller : undefined);
+  const find = (caller: Caller): NetworkSeller | Refusal | undefined => {
+    const name = nameOf(caller);
+    if (name === undefined) return undefined;
+    const message = `${network} is not settled for ${name}: it is not in ${nameLimit(name, "networks")}.`;
+    return sellers.get(name) ?? { reason: reason.network, message };
+  };
   return {
+    /** Returns why the caller's seller may not use a network, a payee or an asset. */
+    rejectTerms: (terms: Pick<SignedPayment, "payTo" | "asset">, caller: Caller): Refusal | undefined => {
+      const seller = find(caller);
+      return seller === undefined || "reason" in seller ? seller : rejectListed(terms, seller);
+    },
     refuse: async (payment: SignedPayment, caller: Caller): Promise<Refusal | OverloadError | undefined> => {
       const { identifier } = caller;
       if (identifier !== undefined && (await sales.isConflict(payment.payer, identifier))) return conflict;
-      const name = nameOf(caller);
-      if (name === undefined) return undefined;
-      const seller = sellers.get(name);
-      if (seller === undefined) {
-        const message = `${network} is not settled for ${name}: it is not in ${nameLimit(name, "networks")}.`;
-        return { reason: reason.network, message };
-      }
-      return (await gas.refuse(seller)) ?? refuseTerms(payment, seller);
+      const seller = find(caller);
+      if (seller === undefined || "reason" in seller) return seller;
+      return (await gas.refuse(seller)) ?? rejectAmount(payment, seller);
     },
     /** Records a sale before its settlement starts. Returns why that is not possible. */
     record: async (
@@ -103,6 +109,31 @@ export function createSellerLimits(
     },
     enter: (caller: Caller): Disposable | undefined => gas.enter(nameOf(caller)),
   };
+}
+
+/** Creates `Transfers.rejectTerms`: it finds deposits only when the settings exclude a token or payee. */
+export function createTermsCheck(
+  { payees }: Readonly<{ payees: ReadonlySet<string> }>,
+  {
+    sellers,
+    hasDeposit,
+  }: Readonly<{ sellers: Pick<SellerLimits, "rejectTerms">; hasDeposit: (key: DepositKey) => Promise<boolean> }>,
+) {
+  return async (
+    terms: Pick<SignedPayment, "asset" | "payTo" | "unserved" | "deposits">,
+    caller: Caller,
+  ): Promise<Refusal | undefined> => {
+    const { unserved, payTo, deposits = [] } = terms;
+    const refusal = unserved ?? sellers.rejectTerms(terms, caller) ?? rejectPayee(payTo, payees);
+    if (refusal === undefined || deposits.length === 0) return refusal;
+    for (const deposit of deposits) if (!(await hasDeposit(deposit))) return refusal;
+    return undefined;
+  };
+}
+
+function rejectPayee(payTo: Hex, payees: ReadonlySet<string>): Refusal | undefined {
+  if (payees.size === 0 || payees.has(payTo.toLowerCase())) return undefined;
+  return { reason: reason.requirements, message: `payee ${payTo} is not allowed here.` };
 }
 
 /** Decimals of the native currency, in which gas is paid: wallets accept no other number. */
@@ -144,24 +175,28 @@ function createGasLimit({ sales, clock, settlementCost }: SellerDependencies) {
 /** Time after which settlements in flight have probably ended. */
 const inFlightWaitMs = 5_000;
 
-function refuseTerms(
-  { payTo, asset, amount, max = amount }: SignedPayment,
-  seller: NetworkSeller,
+function rejectListed(
+  { payTo, asset }: Pick<SignedPayment, "payTo" | "asset">,
+  { name, payees, assets }: NetworkSeller,
 ): Refusal | undefined {
-  const refusePart = (what: string, key: keyof NetworkSeller, listed: string): Refusal => ({
-    reason: reason.requirements,
-    message: `${what} is not settled for ${seller.name}: ${nameLimit(seller.name, key)} has ${listed}.`,
-  });
-  if (seller.payees !== undefined && !seller.payees.some((payee) => isSameHex(payee, payTo)))
-    return refusePart(`payee ${payTo}`, "payees", `${seller.payees.length} other payees`);
-  if (seller.assets === undefined) return undefined;
-  const token = seller.assets.find(({ address }) => isSameHex(address, asset));
-  if (token === undefined)
-    return refusePart(`asset ${asset}`, "assets", seller.assets.map(({ address }) => address).join(", "));
-  const { minAmount = 0 } = token;
-  return max < BigInt(minAmount)
-    ? refusePart(`amount ${max}`, "assets", `minAmount ${minAmount} for ${asset}`)
-    : undefined;
+  if (payees !== undefined && !payees.some((payee) => isSameHex(payee, payTo)))
+    return rejectPart(name, `payee ${payTo}`, "payees", `${payees.length} other payees`);
+  if (assets === undefined || assets.some(({ address }) => isSameHex(address, asset))) return undefined;
+  return rejectPart(name, `asset ${asset}`, "assets", assets.map(({ address }) => address).join(", "));
+}
+
+function rejectAmount(
+  { asset, amount, max = amount }: SignedPayment,
+  { name, assets = [] }: NetworkSeller,
+): Refusal | undefined {
+  const { minAmount = 0 } = assets.find(({ address }) => isSameHex(address, asset)) ?? {};
+  if (max >= BigInt(minAmount)) return undefined;
+  return rejectPart(name, `amount ${max}`, "assets", `minAmount ${minAmount} for ${asset}`);
+}
+
+function rejectPart(seller: string, what: string, key: keyof NetworkSeller, listed: string): Refusal {
+  const message = `${what} is not settled for ${seller}: ${nameLimit(seller, key)} has ${listed}.`;
+  return { reason: reason.requirements, message };
 }
 
 const conflict: Refusal = {

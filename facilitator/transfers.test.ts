@@ -44,7 +44,12 @@ function settleByWallet(checkSigner: () => Promise<Refusal | undefined>, hasCopy
   };
   const dependencies = {
     engine,
-    sellers: { refuse: async () => undefined, record: async () => undefined, enter: () => undefined },
+    sellers: {
+      rejectTerms: () => undefined,
+      refuse: async () => undefined,
+      record: async () => undefined,
+      enter: () => undefined,
+    },
     checkSigner: check,
     contracts: () => undefined,
     releaseReservation: () => undefined,

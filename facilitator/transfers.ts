@@ -6,16 +6,15 @@ import type { Hex } from "#x402/hex.ts";
 import type { Transfers } from "#x402/scheme.ts";
 import { namePayment } from "#x402/payment-identifier.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
-import type { SignedPayment } from "#x402/signed-payment.ts";
-import { OverloadError } from "./callers/caller.ts";
-import type { Caller } from "./callers/caller.ts";
+import type { DepositKey, SignedPayment } from "#x402/signed-payment.ts";
+import { OverloadError, type Caller } from "./callers/caller.ts";
 import { getNamedSigner } from "./chain/transfer-method.ts";
 import type { PaymentChecks } from "./verification/payment-checks.ts";
 import type { RecentVerdicts } from "./verification/verified-payments.ts";
 import { payerNotesMax } from "./settlement/ownership.ts";
 import type { Recorded } from "./settlement/settlement.ts";
 import type { ComparedEngine } from "./settlement/start-engine.ts";
-import type { SellerLimits } from "./seller-limits.ts";
+import { createTermsCheck, type SellerLimits } from "./seller-limits.ts";
 
 export type TransferOptions = Pick<Transfers, "assets"> &
   Readonly<{
@@ -33,6 +32,7 @@ export type TransferDependencies = Omit<PaymentChecks, "recent" | "checkAgain"> 
       ComparedEngine,
       "settle" | "progress" | "recordVerified" | "forgetRejected" | "wasVerified" | "adopt" | "hasBegun"
     >;
+    hasDeposit: (key: DepositKey) => Promise<boolean>;
     contracts: () => ReadonlySet<string> | undefined;
     sellers: SellerLimits;
     recent: Pick<RecentVerdicts, "isSigned" | "recordGood" | "wasGood" | "forgetPayer">;
@@ -53,9 +53,13 @@ export function createTransfers(
   const { engine, sellers, checkWallet, releaseReservation, recent, clock, log } = dependencies;
   const logAnswer = createAnswerLog(options.network, log);
   const hasStarted = async (payment: SignedPayment) => (await engine.progress(payment)) !== undefined;
+  const rejectTerms = createTermsCheck(options, dependencies);
   /** Rejects a payment that is not settled here, unless its settlement has started: that ends, and its owner is told. */
   const rejectNew = async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
-    const refusal = payment.unserved ?? (await sellers.refuse(payment, caller)) ?? refuseUnserved(payment, options);
+    const refusal =
+      (await rejectTerms(payment, caller)) ??
+      (await sellers.refuse(payment, caller)) ??
+      rejectNamedOrAmount(payment, options);
     if (refusal === undefined || (await hasStarted(payment))) return undefined;
     if (refusal instanceof OverloadError) throw refusal;
     return refusal;
@@ -73,7 +77,7 @@ export function createTransfers(
     assets: options.assets,
     contracts: dependencies.contracts() ?? uncheckedContracts,
     isSigned: recent.isSigned,
-    refusePayee: (payTo) => refusePayee(payTo, options.payees),
+    rejectTerms: (terms) => rejectTerms(terms, caller),
     checkWallet: (signed) => checkWallet(signed, caller),
     read: (call) => dependencies.read(call, caller),
     progress: async (id) => (await engine.progress({ id }))?.state,
@@ -191,11 +195,9 @@ function nameAsker({ waiting }: Caller): string {
   return waiting?.caller ?? "";
 }
 
-function refuseUnserved(payment: SignedPayment, options: TransferOptions): Refusal | undefined {
-  const { payTo, asset, amount, max = amount } = payment;
-  return (
-    refuseNamed(payment, options) ?? refusePayee(payTo, options.payees) ?? rejectAmount(max, options.minAmount(asset))
-  );
+function rejectNamedOrAmount(payment: SignedPayment, options: TransferOptions): Refusal | undefined {
+  const { asset, amount, max = amount } = payment;
+  return refuseNamed(payment, options) ?? rejectAmount(max, options.minAmount(asset));
 }
 
 export function rejectAmount(amount: bigint, least: bigint): Refusal | undefined {
@@ -209,11 +211,6 @@ function refuseNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, 
   if (named === undefined || signers.has(named)) return undefined;
   const message = `the permit's facilitator is ${named}, expected ${[...signers].join(" or ")}.`;
   return { reason: reason.uptoFacilitator, message };
-}
-
-function refusePayee(payTo: Hex, payees: ReadonlySet<string>): Refusal | undefined {
-  if (payees.size === 0 || payees.has(payTo.toLowerCase())) return undefined;
-  return { reason: reason.requirements, message: `payee ${payTo} is not allowed here.` };
 }
 
 /**

@@ -138,7 +138,11 @@ export type Transfers = Readonly<{
   isSigned: SignatureCheck;
   /** Canonical contracts on the chain, by lowercase address; any of them while the chain is not checked. */
   contracts: KnownContracts;
-  refusePayee(payTo: Hex): Refusal | undefined;
+  /**
+   * Returns why the settings exclude a token or a payee, for everyone or for the caller. With `deposits`, they don't if
+   * a settled deposit of each is recorded. @throws as documented in `Facilitator`.
+   */
+  rejectTerms(terms: Pick<SignedPayment, "asset" | "payTo" | "unserved" | "deposits">): Promise<Refusal | undefined>;
   /** Returns why a signature that needs the payer's contract is invalid. @throws as documented in `Facilitator`. */
   checkWallet(
     signed: Pick<SignedPayment, "id" | "contract" | "payer" | "walletSignature">,

@@ -26,11 +26,16 @@ export type SignedPayment = Readonly<{
   walletSignature?: Hex | undefined;
   /** Why its token is not settled here; applies only to a payment that is not recorded. */
   unserved?: Refusal | undefined;
+  /** Deposits of the channels that it concerns: if a settled one of each is recorded, its token and payee may be removed ones. */
+  deposits?: readonly DepositKey[];
   /** Permitted maximum of a payment that may be settled for less; undefined if it is settled in full. */
   max?: bigint | undefined;
   /** Whether it makes no new payment to a seller, so any caller that requests it again gets its outcome. */
   isRelayed?: boolean;
 }>;
+
+/** Selects deposits into a seller's channels, by how their call data begins; `payer` is present if it selects one channel. */
+export type DepositKey = Readonly<{ asset: Hex; payTo: Hex; payer?: Hex; callStart: string }>;
 
 /** Checks whether the payer's key signed; `recover` determines it, at a cost, if it is unknown. */
 export type SignatureCheck = (payment: Pick<SignedPayment, "id" | "callData">, recover: () => boolean) => boolean;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { findSettled, readSettlements } from "../settlement/ledger/settlement-queries.ts";
+import { channelsAddress, encodeDeposit, keyDeposits, keySellerDeposits } from "#x402/batch-settlement/channel.ts";
 import { createLedger, createRecordChecks } from "../settlement/ledger/ledger.ts";
 import { createRefunds } from "../settlement/ledger/refunds.ts";
 import { createSales, payerIdentifiersMax } from "../settlement/ledger/sales.ts";
@@ -82,6 +83,33 @@ function testPayers(open: Open): void {
     expect(await ask({ asset: `0x${"A5".repeat(20)}` })).toBe(true);
     expect(await ask({ asset: payer, contract: payer }), "another token").toBe(false);
     expect(await ask({ payer }), "another payer").toBe(false);
+  });
+
+  test("a channel's deposit is known once it is settled, by its channel and by its seller and token", async () => {
+    await using scene = await openScene(open);
+    const { ledger, store } = scene;
+    const { hasDeposit } = createRecordChecks({ ...chain, store });
+    const config = {
+      payer: settlement.payer,
+      payerAuthorizer: settlement.payer,
+      receiver: settlement.payTo,
+      receiverAuthorizer: settlement.payTo,
+      token: settlement.asset,
+      withdrawDelay: 900,
+      salt: `0x${"00".repeat(32)}`,
+    } as const;
+    const by = { collector: "erc3009Collector", validAfter: 0n, validBefore: 1n, salt: 1n, signature: "0x12" } as const;
+    const deposit = { ...settlement, contract: channelsAddress, callData: encodeDeposit(config, 5n, by) };
+    const [one, all] = [keyDeposits(config), keySellerDeposits(config.receiver, config.token)];
+    const ask = () => Promise.all([hasDeposit(one), hasDeposit(all)]);
+    await ledger.begin([{ settlement: deposit, attempt }]);
+    expect(await ask(), "begun").toEqual([false, false]);
+    await ledger.finish(new Map([[deposit.id, settled]]));
+    expect(await ask()).toEqual([true, true]);
+    const others = [{ salt: `0x${"01".repeat(32)}` }, { payer }, { receiver: payer }, { token: payer }] as const;
+    for (const other of others) expect(await hasDeposit(keyDeposits({ ...config, ...other }))).toBe(false);
+    expect(await hasDeposit(keySellerDeposits(payer, config.token))).toBe(false);
+    expect(await hasDeposit(keySellerDeposits(config.receiver, payer))).toBe(false);
   });
 
   test("a payer has so many identifiers, the newest, and evicts nobody else's", async () => {

@@ -108,9 +108,9 @@ async function pay(buyer: Buyer, accepted: PaymentRequirements, context?: object
   };
 }
 
-async function openChannel(salt: number, payer = 1) {
+async function openChannel(salt: number, payer = 1, at: RunningFacilitator = scene.facilitator) {
   const body = await pay(createBuyer(payer, salt), offer());
-  const { body: settled } = await scene.facilitator.settle(body);
+  const { body: settled } = await at.settle(body);
   expect(settled).toMatchObject({ success: true });
   const { channelConfig, voucher } = body.payload;
   const sign = async (max: bigint, index = payer) => ({
@@ -435,4 +435,98 @@ test("a claim or a refund that its seller has not signed, or of more than was si
     expect(body, reason).toMatchObject({ success: false, transaction: "", errorReason: prefix + reason });
   }
   expect(await connect().getTransactionCount({ address: testAccount(0).address })).toBe(before);
+});
+
+const countSent = () => connect().getTransactionCount({ address: testAccount(0).address });
+const plainToken = { address: plainTokenAddress, name: "Devnet Plain Token", version: "1" };
+const key = "seller-A-key-of-32-characters-or-more";
+const limitSeller = (limits: object) => ({
+  GATEHOUSE_FACILITATOR_API_KEYS: `alice=${key}`,
+  GATEHOUSE_FACILITATOR_SELLERS: JSON.stringify([{ name: "alice", ...limits }]),
+});
+
+/** Signs, as their seller, a claim of a voucher, and a refund of the rest of its channel. */
+async function signSellerCalls(voucher: { channelConfig: never; voucher: { channelId: Hex } }) {
+  const claim = await signClaim(voucher as never);
+  const message = { channelId: voucher.voucher.channelId, nonce: 0n, amount: 5_000n };
+  const refundAuthorizerSignature = await authorizer.account.signTypedData({
+    domain: {
+      name: "x402 Batch Settlement",
+      version: "1",
+      chainId: 1672,
+      verifyingContract: canonicalContracts.batchSettlement.address,
+    },
+    types: {
+      Refund: [
+        { name: "channelId", type: "bytes32" },
+        { name: "nonce", type: "uint256" },
+        { name: "amount", type: "uint128" },
+      ],
+    },
+    primaryType: "Refund",
+    message,
+  });
+  const refund = {
+    ...voucher,
+    type: "refund",
+    amount: "5000",
+    refundNonce: "0",
+    claims: [],
+    refundAuthorizerSignature,
+  };
+  return { claim, refund, settle: { type: "settle", receiver: payee, token: scene.chain.token } };
+}
+
+test.each([
+  ["asset", 31, { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([plainToken]) }, "is not settled here"],
+  ["payee", 32, { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([authorizer.address]) }, "is not allowed here"],
+  ["seller-asset", 33, limitSeller({ assets: [{ address: plainTokenAddress }] }), "is not settled for alice"],
+  ["seller-payee", 34, limitSeller({ payees: [authorizer.address] }), "is not settled for alice"],
+] as const)(
+  "after its %s is removed from the settings, a channel gets no new voucher, but is claimed, settled and refunded",
+  async (what, salt, changes, why) => {
+    const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000" };
+    const elsewhere = await openChannel(salt + 100);
+    let channel: Awaited<ReturnType<typeof openChannel>>;
+    {
+      await using before = await scene.start(`removed-${what}`, env);
+      channel = await openChannel(salt, 1, before);
+      expect((await before.verify(bodyOf(await channel.sign(2n * price)))).body).toMatchObject({ isValid: true });
+    }
+    await using after = await scene.start(`removed-${what}`, { ...env, ...changes });
+    const seller = "GATEHOUSE_FACILITATOR_API_KEYS" in changes ? after.as({ authorization: `Bearer ${key}` }) : after;
+    const refusal = { invalidReason: "invalid_payment_requirements", invalidMessage: expect.stringContaining(why) };
+    const rejected = { success: false, transaction: "", errorReason: refusal.invalidReason };
+
+    const voucher = await channel.sign(2n * price);
+    const own = await signSellerCalls(voucher as never);
+    const foreign = await signSellerCalls((await elsewhere.sign(2n * price)) as never);
+    expect((await seller.verify(bodyOf(await channel.sign(3n * price)))).body).toMatchObject(refusal);
+    const transactions = await countSent();
+    for (const call of [foreign.claim, foreign.refund])
+      expect((await seller.settle(bodyOf(call, managed()))).body, "not recorded here").toMatchObject(rejected);
+    expect((await seller.verify(bodyOf({ ...(await elsewhere.sign(0n)), type: "refund" }))).body).toMatchObject(
+      refusal,
+    );
+    expect(await countSent()).toBe(transactions);
+
+    expect((await seller.settle(bodyOf(own.claim, managed()))).body).toMatchObject({ success: true });
+    expect((await seller.settle(bodyOf(own.settle, managed()))).body).toMatchObject({ success: true });
+    const returned = bodyOf({ ...voucher, type: "refund" });
+    expect((await seller.verify(returned)).body).toMatchObject({ isValid: true });
+    expect((await seller.settle(bodyOf(own.refund, managed()))).body).toMatchObject({ success: true, amount: "3000" });
+  },
+);
+
+test("what was claimed for a seller is settled in a removed asset only if a deposit to it is recorded", async () => {
+  const { sign } = await openChannel(41);
+  const { claim, settle } = await signSellerCalls((await sign(2n * price)) as never);
+  expect((await scene.facilitator.settle(bodyOf(claim, managed()))).body).toMatchObject({ success: true });
+  await using other = await scene.start("no-deposit", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([plainToken]) });
+  expect((await other.settle(bodyOf(settle, managed()))).body).toMatchObject({
+    success: false,
+    transaction: "",
+    errorReason: "invalid_payment_requirements",
+  });
+  expect((await scene.facilitator.settle(bodyOf(settle, managed()))).body).toMatchObject({ success: true });
 });

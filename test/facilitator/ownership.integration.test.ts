@@ -167,7 +167,9 @@ test("a ledger from before owners were known: what was settled is answered to no
   const columns = ["owner", "contract", "nonce_space"].map((column) => `ALTER TABLE settlement DROP COLUMN ${column}`);
   const index = `CREATE UNIQUE INDEX settlement_authorization
     ON settlement (chain_id, asset, payer, authorization_nonce) WHERE state <> 'failed'`;
-  const earlier = ["DROP INDEX settlement_authorization", ...columns, index].join("; ");
+  const earlier = ["DROP INDEX settlement_authorization", "DROP INDEX settlement_channel", ...columns, index].join(
+    "; ",
+  );
   database.exec(`${earlier}; ${later}; PRAGMA user_version = 1`);
   database.close();
 

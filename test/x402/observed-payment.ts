@@ -79,7 +79,12 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
     { network: "eip155:1672", minAmount: () => 1n, signers: new Set(), ...terms },
     {
       engine,
-      sellers: { refuse: async () => undefined, record: async () => undefined, enter: () => undefined },
+      sellers: {
+        rejectTerms: () => undefined,
+        refuse: async () => undefined,
+        record: async () => undefined,
+        enter: () => undefined,
+      },
       check: async ({ authorization }) => rejectTime(authorization, clock()),
       checkSigner: async ({ walletSignature }) =>
         walletSignature === undefined ? undefined : { reason: reason.signature, message: "the account has no code" },
@@ -88,6 +93,7 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
       reserve: async () => undefined,
       releaseReservation: () => undefined,
       read: () => Promise.reject(new TypeError("nothing is read")),
+      hasDeposit: async () => false,
       contracts: () => new Set(),
       recent: createRecentVerdicts({ entriesMax: 10 }, { monotonicMs: clock }),
       clock,

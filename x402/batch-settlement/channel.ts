@@ -1,8 +1,8 @@
 import * as AbiFunction from "ox/AbiFunction";
 import * as AbiParameters from "ox/AbiParameters";
 import { canonicalContracts } from "../contracts.ts";
-import { encodeAddress, encodeInteger, type Hex, type Word } from "../hex.ts";
-import { formatSignature, parseSignature } from "../signed-payment.ts";
+import { encodeAddress, encodeInteger, zeroAddress, type Hex, type Word } from "../hex.ts";
+import { formatSignature, parseSignature, type DepositKey } from "../signed-payment.ts";
 import {
   cacheSeparator,
   computeDomainSeparator,
@@ -107,6 +107,21 @@ export function encodeDeposit(config: ChannelConfig, amount: bigint, by: Deposit
           by.approval,
         ]);
   return AbiFunction.encodeData(depositFunction, [config, amount, canonicalContracts[by.collector].address, data]);
+}
+
+/** Hexadecimal digits, with 0x, of a deposit's selector and channel. */
+const channelDigits = 10 + 64 * 7;
+
+/** Returns the key of the deposits into a channel. */
+export function keyDeposits(config: ChannelConfig): DepositKey {
+  const data = AbiFunction.encodeData(depositFunction, [config, 0n, zeroAddress, "0x"]);
+  const { token: asset, receiver: payTo, payer } = config;
+  return { asset, payTo, payer, callStart: data.slice(0, channelDigits) };
+}
+
+/** Returns the key of all deposits in a token into a seller's channels. */
+export function keySellerDeposits(payTo: Hex, asset: Hex): DepositKey {
+  return { asset, payTo, callStart: selectors.deposit };
 }
 
 export function encodeClaims(claims: readonly Claim[], signature: Hex): Hex {

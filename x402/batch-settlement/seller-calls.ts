@@ -11,6 +11,8 @@ import {
   encodeClaims,
   encodeRefund,
   encodeSettle,
+  keyDeposits,
+  keySellerDeposits,
   readReceiver,
   readTotals,
 } from "./channel.ts";
@@ -69,7 +71,12 @@ export async function claimVouchers(
   const { payTo, asset } = requirements;
   const party = { asset: asset as Hex, payer: payTo as Hex, payTo: payTo as Hex };
   const unserved = amount === 0n ? undefined : refuseAsset(requirements, transfers);
-  const call = buildCall({ ...party, amount, unserved }, encodeClaims(claims, signature), encodePeriod(transfers));
+  const deposits = claims.map(({ voucher }) => keyDeposits(voucher.channel));
+  const call = buildCall(
+    { ...party, amount, unserved, deposits },
+    encodeClaims(claims, signature),
+    encodePeriod(transfers),
+  );
   const settle = () => (amount === 0n ? transfers.settleNothing(call) : transfers.settle(call));
   return { ...nameReasons(await states.change(ids, transfers, settle), names.claim), payer: undefined, reported };
 }
@@ -85,7 +92,8 @@ export async function settleClaimed({ payment, requirements }: OrderOf<"settle">
     return refuse({ reason: reason.nothingToSettle, message }, undefined);
   }
   const unserved = refuseAsset(requirements, transfers);
-  const party = { asset: token, payer: receiver, payTo: receiver, amount, unserved };
+  const deposits = [keySellerDeposits(receiver, token)];
+  const party = { asset: token, payer: receiver, payTo: receiver, amount, unserved, deposits };
   const state = encodeInteger(before.totalClaimed) + encodeInteger(before.totalSettled);
   const call = buildCall(party, encodeSettle(receiver, token), state + encodePeriod(transfers));
   const answered = { ...nameReasons(await transfers.settle(call), names.settle), payer: undefined };
@@ -123,7 +131,8 @@ export async function refundChannel(
   const claimCall = claims.length > 0 ? encodeClaims(claims, claimSignature ?? "0x") : undefined;
   const data = encodeRefund({ config, amount: requested, nonce, signature: signature }, claimCall);
   const unserved = refuseAsset(requirements, transfers);
-  const party = { asset, payer, payTo, amount: isFirst ? amount : requested, unserved };
+  const deposits = [config, ...claims.map((claim) => claim.voucher.channel)].map(keyDeposits);
+  const party = { asset, payer, payTo, amount: isFirst ? amount : requested, unserved, deposits };
   // The chain executes a refund once, so it stays the same settlement, whenever it is requested again.
   let [attempt, call] = [0n, buildCall(party, data, "")];
   let progress = await transfers.progress(call.id);
@@ -155,7 +164,7 @@ function encodePeriod({ clock }: Pick<Transfers, "clock">): string {
  * so everyone may learn its outcome; `state` distinguishes it from an earlier call with the same data.
  */
 function buildCall(
-  party: Pick<SignedPayment, "asset" | "payer" | "payTo" | "amount" | "unserved">,
+  party: Pick<SignedPayment, "asset" | "payer" | "payTo" | "amount" | "unserved" | "deposits">,
   callData: Hex,
   state: string,
 ): SignedPayment {
@@ -165,7 +174,7 @@ function buildCall(
   return { id, ...party, contract: channelsAddress, callData, authorization, isRelayed: true };
 }
 
-/** Returns why nothing new is paid in an asset: it is not, or no longer, in the settings. */
+/** Returns why an asset is not served: it is not, or no longer, in the settings. */
 export function refuseAsset(
   { asset }: OrderOf<"claim">["requirements"],
   { assets }: Pick<Transfers, "assets">,

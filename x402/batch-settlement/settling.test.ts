@@ -40,12 +40,14 @@ const transaction: Hex = "0xaa";
 
 const failToAsk = () => Promise.reject(new Error("the node is not reached"));
 
+type Terms = Parameters<Transfers["rejectTerms"]>[0];
+
 const createTransfers = (changes: object) =>
   ({
     assets: new Map([[token.address, token]]),
     contracts: { has: () => true },
     isSigned: () => false,
-    refusePayee: () => undefined,
+    rejectTerms: async ({ unserved, deposits }: Terms) => (deposits === undefined ? unserved : undefined),
     checkWallet: async () => ({ reason: "invalid_exact_evm_signature", message: "the wallet rejects the signature" }),
     clock: () => 0,
     progress: async () => "begun",

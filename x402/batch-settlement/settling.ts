@@ -3,6 +3,7 @@ import { listContracts, canonicalContracts, type KnownContracts } from "../contr
 import { reason, type Refusal } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";
 import { createChannelStates, formatState, type ChannelStates } from "./channel-states.ts";
+import { keyDeposits } from "./channel.ts";
 import { checkDeposit } from "./deposit.ts";
 import type { ChannelPayload } from "./payload.ts";
 import { claimVouchers, refundChannel, refuseAsset, settleClaimed } from "./seller-calls.ts";
@@ -35,8 +36,6 @@ export function createChannelSettling(): Settling<ChannelPayload> {
       const voucher = await checkOrder({ ...order, payment }, transfers);
       if ("reason" in voucher) return refuse(voucher, payer);
       if (payment.type !== "deposit") {
-        const unserved = payment.type === "voucher" ? refuseAsset(order.requirements, transfers) : undefined;
-        if (unserved !== undefined) return refuse(unserved, payer);
         const state = await states.judge(voucher, transfers, (now) => rejectState(voucher, now));
         if ("reason" in state) return refuse(state, payer);
         return { answer: { state: "valid" }, payer, reported: { extra: formatState(voucher.channelId, state) } };
@@ -84,14 +83,20 @@ const missing: Refusal = {
   message: "this chain lacks contracts of batch-settlement; `gatehouse contracts check` lists them.",
 };
 
-/** Checks the channel's terms, its payee and its voucher; the state of the channel comes later. */
+/** Checks the channel's terms, its token and payee, and its voucher; the state of the channel comes later. */
 async function checkOrder(
   { payment, requirements }: ChannelOrder<"deposit" | "voucher" | "refund">,
   transfers: Transfers,
 ): Promise<SignedVoucher | Refusal> {
   if (!hasContracts(transfers.contracts)) return missing;
   const { channelConfig: config, voucher, type } = payment;
-  const refusal = rejectConfig({ config, voucher }, requirements) ?? transfers.refusePayee(config.receiver);
+  const terms = {
+    asset: config.token,
+    payTo: config.receiver,
+    unserved: type === "deposit" ? undefined : refuseAsset(requirements, transfers),
+    ...(type === "refund" && { deposits: [keyDeposits(config)] }),
+  };
+  const refusal = rejectConfig({ config, voucher }, requirements) ?? (await transfers.rejectTerms(terms));
   return refusal ?? checkVoucher({ config, voucher, isRefund: type === "refund" }, requirements, transfers);
 }
 

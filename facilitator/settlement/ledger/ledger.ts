@@ -1,5 +1,7 @@
 import { formatValues, type SqlConnection, type SqlStore, type SqlValue } from "#daemon/sql/store.ts";
+import { channelsAddress } from "#x402/batch-settlement/channel.ts";
 import type { Hex } from "#x402/hex.ts";
+import type { DepositKey } from "#x402/signed-payment.ts";
 import { getNonceSpace } from "../../chain/transfer-method.ts";
 import type { PaidBy } from "../../chain/suspensions.ts";
 import {
@@ -102,6 +104,10 @@ export function createLedger(
 const paidSql = `SELECT 1 AS paid FROM settlement WHERE chain_id = $1 AND COALESCE(nonce_space, asset) = $2 AND payer = $3
   AND state <> 'failed' AND state = 'settled' LIMIT 1`;
 
+// The contract is a literal, which lets both databases use the partial index of deposits.
+const depositSql = `SELECT 1 AS deposited FROM settlement WHERE contract = '${channelsAddress.toLowerCase()}'
+  AND chain_id = $1 AND asset = $2 AND lower(pay_to) = $3 AND state = 'settled'`;
+
 const callSql = "SELECT call_data FROM settlement WHERE chain_id = $1 AND id = $2";
 
 /** Creates checks of one chain's records in the ledger, as long as it retains them. Each throws `StoreError`. */
@@ -110,6 +116,14 @@ export function createRecordChecks({ chainId, store }: Readonly<{ chainId: numbe
     findCall: async (id: Hex): Promise<Hex | undefined> => {
       const [row] = await store.rows(callSql, [chainId, id]);
       return row && (String(row["call_data"]) as Hex);
+    },
+    /** Returns whether a deposit into a channel is recorded as settled. */
+    hasDeposit: async ({ asset, payTo, payer, callStart }: DepositKey): Promise<boolean> => {
+      const values = [chainId, asset, payTo, callStart, ...(payer === undefined ? [] : [payer])];
+      const begins = `AND substr(call_data, 1, ${callStart.length}) = $4`;
+      const text = `${depositSql} ${begins} ${payer === undefined ? "" : "AND payer = $5"} LIMIT 1`;
+      const lower = values.map((value) => (typeof value === "string" ? value.toLowerCase() : value));
+      return (await store.rows(text, lower)).length > 0;
     },
     /** Returns whether a payment of the payer, in the same token or by Permit2 as well, was settled. */
     hasPaid: async (payment: PaidBy) => {

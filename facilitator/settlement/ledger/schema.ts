@@ -1,4 +1,5 @@
 import type { Migrations } from "#daemon/sql/sqlite.ts";
+import { channelsAddress } from "#x402/batch-settlement/channel.ts";
 
 const addNotePayer = `ALTER TABLE verification ADD COLUMN payer text;
    CREATE INDEX verification_by_payer ON verification (chain_id, payer)`;
@@ -52,6 +53,10 @@ const addContracts = `ALTER TABLE settlement ADD COLUMN contract text;
    DROP INDEX settlement_authorization;
    CREATE UNIQUE INDEX settlement_authorization
      ON settlement (chain_id, (COALESCE(nonce_space, asset)), payer, authorization_nonce) WHERE state <> 'failed'`;
+
+/** Deposits into channels, and the calls that move them, by token and seller; the address never changes. */
+const indexChannels = `CREATE INDEX settlement_channel ON settlement (chain_id, asset, lower(pay_to), payer)
+     WHERE contract = '${channelsAddress.toLowerCase()}'`;
 
 const toPostgres = (definition: string) => definition.replaceAll(" INTEGER", " bigint").replaceAll(" STRICT", "");
 
@@ -158,6 +163,7 @@ export const sqliteLedgerMigrations: Migrations = [
    DROP TABLE attempt;
    ALTER TABLE shared_attempt RENAME TO attempt;
    ${indexAttempts}`,
+  indexChannels,
 ];
 
 /** The same tables in PostgreSQL; append-only. */
@@ -171,4 +177,5 @@ export const postgresLedgerMigrations: Migrations = [
   `ALTER TABLE attempt DROP CONSTRAINT attempt_pkey;
    ALTER TABLE attempt ADD PRIMARY KEY (chain_id, hash, settlement_id);
    ALTER TABLE attempt ADD COLUMN ${toPostgres(batchColumns.join(", ADD COLUMN "))}`,
+  indexChannels,
 ];
