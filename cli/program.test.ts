@@ -25,6 +25,8 @@ test.each([
   ["config lint --format jsn", ["Did you mean json?"]],
   ["config dump nothing-like-it", ["Choose one of sidecar, gateway,"]],
   ["sidecar --setings x", ['("gatehouse sidecar --help" shows how to use it)']],
+  ["status --page", ["status --page requires --targets"]],
+  ["status --page nine --targets node", ["Expected a port, a whole number from 0 to 65535."]],
   ["config dmp sidecar", ['("gatehouse config --help" lists the commands)']],
 ])("gatehouse %s exits with 1, suggests the intended command and refers to the help", async (typed, words) => {
   const { status, said } = await runRefused(typed);

@@ -25,7 +25,7 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
     .addOption(
       new Option("--page [port]", `serve one page for all targets (default ${pagePort}; 0 picks a free port)`)
         .argParser(parseListenPort)
-        .preset(pagePort)
+        .preset(String(pagePort))
         .conflicts(["url", "watch", "json"]),
     )
     .option("--host <address>", "listen address of the page", "127.0.0.1")

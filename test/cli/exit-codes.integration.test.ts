@@ -155,6 +155,7 @@ describe("docs/exit-codes.md", () => {
       const { status, stdout, stderr } = await runGatehouse(typed.split(" "), environment, directory);
       const expected = [typed, Number(row.split(" ").at(-1)), expect.stringMatching(/./)];
       expect([typed, status, stdout + stderr]).toEqual(expected);
+      expect(stderr, "no command crashes").not.toMatch(/^ {4}at /m);
     }
   });
 });
