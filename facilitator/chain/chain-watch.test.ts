@@ -74,7 +74,7 @@ it("does not end the start for a signer without gas, whose reason says what to s
   expect(watch.checks().signer).toEqual({
     ok: false,
     message: expect.stringMatching(
-      /^the balance of 0x(01)+ for gas is 0, but one settlement may cost 0\.00000000000015; send it 0\.000000000015 in .* for 100 settlements/,
+      /^the balance of 0x(01)+ for gas is 0 in native currency, but one settlement may cost 0\.00000000000015; send it 0\.000000000015 in .* for 100 settlements/,
     ),
   });
 });

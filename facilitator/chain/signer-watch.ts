@@ -28,11 +28,11 @@ export function createSignerWatch(
   const describe = ({ signer: { address }, balance, problem }: Account): ReadinessCheck => {
     if (problem !== undefined) return { ok: false, message: `${address}: ${problem}` };
     if (balance === undefined) return { ok: false, message: `the balance of ${address} is not known yet` };
-    if (balance >= settlementCost)
-      return { ok: true, message: `the balance of ${address} for gas is ${Value.formatEther(balance)}` };
+    const held = `the balance of ${address} for gas is ${Value.formatEther(balance)} in native currency`;
+    if (balance >= settlementCost) return { ok: true, message: held };
     return {
       ok: false,
-      message: `the balance of ${address} for gas is ${Value.formatEther(balance)}, but one settlement may cost ${Value.formatEther(settlementCost)}; send it ${Value.formatEther(settlementCost * advisedSettlements)} in the native currency of chain ${chainId} for ${advisedSettlements} settlements (on a testnet, from its faucet)`,
+      message: `${held}, but one settlement may cost ${Value.formatEther(settlementCost)}; send it ${Value.formatEther(settlementCost * advisedSettlements)} in the native currency of chain ${chainId} for ${advisedSettlements} settlements (on a testnet, from its faucet)`,
     };
   };
   const explain = (account: Account): string | undefined => {

@@ -93,7 +93,9 @@ test("settlements go to the shortest queue, and to none that can't settle", asyn
   expect(await submit(2)).toEqual([second, second]);
   expect(signerWatch.check()).toEqual({
     ok: true,
-    message: expect.stringMatching(`^the balance of ${first} for gas is 0, .*; the balance of ${second} for gas is 1`),
+    message: expect.stringMatching(
+      `^the balance of ${first} for gas is 0 in .*; the balance of ${second} for gas is 1 in native currency$`,
+    ),
   });
 });
 
