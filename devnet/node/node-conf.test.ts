@@ -42,13 +42,14 @@ test.each([
     await put(made.directory, directory);
     const configPath = made.configPath.replace(made.directory, directory);
     const refuse = () => readNodeConf(configPath);
-    expect(refuse).toThrow(/run sed -i '.*' \S+$/);
-    let command = "";
+    let message = "";
     try {
       refuse();
     } catch (error) {
-      command = /sed -i .*$/.exec(String(error))?.[0] ?? "";
+      message = String(error);
     }
+    const [, command = "", variable] = /run (sed -i '.*' \S+), then start its sidecar once with (\S+)$/.exec(message) ?? [];
+    expect(variable).toBe(`GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${made.dataDirectory}`);
     execFileSync("sh", ["-c", command]);
     expect(readNodeConf(configPath).dataDirectory).toBe(join(directory, "data"));
   },

@@ -64,11 +64,13 @@ export function readNodeConf(file: string): NodeConf {
   const at = (relative: string) => resolve(directory, relative);
   const init = chain.startup_config.init_config;
   const own = findWorkspaceOf(resolve(file));
-  for (const value of [storage.mygrid_env.storage_data_path, init.meta_path, ...Object.values(chain.secret_config)]) {
+  const dataDirectory = at(storage.mygrid_env.storage_data_path);
+  const move = { dataDirectory, file };
+  for (const value of [dataDirectory, init.meta_path, ...Object.values(chain.secret_config)]) {
     const other = findWorkspaceOf(at(value));
     if (own === undefined || other === undefined || realpathSync(own) === realpathSync(other)) continue;
     throw new StartupError(
-      `${file}: ${at(value)} belongs to another devnet workspace, of which this one is a copy; ${formatMove(other, own, file)}`,
+      `${file}: ${at(value)} belongs to another devnet workspace, of which this one is a copy; ${formatMove(other, own, move)}`,
     );
   }
   for (const [key, value] of Object.entries(chain.secret_config)) {
@@ -76,7 +78,7 @@ export function readNodeConf(file: string): NodeConf {
     if (existsSync(keyPath)) continue;
     const isMoved = own !== undefined && existsSync(join(own, "keys", basename(keyPath)));
     const remedy = isMoved
-      ? `if this workspace was moved, ${formatMove(dirname(dirname(keyPath)), own, file)}`
+      ? `if this workspace was moved, ${formatMove(dirname(dirname(keyPath)), own, move)}`
       : "correct the path.";
     throw new StartupError(`${file}: chain.secret_config.${key}: ${keyPath} does not exist; ${remedy}`);
   }
@@ -84,7 +86,7 @@ export function readNodeConf(file: string): NodeConf {
     httpPort: Number(init.http_port),
     webSocketPort: Number(init.ws_port),
     metaDirectory: at(init.meta_path),
-    dataDirectory: at(storage.mygrid_env.storage_data_path),
+    dataDirectory,
     monitorConfig: chain.monitor_config,
   };
 }
@@ -96,8 +98,13 @@ function findWorkspaceOf(inside: string): string | undefined {
   return parent === inside ? undefined : findWorkspaceOf(parent);
 }
 
-function formatMove(from: string, to: string, file: string): string {
-  return `run sed -i 's#"${from}/#"${to}/#' ${file}`;
+/** The data path is part of the node's identity, so a sidecar whose state was copied too rejects the new path unless it is told. */
+function formatMove(
+  from: string,
+  to: string,
+  { dataDirectory, file }: Readonly<{ dataDirectory: string; file: string }>,
+): string {
+  return `run sed -i 's#"${from}/#"${to}/#' ${file}, then start its sidecar once with GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${dataDirectory}`;
 }
 
 function readValue(file: string): unknown {
