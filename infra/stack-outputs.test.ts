@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "./stack-config.ts";
 import { buildDockerOutputs, buildKubernetesOutputs } from "./stack-outputs.ts";
@@ -29,7 +30,8 @@ describe("what a stack on Docker prints when it is up", () => {
     });
     expect(tryThis[0]).toMatch(/^curl -s http:\/\/192\.0\.2\.1:18545 .*eth_blockNumber/);
     expect(tryThis.at(-2)).toMatch(/^export GATEHOUSE_PAY_SIGNER_PRIVATE_KEY=0x59c6\w+$/);
-    expect(tryThis.at(-1)).toMatch(/^npx gatehouse-evm pay http:\/\/192\.0\.2\.1:4021\/data --max-amount 0\.01 /);
+    expect(tryThis.at(-3)).toBe(`alias gatehouse=${join(import.meta.dirname, "../cli/gatehouse.sh")}`);
+    expect(tryThis.at(-1)).toMatch(/^gatehouse pay http:\/\/192\.0\.2\.1:4021\/data --max-amount 0\.01 /);
   });
 
   it("ends what to try with a purchase of the stack's own first route, by a key of the reader's", () => {
@@ -39,7 +41,7 @@ describe("what a stack on Docker prints when it is up", () => {
     );
     expect(tryThis[1]).toBe("curl -si -X POST http://127.0.0.1:4021/report");
     expect(tryThis.at(-1)).toBe(
-      `npx gatehouse-evm pay http://127.0.0.1:4021/report --method POST --max-amount 0.05 --asset ${tokenAddress} --decimals 6 --key-file <payer's key>`,
+      `gatehouse pay http://127.0.0.1:4021/report --method POST --max-amount 0.05 --asset ${tokenAddress} --decimals 6 --key-file <payer's key>`,
     );
   });
 

@@ -2,6 +2,8 @@ import { createECDH } from "node:crypto";
 import * as Address from "ox/Address";
 import * as PublicKey from "ox/PublicKey";
 import { z } from "zod";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
 import { findServiceRow, stackServices } from "./stack-services.ts";
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
@@ -91,7 +93,10 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
 
 const priced = z.object({ accepts: z.object({ price: z.string().startsWith("$") }) });
 
-/** Lists the commands that buy the first paid route of a stack, using the devnet's account or the reader's own. Pulumi displays 150 characters of each. */
+/**
+ * Lists the commands that buy the first paid route of a stack, using the devnet's account or the reader's own. Pulumi displays 150 characters
+ * of each, too few for the command with this program's whole path.
+ */
 function listPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: StackConfig, server: string) {
   const { method, path, sold } = findFirstRoute(routes);
   const price = (priced.safeParse(sold).data ?? sampleOffer).accepts.price.slice(1);
@@ -101,9 +106,11 @@ function listPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: Sta
     ...(chainId === 1_672 ? [] : [`--network eip155:${chainId}`]),
     ...(isDev ? [] : ["--key-file <payer's key>"]),
   ];
+  const gatehouse = formatOwnCommand();
   return [
+    ...(gatehouse === "gatehouse" ? [] : [`alias gatehouse=${quoteShellWord(gatehouse)}`]),
     ...(isDev ? [`export GATEHOUSE_PAY_SIGNER_PRIVATE_KEY=${devAccounts.payer.privateKey}`] : []),
-    `npx gatehouse-evm pay ${server}${path} ${options.join(" ")}`,
+    `gatehouse pay ${server}${path} ${options.join(" ")}`,
   ];
 }
 

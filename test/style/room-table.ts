@@ -103,6 +103,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // as a service waits. disk-space: free disk space is read in one place. program-files: rules and dashboards are read.
       "daemon/{bytes,default-ports,markdown,time,version}.ts",
       "daemon/files/{disk-space,program-files}.ts",
+      // own-command, shell-word: a stack's outputs print commands that run this program, wherever they are pasted.
+      "daemon/command-line/{own-command,shell-word}.ts",
       "daemon/secrets/mask.ts",
       "daemon/http/{address,docker-engine,operator-paths}.ts",
       // free-ports: tests find the machine's used ports.
