@@ -35,9 +35,19 @@ test("shows each setting with its value and source, but no secrets", () => {
   expect(mask.text(JSON.stringify(dumped))).not.toMatch(/1111111|long-password/);
 });
 
-test("shows the given settings, except secrets, while others are missing", async () => {
-  vi.stubEnv("GATEHOUSE_FACILITATOR_LISTEN_PORT", "3100");
-  vi.stubEnv("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY", `0x${"11".repeat(32)}`);
+test.each([
+  ["none", {}, ["assets = null  # missing", "signer.privateKey = null  # missing"]],
+  [
+    "some",
+    { GATEHOUSE_FACILITATOR_LISTEN_PORT: "3100", GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}` },
+    [
+      "assets = null  # missing",
+      'signer.privateKey = "[secret]"  # GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY',
+      "listen.port = 3100  # GATEHOUSE_FACILITATOR_LISTEN_PORT",
+    ],
+  ],
+])("shows defaults and what is missing when %s of the required settings are given", async (_, env, expected) => {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
   const printed = { out: "", error: "" };
   const output = {
@@ -47,10 +57,10 @@ test("shows the given settings, except secrets, while others are missing", async
   };
   const options = { service: "facilitator", file: undefined, changed: false, json: false } as const;
   expect(await printConfigDump(options, { mask: createMask(), output })).toBe(1);
-  expect(printed.out.split("\n").toSorted()).toEqual([
-    "",
-    "listen.port = 3100  # GATEHOUSE_FACILITATOR_LISTEN_PORT",
-    'signer.privateKey = "[secret]"  # GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY',
-  ]);
+  const lines = printed.out.trim().split("\n");
+  expect(lines).toEqual(
+    expect.arrayContaining(['listen.host = "127.0.0.1"  # default', "ledger.url = null  # default"]),
+  );
+  expect(lines.filter((line) => !line.endsWith("  # default"))).toEqual(expected);
   expect(printed.error).toContain("GATEHOUSE_FACILITATOR_ASSETS: missing");
 });

@@ -1,7 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { listSettingsLeaves } from "#daemon/settings/leaf.ts";
-import { SettingsError, type GivenSettings } from "#daemon/settings/problem.ts";
+import { listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
+import { SettingsError, type GivenSettings, type SettingsProblem } from "#daemon/settings/problem.ts";
 import { resolveSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";
 import { getValueAt } from "#daemon/settings/value.ts";
 import { loadDefinition, type ServiceName } from "./service-definitions.ts";
@@ -18,7 +18,7 @@ export type ConfigDumpOptions = Readonly<{
   json: boolean;
 }>;
 
-/** Prints a service's effective settings and returns the exit status. If the service would reject the settings, prints only the given ones and returns 1. */
+/** Prints a service's effective settings and returns the exit status. Returns 1 if the service would reject them. */
 export async function printConfigDump(
   { service, file, changed, json }: ConfigDumpOptions,
   { mask, output }: Readonly<{ mask: Mask; output: CommandOutput }>,
@@ -33,21 +33,24 @@ export async function printConfigDump(
     return exitStatus.clean;
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    if (error.given !== undefined) print(dumpGiven(definition, error.given));
+    if (error.given !== undefined) print(dumpGiven(definition, error.given, error.problems));
     output.error(`${error.message}\n`);
     return exitStatus.error;
   }
 }
 
-/** Lists only the given settings, for a service that would reject them: the defaults depend on the missing settings. */
+/** Lists the settings of a service that would reject them: they are given, missing, or at their default as the schema declares it. */
 function dumpGiven(
-  { service, schema }: SettingsDefinition,
+  definition: SettingsDefinition,
   { settings, origin }: GivenSettings,
+  problems: readonly SettingsProblem[],
 ): readonly DumpedSetting[] {
-  return listSettingsLeaves(service, schema).flatMap((leaf) => {
-    const value: unknown = getValueAt(settings, leaf.path);
-    const shown = leaf.secret ? "[secret]" : value;
-    return value === undefined ? [] : [{ key: leaf.path.join("."), value: shown, origin: origin(leaf) }];
+  const reported = new Set(problems.map(({ name }) => name));
+  return listLeaves(definition).map((leaf) => {
+    const given: unknown = getValueAt(settings, leaf.path);
+    if (given === undefined && reported.has(leaf.env)) return showLeaf(leaf, null, "missing");
+    const value: unknown = given ?? (leaf.default === undefined ? null : JSON.parse(leaf.default));
+    return showLeaf(leaf, value, origin(leaf));
   });
 }
 
@@ -59,13 +62,17 @@ export function dumpSettings(
 ): readonly DumpedSetting[] {
   const { settings, origin } = resolveSettings(definition, sources);
   mask.hide(settings);
+  return listLeaves(definition).map((leaf) => showLeaf(leaf, getValueAt(settings, leaf.path) ?? null, origin(leaf)));
+}
+
+function listLeaves(definition: SettingsDefinition): readonly SettingsLeaf[] {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
   const usual = listCommonSettings(definition, leaves);
-  return [...usual, ...leaves.filter((leaf) => !usual.includes(leaf))].map((leaf) => {
-    const value = getValueAt(settings, leaf.path) ?? null;
-    const shown = leaf.secret && value !== null ? "[secret]" : value;
-    return { key: leaf.path.join("."), value: shown, origin: origin(leaf) };
-  });
+  return [...usual, ...leaves.filter((leaf) => !usual.includes(leaf))];
+}
+
+function showLeaf({ path, secret }: SettingsLeaf, value: unknown, origin: string): DumpedSetting {
+  return { key: path.join("."), value: secret && value !== null ? "[secret]" : value, origin };
 }
 
 function formatDump(settings: readonly DumpedSetting[]): string {

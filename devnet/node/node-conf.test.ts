@@ -48,7 +48,8 @@ test.each([
     } catch (error) {
       message = String(error);
     }
-    const [, command = "", variable] = /run (sed -i '.*' \S+), then start its sidecar once with (\S+)$/.exec(message) ?? [];
+    const [, command = "", variable] =
+      /run (sed -i '.*' \S+), then start its sidecar once with (\S+)$/.exec(message) ?? [];
     expect(variable).toBe(`GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${made.dataDirectory}`);
     execFileSync("sh", ["-c", command]);
     expect(readNodeConf(configPath).dataDirectory).toBe(join(directory, "data"));
