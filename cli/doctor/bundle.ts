@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { create } from "tar";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { version } from "#daemon/version.ts";
-import type { InspectedService } from "./inspect-service.ts";
+import { nameService, type InspectedService } from "./inspect-service.ts";
 import type { Finding } from "./finding.ts";
 import { redact } from "./redact.ts";
 
@@ -69,18 +69,19 @@ async function listEntries({ findings, services, logs, clock }: BundleSources): 
     ["README.txt", introduction] as const,
     ["findings.json", formatJson(findings)] as const,
     ["versions.json", formatJson(versions)] as const,
-    ...services.flatMap((service) => listServiceEntries(service)),
+    ...services.flatMap((service) => listServiceEntries(nameService(service, services), service)),
     ...ends,
   ].slice(0, entriesMax);
 }
 
-function listServiceEntries({ service, source, settings, answers }: InspectedService): readonly Entry[] {
+function listServiceEntries(name: string, { source, settings, answers }: InspectedService): readonly Entry[] {
+  const folder = name.replaceAll(/[^\w.-]+/g, "-");
   const own = settings?.ok === true ? settings.values : settings?.problems;
-  const answered = Object.entries(answers ?? {}).map(([name, got]): Entry => {
-    if (!got.ok) return [`${service}/${name}`, `no answer: ${got.why}\n`];
-    return [`${service}/${name}`, got.status === 200 ? got.body : `HTTP ${got.status}\n${got.body}`];
+  const answered = Object.entries(answers ?? {}).map(([file, got]): Entry => {
+    if (!got.ok) return [`${folder}/${file}`, `no answer: ${got.why}\n`];
+    return [`${folder}/${file}`, got.status === 200 ? got.body : `HTTP ${got.status}\n${got.body}`];
   });
-  return [[`${service}/settings.json`, formatJson({ source, settings: own ?? "not known" })], ...answered];
+  return [[`${folder}/settings.json`, formatJson({ source, settings: own ?? "not known" })], ...answered];
 }
 
 /** Names a log's archive entry after its file, and adds the log's index if another log has the same name. */

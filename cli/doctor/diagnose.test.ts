@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { extract } from "tar";
 import { expect, onTestFinished, test } from "vitest";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { announceService } from "#daemon/running-services.ts";
@@ -144,17 +146,32 @@ test("reports a key file that others can read, with the command that fixes it", 
   expect(await look()).toEqual([expect.stringContaining(`\`chmod o= ${file}\``)]);
 });
 
-test("finds the services running here if none is specified, and none that has exited", async () => {
+test("finds the services running here, also two of one kind, without names, and none that has exited", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder };
   const conditions = [{ type: "RpcResponding", status: "True", reason: "Responding", message: "" }];
-  const url = await startServiceThat({ service: "gateway", conditions });
+  const [url, second] = [
+    await startServiceThat({ service: "gateway", conditions }),
+    await startServiceThat({ service: "gateway", conditions }),
+  ];
   const ended = { service: "facilitator", pid: 2 ** 22 + 1, stopPid: 2 ** 22 + 1 };
   using _running = announceService({ service: "gateway", pid: process.pid, stopPid: process.pid, url }, env);
+  using _second = announceService({ service: "gateway", pid: process.ppid, stopPid: process.ppid, url: second }, env);
   using _ended = announceService({ ...ended, url: "http://127.0.0.1:1" }, env);
-  const run = await runDoctor({ env });
-  expect([run.status, listFindings(run, "service")]).toEqual([0, [`right: runs at ${url} and is ready`]]);
+  const bundle = join(folder, "bundle.tgz");
+  const run = await runDoctor({ env, bundle });
+  expect(run.status).toBe(0);
+  const found = run.findings.filter(({ check }) => check === "service");
+  const expected = [url, second].map((each) => [`gateway ${new URL(each).host}`, `runs at ${each} and is ready`]);
+  expect(found.map(({ subject, message }) => [subject, message]).toSorted()).toEqual(expected.toSorted());
+  const skipped =
+    "skipped: only its start checked them, because only its address is known (found running here); to check them, run this with its GATEHOUSE_GATEWAY_… variables, or pass --settings gateway=<file>";
+  expect(listFindings(run, "settings")).toEqual([skipped, skipped]);
+  await extract({ file: bundle, cwd: folder });
+  for (const each of [url, second]) {
+    expect(existsSync(join(folder, `gateway-${new URL(each).host.replace(":", "-")}/readyz.json`))).toBe(true);
+  }
   const { out } = await runDoctor({ env, json: false });
-  expect(out).toMatch(/\n0 wrong, 0 unknown, 1 skipped, 3 right\n$/);
+  expect(out).toMatch(/\n0 wrong, 0 unknown, 2 skipped, 6 right\n$/);
 });

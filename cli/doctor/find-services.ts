@@ -5,6 +5,7 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { listOperatedServices } from "#infra/stack-services.ts";
 import {
   defaultSource,
+  foundHere,
   checkedServices,
   isCheckedService,
   readKnownSettings,
@@ -24,7 +25,7 @@ export function findServices(named: NamedServices, { mask }: Readonly<{ mask: Ma
   const known = checkedServices.flatMap((service) => findNamedService(service, named, { mask }));
   if (known.length > 0) return known;
   const here = listRunningServices(named.env).flatMap(({ service, url }) =>
-    isCheckedService(service) ? [{ service, url, source: "found running here", settings: undefined }] : [],
+    isCheckedService(service) ? [{ service, url, source: foundHere, settings: undefined }] : [],
   );
   if (here.length > 0) return here;
   return listOperatedServices().map(({ name: service, port }) => {

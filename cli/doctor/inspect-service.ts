@@ -42,6 +42,12 @@ export type ServiceReport = Readonly<{
 /** A service with its responses, which are undefined if its address is unknown. */
 export type InspectedService = KnownService & Omit<ServiceReport, "answers"> & Partial<Pick<ServiceReport, "answers">>;
 
+/** Names a service, with its address if several of its kind are inspected. */
+export function nameService({ service, url }: InspectedService, all: readonly InspectedService[]): string {
+  const isAlone = all.filter((other) => other.service === service).length === 1;
+  return isAlone || url === undefined ? service : `${service} ${new URL(url).host}`;
+}
+
 /** Requests everything that checks and bundles need from a service, once. */
 export async function inspectService(known: KnownService): Promise<InspectedService> {
   const { url } = known;

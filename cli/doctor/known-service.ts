@@ -25,6 +25,9 @@ export function isCheckedService(name: string | undefined): name is CheckedServi
 /** Source reported for a service whose address wasn't specified. */
 export const defaultSource = "its default port";
 
+/** Source reported for a service that announced itself on this machine. */
+export const foundHere = "found running here";
+
 export type KnownService = Readonly<{
   service: CheckedService;
   source: string;

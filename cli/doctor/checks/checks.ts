@@ -1,9 +1,10 @@
 import { stat } from "node:fs/promises";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { version } from "#daemon/version.ts";
 import type { InspectedService } from "../inspect-service.ts";
 import type { Check, Judgement } from "../finding.ts";
-import type { GivenSecret } from "../known-service.ts";
+import { foundHere, type GivenSecret } from "../known-service.ts";
 import { checkPorts } from "./ports-check.ts";
 import { checkService } from "./service-check.ts";
 import { checkSigner } from "./signer-check.ts";
@@ -23,8 +24,12 @@ function* checkSettings({ service, source, settings, configuration }: InspectedS
   if (settings?.ok === true) return yield ["right", `can be read (${source})`];
   for (const problem of settings?.problems ?? []) yield ["wrong", problem];
   if (settings !== undefined || configuration === undefined) return;
-  const advice = `run this on its machine, or pass --settings ${service}=<file>`;
-  yield ["skipped", `not checked, because only its address is known (${source}); ${advice}`];
+  const where = source === foundHere ? "" : " on its machine";
+  const advice = `run this${where} with its ${toEnvironmentName(service, [])}_… variables, or pass --settings ${service}=<file>`;
+  yield [
+    "skipped",
+    `only its start checked them, because only its address is known (${source}); to check them, ${advice}`,
+  ];
 }
 
 async function* checkKeys({ settings }: InspectedService): AsyncGenerator<Judgement> {
