@@ -1,4 +1,5 @@
-import { mkdir, open, readdir, rename, stat, truncate, type FileHandle } from "node:fs/promises";
+import { constants } from "node:fs";
+import { lstat, mkdir, open, readdir, rename, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../log/log.ts";
 import { poll } from "../time.ts";
@@ -83,7 +84,8 @@ async function openNew(directory: string, name: string): Promise<readonly FileHa
   for (const kind of ["out", "err"]) {
     const path = join(directory, `${name}.${kind}.log`);
     await rename(path, `${path}.1`).catch(skipMissing);
-    files.push(opened.use(await open(path, "a+", 0o600)));
+    // Exclusive: a symbolic link that appears in the meantime is not followed.
+    files.push(opened.use(await open(path, "ax+", 0o600)));
   }
   opened.move();
   return files;
@@ -94,11 +96,14 @@ async function readStart(file: FileHandle): Promise<string> {
   return buffer.toString("utf8", 0, bytesRead);
 }
 
+/** Truncates large files; follows no symbolic link, which another user may have put in place of a file. */
 async function clearLarge(directory: string, fileBytes: number): Promise<void> {
   const names = (await readdir(directory).catch(skipMissing)) ?? [];
   for (const name of names) {
     const path = join(directory, name);
-    const size = (await stat(path).catch(skipMissing))?.size ?? 0;
-    if (size > fileBytes) await truncate(path);
+    const found = await lstat(path).catch(skipMissing);
+    if (found === undefined || !found.isFile() || found.size <= fileBytes) continue;
+    await using file = await open(path, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    if ((await file.stat()).isFile()) await file.truncate();
   }
 }
