@@ -33,6 +33,22 @@ test.each([
   ["a password on a command line", `exec ./start --password hunter2-hunter2 --port 1`, "hunter2"],
   ["a token of a different authorization scheme", `Authorization: Token hunter2-hunter2`, "hunter2"],
   ["a key password", `"key_pwd": "hunter2"`, "hunter2"],
+  ["a second key of a list in camel case", `apiKeys=first-of-them,second-of-them`, "second-of-them"],
+  ["a second key of a list in YAML", `apiKeys: first-of-them,second-of-them`, "second-of-them"],
+  ["an access key", `AWS_SECRET_ACCESS_KEY=hunter2/hunter2`, "hunter2"],
+  ["an access key in JSON", `{"accessKey":"hunter2"}`, "hunter2"],
+  ["a password behind an option's letter", `exec mysql -u root -phunter2 ledger`, "hunter2"],
+  ["a password of sshpass", `sshpass -p hunter2 ssh host`, "hunter2"],
+  ["a password of curl", `curl -s -u bob:hunter2 https://rpc.example`, "hunter2"],
+  ["a passphrase", `unlocked with passphrase hunter-two`, "hunter-two"],
+  ["a passphrase of a variable", `PULUMI_CONFIG_PASSPHRASE=hunter2`, "hunter2"],
+  ["a passphrase on a command line", `gpg --passphrase hunter2 file`, "hunter2"],
+  ["a password of a key store", `keypass=hunter2`, "hunter2"],
+  ["a key of Stripe", `charged by sk_live_4eC39HqLyjWDarjt`, "4eC39HqLyjWDarjt"],
+  ["a token of GitHub", `cloned as ghp_16C7e42F292c6912E7710c838347Ae178B4a`, "16C7e42F"],
+  ["a token of GitLab", `cloned as glpat-16C7e42F292c6912E771`, "16C7e42F"],
+  ["a token of Slack", `told by xoxb-1234567890-abcdef`, "1234567890"],
+  ["an access key id of AWS", `user AKIAIOSFODNN7EXAMPLE`, "IOSFODNN7"],
   ["a truncated PEM key", pem.slice(0, 40), "MIGHA"],
 ])("redacts %s", (_, text, secret) => {
   expect(text).toContain(secret);
@@ -63,6 +79,10 @@ test.each([
   "GET /status/history?since=2026-11-22 200, key of the metric: gatehouse_condition",
   "gatehouse doctor --url http://127.0.0.1:9600 --json",
   "the key file /srv/node/keys/domain.key is not there",
+  "missing keys: storage_cetina_push_port, storage_cetina_job_name",
+  '{"domain_key_path":"keys/domain.key","primaryKey":"id"}',
+  "the passphrase is wrong; mysql -p asks for it, on port -P 3306",
+  "npm_config_cache is set, and node_cli prune -p exists",
   "f408412a-e24d-4ca0-99de-8c142223e1b2 GET /data 200",
 ])("keeps details of the fault: %s", (text) => {
   expect(redact(text, createMask())).toBe(text);

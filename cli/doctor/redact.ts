@@ -10,18 +10,36 @@ const secretShapes: readonly RegExp[] = [
   // JSON Web Tokens (RFC 7519).
   /\beyJ[\w-]{4,}\.[\w-]{4,}\.[\w-]*/g,
   /\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}/gi,
+  // Tokens by their providers' prefixes: Stripe, GitHub, GitLab, Slack, SendGrid, Google.
+  /\b(?:(?:sk|rk|pk)_(?:live|test)_|whsec_|gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|SG\.|AIza)[\w.-]{4,}/g,
+  // Those of npm, PyPI, Hugging Face, Pulumi, DigitalOcean and OpenAI: with a digit, for words begin in the same way.
+  /\b(?:npm_|pypi-|hf_|pul-|dop_v1_|sk-)(?=[\w-]{0,40}\d)[\w.-]{10,}/g,
+  // Key ids of AWS.
+  /\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g,
 ];
 
-const secretNames = String.raw`(?:private[-_]?key|secret|passw(?:or)?d|pwd|mnemonic|token|api[-_]?key|authorization|signature|cookie|credential)s?`;
+/** Words before `key` that make it a secret one; keys of caches, tables and objects are not. */
+const keyKinds =
+  "private|secret|access|api|auth|account|signer|signing|encryption|master|shared|license|domain|stabilizing";
+
+const secretWord = String.raw`(?:(?:${keyKinds})[-_]?key|secret|passw(?:or)?d|passphrase|pwd|(?:key|store|[-_])pass|mnemonic|token|authorization|signature|cookie|credential)`;
+const secretNames = `${secretWord}s?`;
 
 /** Values that the text before them marks as secrets; the first capture group is retained. */
 const valuesBehind: readonly RegExp[] = [
   // A whole Authorization header, with any scheme.
   /(\bauthorization\\?["']?\s*[:=]\s*\\?["']?)[^\r\n"',\\]+/gi,
   // A command-line option.
-  new RegExp(String.raw`(--[\w-]*${secretNames}\s+)\S+`, "gi"),
+  new RegExp(String.raw`(--[\w-]{0,40}${secretNames}\s+)\S+`, "gi"),
   // A variable with several secrets.
   /(\b[A-Z0-9_]*(?:KEYS|TOKENS|SECRETS|PASSWORDS)=)[^\s"']+/g,
+  // A list, as in `apiKeys=a,b`.
+  new RegExp(String.raw`(${secretWord}s\s*[:=]\s*|\bkeys=)[^\s"'{}[\]&;]+`, "gi"),
+  // A passphrase in a sentence, unless the sentence goes on.
+  /(\bpassphrase\s+)(?!(?:is|was|has|of|for|in|from|file|must|not|to|and|or|that)\b)[^\s:=]+/gi,
+  // Short options of known programs.
+  /(\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\r\n]{0,200}?\s-p)[^\s"']+/g,
+  /(\b(?:sshpass\s+-p|redis-cli\b[^\r\n]{0,200}?\s-a|curl\b[^\r\n]{0,200}?\s(?:-u|--user))[\s=]*)[^\s"']+/g,
   /([?&](?:key|auth|sig|jwt|session|access)=)[^&\s"']+/gi,
 ];
 
