@@ -4,7 +4,7 @@ import { checkContainers } from "../workload-of.ts";
 
 /** Names of variables that contain secrets. A name that ends in `_FILE` is allowed, because the variable contains a file path. */
 const secretName =
-  /(PRIVATE_?KEY|SECRET|PASSWORD|PASSWD|TOKEN|API_?KEY|MNEMONIC|CREDENTIAL|REDIS_URL|DATABASE_URL|POSTGRES_URL)/i;
+  /(PRIVATE_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|(?<!^|^OLD)PWD|TOKEN|API_?KEY|MNEMONIC|CREDENTIAL|REDIS_URL|DATABASE_URL|POSTGRES_URL)/i;
 
 /** Names that contain `token` but are not secrets: the payment token's contract and name, and the issuer and audience of access tokens. */
 const harmless = /(_FILE$|_PATH$|TOKEN_(ADDRESS|NAME|VERSION)$|TOKENS_(ISSUER|AUDIENCE)$)/i;
@@ -20,6 +20,14 @@ const secretValue = [
   /[?&](api[_-]?key|key|token|secret|password)=[^&\s]/i,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
 ];
+
+/** URLs, and what in their paths may be a key: RPC providers put it there. An address is none. */
+const webUrl = /\b(?:https?|wss?):\/\/[^\s,"'?#]+/gi;
+const keySegment = /^(?!0x[0-9a-f]{40}$)(?=.*\d)(?=.*[a-z])[\w-]{16,}$/i;
+
+/** Places where a digit adjoins a letter: words and dates have few, keys many. */
+const mixed = /[a-z](?=\d)|\d(?=[a-z])/gi;
+const mixedMin = 3;
 
 export const noPlainSecrets: ResourceRule = {
   scope: "resource",
@@ -39,6 +47,11 @@ export const noPlainSecrets: ResourceRule = {
 function isSecret({ name, value }: Variable): boolean {
   if (value === undefined || value === "") return false;
   if (keyValue.test(value) && !checksumName.test(name)) return true;
-  if (secretValue.some((pattern) => pattern.test(value))) return true;
+  if (secretValue.some((pattern) => pattern.test(value)) || hasKeyInPath(value)) return true;
   return secretName.test(name) && !harmless.test(name);
+}
+
+function hasKeyInPath(value: string): boolean {
+  const segments = (value.match(webUrl) ?? []).flatMap((url) => url.split("/").slice(3));
+  return segments.some((segment) => keySegment.test(segment) && (segment.match(mixed) ?? []).length >= mixedMin);
 }
