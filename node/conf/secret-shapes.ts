@@ -1,5 +1,5 @@
 const secretName =
-  /(^|_)(private_?key|domain_?key|stabilizing_?key|secret|password|passwd|pwd|passphrase|mnemonic|api_?key|token)$/i;
+  /(^|_)(private_?key|domain_?key|stabilizing_?key|secret|password|passwd|pwd|passphrase|(key|store)?_?pass|mnemonic|(api|access)_?key|credentials?|token)$/i;
 const passwordName = /(^|_)(password|passwd|pwd)$/i;
 /** A path, or a file name with an extension. */
 const path = /[/\\]|^[\w-]*\.[a-z]{2,8}$/i;
@@ -19,7 +19,7 @@ const pemLine = /(?<![\w+/.])(?!\/)(?=\S*[A-Z])(?=\S*[a-z])(?=\S*\d)[A-Za-z0-9+/
 
 /** A secret's name, followed by quoted text or by text with a digit, which can't be an ordinary word in a sentence. */
 const named =
-  /((?:private[ _-]?key|domain[ _-]?key|stabilizing[ _-]?key|secret|password|passwd|pwd|passphrase|mnemonic|api[ _-]?key|token)["']?[ \t]*[:=][ \t]*)(?:(["'])[^"'\n/\\.]{4,}\2|(?=\S*\d)[^\s"',;/\\.]{6,}(?![/\\.]))/gi;
+  /((?:private[ _-]?key|domain[ _-]?key|stabilizing[ _-]?key|secret|password|passwd|pwd|passphrase|(?:key|store)[ _-]?pass|mnemonic|(?:api|access)[ _-]?key|credentials?|token)["']?[ \t]*[:=][ \t]*)(?:(["'])[^"'\n/\\.]{4,}\2|(?=\S*\d)[^\s"',;/\\.]{6,}(?![/\\.]))/gi;
 
 /** A numeric password, in property syntax. */
 const numericPassword = /("\w*(?:password|passwd|pwd)"\s*:\s*)\d+/gi;

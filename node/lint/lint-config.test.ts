@@ -238,6 +238,11 @@ test.each([
   ["pwd", "hunter2!"],
   ["key_pwd", "p.a.s.s"],
   ["key_pwd", 123_456],
+  ["keypass", "hunter2"],
+  ["access_key", "AKIDhunter2"],
+  ["credentials", "bob:hunter2"],
+  ["pass", "hunter2"],
+  ["key_pass", "hunter2"],
 ])("%s inline is a secret", (key, value) => {
   const found = lint(published({}, { [key]: value }));
   expect(found).toHaveLength(1);
@@ -250,6 +255,11 @@ test.each([
   ["key_pwd", ".password"],
   ["key_pwd", ""],
   ["max_token", 5],
+  ["access_key", "../keys/access.key"],
+  ["credentials", "/run/secrets/credentials"],
+  ["key_path", "keys"],
+  ["bypass", "all"],
+  ["pass", 3],
 ])("%s that is %j is no secret", (key, value) => {
   expect(lint(published({}, { [key]: value }))).toEqual([]);
 });
