@@ -56,8 +56,11 @@ export function findMethod(policy: Policy, tier: Tier, name: string, listener: L
   return tier.methods === undefined || tier.methods.includes(name) ? method : undefined;
 }
 
-/** Matches a key that nodes parse as gas, in JSON text as a binary string, or an escape, which may encode such a key. */
-const gasKey = /"ga(?:s|\xc5\xbf)(?:limit)?"|\\/i;
+/**
+ * Matches a key that nodes parse as gas, in JSON text as a binary string, an escape, which may encode such a key, or an array in an array:
+ * nodes written in Rust read an object's values from an array too, by their place.
+ */
+const gasKey = /"ga(?:s|\xc5\xbf)(?:limit)?"|\\|[[,]\s*\[/i;
 
 /** Whether parameters, as JSON text, may specify gas: few calls do. */
 export function mayNameGas(params: string): boolean {

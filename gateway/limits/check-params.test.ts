@@ -321,6 +321,8 @@ describe("eth_createAccessList", () => {
     expect(chargedGas({ to: address })).toBe(250_000_000);
     expect(chargedGas({ to: address, gas: "0xffffffff" })).toBe(250_000_000);
     expect(chargedGas({ to: address, gas: "0x186a0" })).toBe(500_000);
+    // Not all nodes read this name.
+    expect(chargedGas({ to: address, gasLimit: "0x186a0" })).toBe(250_000_000);
   });
 
   it("reaches the node unchanged, without a gas limit added by the gateway", () => {
@@ -373,6 +375,67 @@ describe("the gas of a call", () => {
   it("rejects a call with too many fields to scan if one may specify gas", () => {
     const many = Array.from({ length: 64 }, (_, at) => `"k${at}":0`).join(",");
     expect(gasOf(`{${many},"gas":"0xffffffff"}`)).toBe("refuse");
+  });
+});
+
+describe("the gas of a call with a block override", () => {
+  const state = { [address]: { code: "0x5b600056" } };
+  const positional = [null, null, null, "0xffffffff", null];
+  const checkOverridden = (call: object, override: unknown, name = "eth_call") => {
+    const params = JSON.stringify([call, "latest", state, override]);
+    const checked = check(name, params);
+    if (checked.kind !== "pass") return checked.kind;
+    return [(JSON.parse(checked.params) as unknown[])[0], checked.gas, mayNameGas(params)];
+  };
+
+  it.each([[{ gasLimit: "0x47868c00" }], [{ GasLimit: "0x1" }], [{ gaslimit: 1 }], [positional]])(
+    "is the cap if the call names none: %j",
+    (override) => {
+      for (const name of ["eth_call", "eth_estimateGas"]) {
+        for (const gas of [undefined, null, "0x0", "all"]) {
+          expect(checkOverridden({ to: address, gas }, override, name)).toEqual([
+            { to: address, gas: "0x2faf080" },
+            50_000_000,
+            true,
+          ]);
+        }
+      }
+      expect(checkOverridden({}, override, "eth_createAccessList")).toEqual([{ gas: "0x2faf080" }, 250_000_000, true]);
+    },
+  );
+
+  it("is what the call names below the cap, under the name that all nodes read, and enough for a transaction", () => {
+    const override = { gasLimit: "0x47868c00" };
+    for (const [call, gas] of [
+      [{ gas: "0x186a0" }, 100_000],
+      [{ gasLimit: "0x186a0" }, 100_000],
+      [{ Gas: 100_000.5, gas: "0x1" }, 100_000],
+      [{ gas: "0xffffffff" }, 50_000_000],
+      // A node that estimates gas ignores an amount that no transaction can have.
+      [{ gas: "0x1" }, 21_000],
+    ] as const) {
+      expect(checkOverridden(call, override)).toEqual([{ gas: `0x${gas.toString(16)}` }, gas, true]);
+    }
+  });
+
+  it("stays the node's if the override has no gas limit", () => {
+    for (const override of [undefined, null, {}, { number: "0x1" }]) {
+      expect(checkOverridden({ to: address }, override)).toEqual([{ to: address }, 0, false]);
+    }
+  });
+
+  it("of debug_traceCall is capped in the same way", () => {
+    const options = { tracer: "callTracer", blockOverrides: { gasLimit: "0xffffffff" } };
+    expect(check("debug_traceCall", [{}, "latest", options], { overrides: true })).toEqual({
+      kind: "pass",
+      params: JSON.stringify([{ gas: "0x2faf080" }, "latest", options]),
+      gas: 250_000_000,
+    });
+  });
+
+  it("is not read from a call in the form of an array", () => {
+    expect(gasOf('["0x1","0x2"]')).toBe("refuse");
+    expect(mayNameGas('[ ["0x1"]]')).toBe(true);
   });
 });
 

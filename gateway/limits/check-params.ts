@@ -46,30 +46,49 @@ export function checkParams({ policy, head, tier, method }: CheckBasis, params: 
 /** Keys that nodes parse as the gas of a call. Nodes written in Go ignore case and treat ſ (U+017F) as s. */
 const gasNames: ReadonlySet<string> = new Set(["GAS", "GASLIMIT"]);
 
+/** Gas that every transaction needs. Nodes ignore a smaller amount when they estimate gas. */
+const transactionGas = 21_000;
+
 /**
  * Caps the gas of a call object, which is the first parameter. Like geth (`--rpc.gascap`), it does so silently, since a client that asks
- * for more wants the max available. A call object without gas gets the node's own cap, and counts as 0 gas.
+ * for more wants the max available. A call object without gas gets the node's own cap, and counts as `unnamedGas`. If a later parameter may
+ * override the block's gas limit, which some nodes take for the gas of a call without gas, the call gets gas in the spelling that all nodes
+ * read: its own, or the cap.
  */
-function limitGas(params: string, cap: number): CheckedParams {
+function limitGas(params: string, cap: number, unnamedGas = 0): CheckedParams {
   const [call = "", ...rest] = splitElements(params);
+  if (call.startsWith("[")) return refuse(invalidParams("expected a call object"));
   if (!call.startsWith("{")) return { kind: "pass", params };
-  if (!mayNameGas(call)) return { kind: "pass", params, gas: 0 };
+  const isOverridden = rest.some((value) => mayNameGas(`,${value}`));
+  if (!isOverridden && !mayNameGas(call)) return { kind: "pass", params, gas: unnamedGas };
   const fields = readFields(call);
   if (fields === undefined) return refuse(invalidParams(`expected a call object of at most ${maxFields} fields`));
-  let gas = 0;
-  const capped = [...fields].map(([name, value]) => {
-    const asked = gasNames.has(name.toUpperCase()) ? readAmount(value) : 0;
+  // Not all nodes read the other spellings.
+  let gas = isOverridden || readAmount(fields.get("gas") ?? "null") > 0 ? 0 : unnamedGas;
+  const capped: string[] = [];
+  for (const [name, value] of fields) {
+    const isGas = gasNames.has(name.toUpperCase());
+    const asked = isGas ? readAmount(value) : 0;
     gas = Math.max(gas, Math.min(asked, cap));
-    return `${asBinary(JSON.stringify(name))}:${asked > cap ? `"0x${cap.toString(16)}"` : value}`;
-  });
+    if (isGas && isOverridden) continue;
+    capped.push(`${asBinary(JSON.stringify(name))}:${asked > cap ? formatGas(cap) : value}`);
+  }
+  if (isOverridden) {
+    gas = Math.min(cap, Math.max(Math.floor(gas) || cap, transactionGas));
+    capped.push(`"gas":${formatGas(gas)}`);
+  }
   return { kind: "pass", params: `[${[`{${capped.join(",")}}`, ...rest].join(",")}]`, gas };
+}
+
+function formatGas(gas: number): string {
+  return `"0x${gas.toString(16)}"`;
 }
 
 /** Caps the gas of a call that the node may run many times, and counts it as often: as the cap if the call object specifies none. */
 function limitRepeatedGas(params: string, cap: number): CheckedParams {
-  const capped = limitGas(params, cap);
+  const capped = limitGas(params, cap, cap);
   if (capped.kind !== "pass" || capped.gas === undefined) return capped;
-  return { ...capped, gas: tracingGasFactor * (capped.gas || cap) };
+  return { ...capped, gas: tracingGasFactor * capped.gas };
 }
 
 /** Max length of a gas amount as JSON text. */

@@ -5,6 +5,7 @@ import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts"
 import { startTestNode, type TestNode } from "#devnet/testing/rpc-fixture.ts";
 import { specifiedMethods } from "#gateway/catalogue/methods.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { buildParamValues, listVariedCalls } from "./param-variants.ts";
 
@@ -77,5 +78,44 @@ describe("the gateway in front of a devnet node", () => {
     };
     expect(receipt.result.status).toBe("0x1");
     expect(before).toHaveProperty("result");
+  });
+
+  it("caps the gas of a call whose block override allows more, however it is sent", async () => {
+    const { url: httpUrl, webSocketUrl } = node.anvil;
+    await using capping = await startTestGateway(
+      { httpUrl, webSocketUrl },
+      { tiers: { public: limitlessTier }, limits: { traceCallOverrides: true } },
+    );
+    await using client = await connectTestClient(capping.url);
+    const to = `0x${"ab".repeat(20)}`;
+    // Returns the gas that is left.
+    const state = { [to]: { code: "0x5a5f5260205ff3" } };
+    // Stops if more gas than 60,000,000 is left, and fails otherwise.
+    const greedy = { [to]: { code: "0x63039387005a11600b57fe5b00" } };
+    const blocks = [{ gasLimit: "0xffffffffff" }, [null, null, null, "0xffffffffff", null, null, null, null]];
+    const calls: [string, unknown[]][] = blocks.flatMap((block) =>
+      [{ to }, { to, gas: null }, { to, gasLimit: "0xffffffff" }].flatMap((given): [string, unknown[]][] => [
+        ["eth_call", [given, "latest", state, block]],
+        ["eth_estimateGas", [given, "latest", greedy, block]],
+      ]),
+    );
+    const [blockOverrides] = blocks;
+    calls.push(["debug_traceCall", [{ to }, "latest", { stateOverrides: state, blockOverrides }]]);
+    const texts = calls.map(([method, params], id) => JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    const batched = JSON.parse((await post(capping.url, `[${[...texts, ...texts].join(",")}]`)).text) as object[];
+    const alone = await Promise.all(texts.map(async (text) => JSON.parse((await post(capping.url, text)).text)));
+    const overWebSocket: unknown[] = [];
+    for (const text of texts) overWebSocket.push(JSON.parse(await client.ask(text)));
+    for (const answers of [batched.slice(0, calls.length), batched.slice(calls.length), alone, overWebSocket]) {
+      for (const [at, answer] of (answers as { result?: string | { output: string } }[]).entries()) {
+        const { result } = answer;
+        if (calls[at]![0] === "eth_estimateGas") {
+          expect(answer).toHaveProperty("error");
+          continue;
+        }
+        const left = Number(typeof result === "object" ? result.output : result);
+        expect([texts[at], left > 49_900_000 && left < 50_000_000]).toEqual([texts[at], true]);
+      }
+    }
   });
 });
