@@ -31,6 +31,8 @@ describe("forwardedHeaders", () => {
 
   const kept =
     "X_Forwarded_For X_REAL_IP any_name Proxy True-Client-IP CF-Connecting-IP Client-IP X-Original-URL X-Rewrite-URL " +
+    "X-Envoy-External-Address X-Azure-ClientIP X-Azure-SocketIP Fly-Client-IP X-AppEngine-User-IP X-Vercel-Forwarded-For X-Host " +
+    "X-SSL-Client-S-DN X-SSL-Client-Verify SSL-Client-Subject-DN X-Client-Cert Remote-User X-Remote-User X-Middleware-Subrequest " +
     "X-HTTP-Method-Override X-Method-Override X-Original-Forwarded-For X-Forwarded-For X-Forwarded-Port Forwarded X-Real-IP " +
     "PAYMENT-SIGNATURE X-PAYMENT Connection Keep-Alive TE Upgrade Proxy-Authorization Range If-None-Match Expect tracestate";
   it.each(kept.split(" "))("forwards no %s of the client", (name) => {

@@ -18,13 +18,19 @@ const keptBack = new Set(
     "payment-required payment-response payment-signature x-payment x-payment-response",
     // The origin, which upstreams and their frameworks take from proxies.
     "cf-connecting-ip cf-connecting-ipv6 client-ip fastly-client-ip forwarded true-client-ip x-client-ip x-cluster-client-ip",
-    "x-forwarded x-original-forwarded-for x-original-host x-real-ip",
+    "fly-client-ip x-appengine-user-ip x-azure-clientip x-azure-socketip x-envoy-external-address x-forwarded x-host",
+    "x-original-forwarded-for x-original-host x-real-ip x-vercel-forwarded-for",
+    // The identity, which a proxy vouches for after it checked a certificate or a login.
+    "remote-user x-client-cert x-remote-user",
     // Overrides of the request.
-    "x-http-method x-http-method-override x-method-override x-original-url x-rewrite-url",
+    "x-http-method x-http-method-override x-method-override x-middleware-subrequest x-original-url x-rewrite-url",
     // Conditions and ranges: the whole response is sold.
     "if-match if-modified-since if-none-match if-range if-unmodified-since range",
   ].flatMap((names) => names.split(" ")),
 );
+
+/** Headers in which proxies forward the origin, and a client's certificate. */
+const keptBackPrefix = /^(?:x-forwarded|(?:x-)?ssl-client)-/;
 
 /** A request's headers by name in lower case, as `node:http` joins several of one name. */
 export type ReceivedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -37,7 +43,7 @@ export function buildForwardedHeaders(received: ReceivedHeaders, origin: Request
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(received)) {
     // WSGI, CGI and PHP treat `X_Forwarded_For` like `X-Forwarded-For`.
-    if (name.includes("_") || keptBack.has(name) || ofConnection.has(name) || name.startsWith("x-forwarded-")) continue;
+    if (name.includes("_") || keptBack.has(name) || ofConnection.has(name) || keptBackPrefix.test(name)) continue;
     if (value !== undefined) headers[name] = String(value);
   }
   const { "X-Request-Id": requestId = "", ...trace } = requestTraceHeaders(origin);
