@@ -36,7 +36,7 @@ export function formatServiceType(name: ServiceName): ServiceType {
  *   chainId: 1672,
  *   rpcUrl: "http://node.example:8545",
  *   signerPrivateKey: deploymentSecret(signerKey),
- *   tokens: [{ address: token, name: "USDC", version: "2" }],
+ *   tokens: [{ address: token, name: "USDC", version: "2", minAmount: 10_000 }],
  *   payees: [payee],
  * });
  * new Service("Facilitator", "seller", { platform, service });

@@ -11,6 +11,7 @@ test("a program that uses the components deploys a facilitator and nothing else"
     "shop:rpcUrl": "http://node.example:8545",
     "shop:signerPrivateKey": `0x${"4c".repeat(32)}`,
     "shop:token": "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+    "shop:minAmount": "10000",
     "shop:payee": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
   });
   await import("./facilitator-alone.ts");

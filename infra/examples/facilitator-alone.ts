@@ -25,7 +25,9 @@ export const facilitator = new Service("Facilitator", "facilitator", {
     chainId,
     rpcUrl: config.require("rpcUrl"),
     signerPrivateKey: deploymentSecret(config.require("signerPrivateKey")),
-    tokens: [{ address: config.require("token"), name: "USDC", version: "2" }],
+    tokens: [
+      { address: config.require("token"), name: "USDC", version: "2", minAmount: config.requireNumber("minAmount") },
+    ],
     payees: [config.require("payee")],
   }),
 });

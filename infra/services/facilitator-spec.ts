@@ -1,7 +1,7 @@
 import { stackServices } from "../stack-services.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { buildService, readCommon, type BuiltService, type CommonArgs } from "./built-service.ts";
-import { describeProblem, setKey } from "../config/config-problem.ts";
+import { describeProblem, setKey, type ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { findSignerKey } from "./node/dev-accounts.ts";
 import { hasEntryPoint } from "./node/node-image.ts";
@@ -12,7 +12,7 @@ import { findRenderedValue } from "./rendered-settings.ts";
 import { buildLedgerStorage, findDatabase, type Database } from "./replication.ts";
 import { listServicePages } from "./service-pages.ts";
 import type { Replicas } from "./service-spec.ts";
-import { findPayTo, findRoutes, findToken, listPayees, type Token } from "./sold-routes.ts";
+import { computeMinAmount, findPayTo, findRoutes, findToken, listPayees, type Token } from "./sold-routes.ts";
 import type { StackContext } from "./stack-context.ts";
 
 export type FacilitatorArgs = CommonArgs &
@@ -32,7 +32,7 @@ export type FacilitatorArgs = CommonArgs &
     rpcUrl: string;
     /** Key of the account that submits settlements; if it is missing, and the settings have no remote key, the facilitator's own schema rejects that. */
     signerPrivateKey: DeploymentSecret | undefined;
-    /** Tokens accepted for payments. */
+    /** Tokens accepted for payments, each with a min amount, which only callers with API keys make unnecessary. */
     tokens: readonly Token[];
     /** Accounts that may be paid: the signer does not pay gas for any other payee. */
     payees: readonly string[];
@@ -76,7 +76,7 @@ const missingKey = describeProblem(
  *   chainId: 1672,
  *   rpcUrl: "http://node.example:8545",
  *   signerPrivateKey: deploymentSecret(signerKey),
- *   tokens: [{ address: token, name: "USDC", version: "2" }],
+ *   tokens: [{ address: token, name: "USDC", version: "2", minAmount: 10_000 }],
  *   payees: [payee],
  * });
  * console.log(service.problems); // []
@@ -96,8 +96,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
         operations: { host: "0.0.0.0", port: ports.operations, pages: args.pages },
         chain: { id: args.chainId, rpcUrl: args.rpcUrl },
         signer: { privateKey: args.signerPrivateKey },
-        // Only its resource server can reach the facilitator, and the server's prices determine the min payment.
-        assets: args.tokens.map((token) => ({ minAmount: 1, ...token })),
+        assets: args.tokens,
         payees: args.payees,
         ledger: ledger.settings,
         shutdown: { graceMs: 20_000 },
@@ -124,21 +123,40 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
     },
     args,
   );
-  if (args.signerPrivateKey !== undefined) return built;
-  const problems = built.problems.map((problem) => (problem.key.endsWith(".signer.privateKey") ? missingKey : problem));
-  return { ...built, problems };
+  const problems = built.problems.map((problem) =>
+    args.signerPrivateKey === undefined && problem.key.endsWith(".signer.privateKey") ? missingKey : problem,
+  );
+  return { ...built, problems: [...problems, ...findUnlimitedTokens(args)] };
+}
+
+/** Reports tokens of which the facilitator would settle one smallest unit for any caller; it rejects them at startup too. */
+function findUnlimitedTokens({ tokens, settings = {} }: FacilitatorArgs): readonly ConfigProblem[] {
+  const { apiKeys, openToAnybody } = settings;
+  if (apiKeys !== undefined || openToAnybody === true || settings["assets"] !== undefined) return [];
+  return tokens
+    .filter(({ minAmount, nativePrice }) => minAmount === undefined && nativePrice === undefined)
+    .map(({ address }) =>
+      describeProblem(
+        "settings.facilitator.assets",
+        `no route has a price in ${address}, so the signer would pay the gas of payments of its smallest unit.`,
+        "Add a route that is sold for it, or set the token here with its minAmount, the lowest amount to settle",
+      ),
+    );
 }
 
 export function readFacilitatorArgs(config: StackConfig, context: StackContext): FacilitatorArgs {
   const { addresses, restart, secret } = context;
   const signer = findSignerKey(config);
   const token = findToken(config);
+  const routes = findRoutes(config, addresses);
+  // Only the stack's own resource server reaches the facilitator.
+  const minAmount = token && computeMinAmount(routes, config.chainId, token.address);
   return {
     chainId: config.chainId,
     rpcUrl: `http://${addresses.node}:${nodePorts.http}`,
     signerPrivateKey: signer === undefined ? undefined : secret(signer),
-    tokens: token === undefined ? [] : [token],
-    payees: listPayees(findPayTo(config), findRoutes(config, addresses)),
+    tokens: token === undefined ? [] : [{ ...token, ...(minAmount === undefined ? {} : { minAmount }) }],
+    payees: listPayees(findPayTo(config), routes),
     database: findDatabase(config, context),
     replicas: config.facilitatorReplicas,
     isHandedOver: restart.driver === "docker",

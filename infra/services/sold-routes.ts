@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { listAmounts } from "#resource-server/routes/route.ts";
 import { stackServices } from "../stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { devAccounts } from "./node/dev-accounts.ts";
@@ -8,8 +9,17 @@ import type { Addresses } from "./stack-context.ts";
 /** Paid routes, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
 export type Routes = Readonly<Record<string, unknown>>;
 
-/** An EIP-3009 token that is accepted for payments: its contract, its EIP-712 domain, and the min amount that is settled (default: 1). */
-export type Token = Readonly<{ address: string; name: string; version: string; minAmount?: number }>;
+/**
+ * An EIP-3009 token that is accepted for payments: its contract, its EIP-712 domain, and the min amount that is settled, in its smallest
+ * unit; or instead the price of one unit of the native currency, from which the facilitator computes it.
+ */
+export type Token = Readonly<{
+  address: string;
+  name: string;
+  version: string;
+  minAmount?: number;
+  nativePrice?: number;
+}>;
 
 /** Returns the token of a stack's prices; undefined if none is configured, which preflight rejects. */
 export function findToken({ tokenAddress, tokenName, tokenVersion }: StackConfig): Token | undefined {
@@ -60,4 +70,15 @@ export function listPayees(payTo: string | undefined, routes: Routes): readonly 
   });
   const accounts = [payTo, ...named].filter((account) => account !== undefined);
   return [...new Map(accounts.map((account) => [account.toLowerCase(), account])).values()];
+}
+
+/**
+ * Returns the min amount of a chain's token that a facilitator should settle for the routes, in the token's smallest unit: their lowest
+ * price, rounded down to a power of ten, so that most new prices leave the facilitator alone. Undefined if no route is sold for the token.
+ */
+export function computeMinAmount(routes: Routes, chainId: number, token: string): number | undefined {
+  const amounts = listAmounts(routes, { network: `eip155:${chainId}`, address: token });
+  if (amounts.length === 0) return undefined;
+  const digits = Math.min(...amounts.map((amount) => amount.length));
+  return Math.min(Number("1".padEnd(digits, "0")), Number.MAX_SAFE_INTEGER);
 }
