@@ -1,4 +1,3 @@
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 
 /** Loads the settings of each service, in the order of the documentation: a command loads only those of its own service. */
@@ -29,20 +28,4 @@ export function loadDefinition(service: ServiceName): Promise<SettingsDefinition
 
 export function loadDefinitions(): Promise<readonly SettingsDefinition[]> {
   return Promise.all(serviceNames.map(loadDefinition));
-}
-
-/** Commands with secrets of their own, which no service reads. */
-const commandsWithSecrets = ["pay", "refund"];
-
-/** Removes the settings of other services and commands from the environment for a service's process: they may be secrets. */
-export function selectServiceVariables<Value extends string | undefined>(
-  service: string,
-  environment: Readonly<Record<string, Value>>,
-): Record<string, Value> {
-  const others = [...serviceNames, ...commandsWithSecrets]
-    .filter((name) => name !== service)
-    .map((name) => `${toEnvironmentName(name, [])}_`);
-  return Object.fromEntries(
-    Object.entries(environment).filter(([name]) => !others.some((prefix) => name.startsWith(prefix))),
-  );
 }

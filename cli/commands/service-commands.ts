@@ -101,7 +101,7 @@ function addService(
         return command.error(`${name}: --hand-over requires a settings file; specify one with --settings`);
       }
       const { superviseService } = await import("#daemon/hand-over/supervisor.ts");
-      const { selectServiceVariables } = await import("../service-definitions.ts");
+      const { selectServiceVariables } = await import("../service-variables.ts");
       const environment = selectServiceVariables(name, process.env);
       const servesOn = handsOver === "or-serves-on";
       await endProcess(await superviseService({ service: name, settingsPath, environment, servesOn }));

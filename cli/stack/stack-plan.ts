@@ -14,7 +14,7 @@ import { isOperatedService, listScrapedServices, stackServices, type ScrapedServ
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { embeddedMnemonic, type EmbeddedAccounts } from "./accounts.ts";
-import { selectServiceVariables } from "../service-definitions.ts";
+import { selectServiceVariables } from "../service-variables.ts";
 import { buildChildEnvironment, type Variables } from "./child-environment.ts";
 import type { RequestedPort } from "./free-ports.ts";
 import type { StateDirectory } from "./state-directory.ts";
