@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SqlStore } from "#daemon/sql/store.ts";
+import { StoreError, type SqlStore } from "#daemon/sql/store.ts";
 import { createLedger, type Ledger } from "../settlement/ledger/ledger.ts";
 import { createOwnership, type Ownership } from "../settlement/ownership.ts";
 import type { Attempt, Settlement } from "../settlement/settlement.ts";
@@ -58,6 +58,7 @@ export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): vo
     return { ...opened.ledgerFor(guard), ownership, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
   };
   testJournal(openScene);
+  testWithdrawals(openScene);
   testShared(openScene);
   testRivals(openScene);
   testOwners(openScene);
@@ -70,7 +71,7 @@ export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): vo
   });
 }
 
-type Scene = () => Promise<AsyncDisposable & Ledger & Readonly<{ ownership: Ownership }>>;
+type Scene = (guard?: () => Promise<void>) => Promise<AsyncDisposable & Ledger & Readonly<{ ownership: Ownership }>>;
 
 function testJournal(scene: Scene): void {
   test("what was begun is read back as it was, with its transactions in order, also when the clock was set back between them", async () => {
@@ -133,6 +134,26 @@ function testJournal(scene: Scene): void {
     expect([await ledger.prune(1_001, 2), await ledger.prune(1_001, 2), await ledger.prune(1_001, 2)]).toEqual([
       2, 1, 0,
     ]);
+  });
+}
+
+function testWithdrawals(scene: Scene): void {
+  test("deletes a rejected transaction whose withdrawal failed before another transaction begins", async () => {
+    let isDown = false;
+    await using ledger = await scene(async () => {
+      if (isDown) throw new StoreError("the disk fails");
+    });
+    const third: Attempt = { ...second, hash: `0x${"cc".repeat(32)}`, nonce: 6 };
+    await ledger.begin([{ settlement, attempt }]);
+    await ledger.begin([{ settlement, attempt: second }]);
+    isDown = true;
+    await expect(ledger.withdraw(second)).rejects.toThrow("the disk fails");
+    await expect(ledger.begin([{ settlement, attempt: third }])).rejects.toThrow("the disk fails");
+    isDown = false;
+    await ledger.begin([{ settlement, attempt: third }]);
+    expect(await ledger.unfinished()).toEqual([{ settlement, attempts: [attempt, third] }]);
+    await ledger.begin([{ settlement, attempt: second }]);
+    expect((await ledger.unfinished())[0]?.attempts, "the same bytes again").toHaveLength(3);
   });
 }
 

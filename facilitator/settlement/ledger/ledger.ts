@@ -31,7 +31,10 @@ export type Ledger = Readonly<{
   ) => Promise<boolean>;
   begin: (begun: readonly Begun[]) => Promise<void>;
   finish: (outcomes: ReadonlyMap<Hex, Outcome>) => Promise<void>;
-  /** Deletes a transaction that no node accepted, and its settlements without other transactions. */
+  /**
+   * Deletes a transaction that no node accepted, and its settlements without other transactions. If it fails, `begin` deletes it first:
+   * the next process would send it besides another transaction of the same settlement.
+   */
   withdraw: (attempt: Attempt) => Promise<void>;
   unfinished: () => Promise<readonly Unfinished[]>;
   /** Deletes at most `max` settlements finished before the given time, oldest first. Returns the number deleted. */
@@ -75,6 +78,9 @@ export function createLedger(
       await guard(connection);
       await work(connection);
     });
+  const withdraw = createWithdrawals((hashes) =>
+    runGuarded((connection) => deleteAttempts(connection, chainId, hashes)),
+  );
   return {
     progress: async (id) => {
       const [row] = await store.rows(progressSql, [chainId, id]);
@@ -85,16 +91,14 @@ export function createLedger(
       return rows.length > 0;
     },
     begin: async (begun) => {
-      if (begun.length > 0) await runGuarded((connection) => insertBegun(connection, chainId, begun));
+      if (begun.length === 0) return;
+      await withdraw();
+      await runGuarded((connection) => insertBegun(connection, chainId, begun));
     },
     finish: async (outcomes) => {
       if (outcomes.size > 0) await runGuarded((connection) => updateFinished(connection, chainId, outcomes, clock()));
     },
-    withdraw: (attempt) =>
-      runGuarded(async (connection) => {
-        for (const row of await connection.rows(deleteAttemptSql, [chainId, attempt.hash]))
-          await connection.change(deleteChildlessSql, [chainId, String(row["settlement_id"])]);
-      }),
+    withdraw: ({ hash }) => withdraw(hash),
     unfinished: () => store.transaction((connection) => readUnfinished(connection, chainId, store)),
     prune: (beforeMs, max) => store.change(deleteFinishedSql, [beforeMs, max]),
   };
@@ -166,6 +170,32 @@ async function insertBegun(connection: SqlConnection, chainId: number, begun: re
   await insertSettlements(connection, chainId, settlements);
   const attempts = begun.map(({ settlement, attempt }) => toAttemptRow(chainId, settlement.id, attempt));
   await connection.change(`INSERT INTO attempt (${attemptColumns}) VALUES ${formatValues(attempts)}`, attempts.flat());
+}
+
+/** Creates the function that deletes a rejected transaction, if given, and those that it failed to delete before. */
+function createWithdrawals(remove: (hashes: readonly Hex[]) => Promise<void>): (hash?: Hex) => Promise<void> {
+  const rejected = new Set<Hex>();
+  let withdrawn = Promise.resolve();
+  const run = async (): Promise<void> => {
+    const hashes = [...rejected];
+    if (hashes.length === 0) return;
+    await remove(hashes);
+    for (const hash of hashes) rejected.delete(hash);
+  };
+  return async (hash) => {
+    if (hash !== undefined) rejected.add(hash);
+    if (rejected.size === 0) return;
+    // One at a time, so that none deletes a transaction that was signed again in the same bytes and has begun since.
+    withdrawn = withdrawn.then(run, run);
+    await withdrawn;
+  };
+}
+
+/** Deletes transactions, and their settlements without other transactions. */
+async function deleteAttempts(connection: SqlConnection, chainId: number, hashes: readonly Hex[]): Promise<void> {
+  for (const hash of hashes)
+    for (const row of await connection.rows(deleteAttemptSql, [chainId, hash]))
+      await connection.change(deleteChildlessSql, [chainId, String(row["settlement_id"])]);
 }
 
 /** Records outcomes; both databases name the columns of VALUES `column1`, `column2`, …. */

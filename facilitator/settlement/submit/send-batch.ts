@@ -125,13 +125,14 @@ async function handleUntaken(
     return { again: isAgain ? [{ entries, replaced }] : [], unsent: [] };
   }
   log.warn({ event: "transaction-refused", ...facts }, "the node rejected a transaction");
-  // Before the ledger: if its write fails, the transaction may be recorded or not, and must not be resent.
+  // Before the ledger: if its write fails, the transaction may be recorded or not, and must not be resent. Its nonce is free also then,
+  // because the ledger deletes it before the next one begins.
   for (const entry of entries) {
     entry.attempts = entry.attempts.filter(({ hash }) => hash !== transaction.hash);
     entry.pricedAtMs = pricedBeforeMs;
   }
-  await ledger.withdraw(transaction);
   if (replaced === undefined) nonces.release(transaction.nonce);
+  await ledger.withdraw(transaction);
   const left = entries.filter(({ attempts }) => attempts.length === 0);
   // An account that can't pay for several settlements at once may well pay for one.
   const isOrdinary = readGasLimit(transaction.rawTransaction) <= BigInt(settlement.gasLimit);

@@ -125,13 +125,14 @@ test("what the node rejects for lack of funds moves to another account, and ends
   expect(await submit(1)).toEqual(["the node refused the settlement: insufficient funds"]);
 });
 
-test("a rejected transaction is not kept for resending when the ledger can't record that it was withdrawn", async () => {
-  const { state, submit } = await startQueues();
+test("a rejected transaction is not kept for resending, nor its nonce, when the ledger can't record that it was withdrawn", async () => {
+  const { state, submit, queues } = await startQueues();
   state.answer = () => ({ kind: "rejected", message: "insufficient funds", isUnfunded: true });
   state.withdraw = () => {
     throw new StoreError("the ledger could not be flushed");
   };
   expect(await submit(1)).toEqual(["the ledger could not be flushed"]);
+  expect(queues.states().map(({ inFlight }) => inFlight)).toEqual([0, 0]);
 });
 
 test("a transaction that needs more than one settlement may goes to an account that can pay it, and takes none out of use", async () => {
