@@ -100,14 +100,16 @@ function suggestOptions([offer]: readonly OfferView[]): string {
 }
 
 /** Response to a request without payment: the server's offers, or the response itself if no payment is required. */
-type PriceAnswer = Readonly<{ kind: "price"; paymentRequired: PaymentRequired } | { kind: "free"; response: Response }>;
+type PriceResponse = Readonly<
+  { kind: "price"; paymentRequired: PaymentRequired } | { kind: "free"; response: Response }
+>;
 
 /** @throws {Error} when the server is unreachable, or requests payment in a form other than x402. */
 async function requestPrice(
   url: string,
   init: RequestInit,
   { fetch }: Readonly<{ fetch: Fetch }>,
-): Promise<PriceAnswer> {
+): Promise<PriceResponse> {
   const response = await bufferResponse(await fetch(url, init));
   if (response.status !== 402) return { kind: "free", response };
   const text = await response.text();

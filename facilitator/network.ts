@@ -94,10 +94,10 @@ export async function startNetwork(
     dailyGas: async (seller) => toNative(sumSpent(await sales.dailyGas(seller))),
   });
   const minAmount = createMinAmounts(options, signerWatch);
-  const limitsOfSellers = createSellerLimits({ network, sellers }, { ...signerWatch, sales, clock });
+  const sellerLimits = createSellerLimits({ network, sellers }, { ...signerWatch, sales, clock });
   const transfersFor = createTransfers(
     { network, assets, payees, minAmount, signers: toLowerCase(addresses) },
-    { ...context, ...checks, ...records, engine, sellers: limitsOfSellers },
+    { ...context, ...checks, ...records, engine, sellers: sellerLimits },
   );
   const owned = resources.move();
   return {

@@ -9,7 +9,7 @@ export async function readVersion(
   last: ReportedVersion | undefined,
   signal: AbortSignal,
 ): Promise<Partial<RpcState>> {
-  const text = readBinaryVersion(await readIfServed(rpc("debug_protocolVersion", [], signal)));
+  const text = readBinaryVersion(await readIfSupported(rpc("debug_protocolVersion", [], signal)));
   if (text !== undefined) return { binaryVersion: { text, isCurrent: true } };
   return last === undefined ? {} : { binaryVersion: { ...last, isCurrent: false } };
 }
@@ -26,8 +26,8 @@ export async function readChainId(rpc: RpcClient, url: string, signal: AbortSign
 
 /** Returns the node's client version and sync state; each is present only if the node responds to the query for it. */
 export async function readDetails(rpc: RpcClient, signal: AbortSignal): Promise<Partial<RpcState>> {
-  const clientVersion = await readIfServed(rpc("web3_clientVersion", [], signal));
-  const syncing = await readIfServed(rpc("eth_syncing", [], signal));
+  const clientVersion = await readIfSupported(rpc("web3_clientVersion", [], signal));
+  const syncing = await readIfSupported(rpc("eth_syncing", [], signal));
   return {
     ...(typeof clientVersion === "string" ? { clientVersion: clientVersion.slice(0, versionLength) } : {}),
     ...(syncing === undefined ? {} : { syncing }),
@@ -57,7 +57,7 @@ export async function readHeightIfIdle(
     signal,
   }: Readonly<{ rpc: RpcClient; clock: Clock; staleAfterMs: number; signal: AbortSignal }>,
 ): Promise<Pick<RpcState, "idleAt">> {
-  const block = await readIfServed(rpc("eth_getBlockByNumber", [`0x${height.toString(16)}`, false], signal));
+  const block = await readIfSupported(rpc("eth_getBlockByNumber", [`0x${height.toString(16)}`, false], signal));
   const madeAtMs = readBlockTimeMs(block);
   return madeAtMs !== undefined && clock.wallMs() - madeAtMs > staleAfterMs ? { idleAt: height } : {};
 }
@@ -71,7 +71,7 @@ function readBinaryVersion(answer: unknown): string | undefined {
  * Calls a method that a node may lack, may not serve on this endpoint, or may start serving later than others. Without a usable response,
  * the value is unknown, but the node still counts as responding.
  */
-async function readIfServed(answer: Promise<unknown>): Promise<unknown> {
+async function readIfSupported(answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;
   } catch (error) {

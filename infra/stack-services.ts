@@ -21,7 +21,7 @@ type ServiceRow = Readonly<{
   honorLabels?: true;
   /** Effect of the service's absence while it is replaced, as a clause. If unset, no warning is needed. */
   without?: string;
-  /** Effects of a hot restart with changed settings, as the end of a sentence. If unset, the service has no hot restarts. */
+  /** Effects of a hot restart with changed settings, as the end of a sentence. If unset, the service does not support hot restarts. */
   handOver?: string;
   /** Kind of the service's irreplaceable data, chain data or a ledger: a stack stores it in a volume named `<service>-<kind>`. */
   keeps?: "workspace" | "ledger" | "data";

@@ -36,7 +36,7 @@ export function createPolicy(rule: Rule, now: () => Date): Policies[number] {
     name: rule.name,
     description: `[${rule.severity}] ${rule.why} ${rule.remedy}`,
     severity: rule.severity,
-    // Mandatory for every severity; the pack's configuration can turn a rule into a warning.
+    // Mandatory regardless of severity; the pack's configuration can downgrade a rule to a warning.
     enforcementLevel: "mandatory" as const,
     configSchema: configSchema as unknown as NonNullable<Policy["configSchema"]>,
   };

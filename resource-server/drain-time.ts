@@ -1,15 +1,15 @@
 /** Share of the shutdown grace period that in-flight requests may use for their upstream and settlement. */
-const drainShare = 0.6;
+const drainTimeFraction = 0.6;
 
 /** Share that follows for responses to cancelled requests; the rest is for closing. */
-const answerShare = 0.2;
+const responseTimeFraction = 0.2;
 
 /** Creates a signal that aborts some time after `stop`. Cancelling is safe: unsettled work is not charged, settlements are resumed. */
 export function createDrainSignal(stop: AbortSignal, graceMs: number): AbortSignal {
   const controller = new AbortController();
   stop.addEventListener(
     "abort",
-    () => setTimeout(() => controller.abort("the process is stopping"), graceMs * drainShare).unref(),
+    () => setTimeout(() => controller.abort("the process is stopping"), graceMs * drainTimeFraction).unref(),
     { once: true },
   );
   return controller.signal;
@@ -17,5 +17,5 @@ export function createDrainSignal(stop: AbortSignal, graceMs: number): AbortSign
 
 /** Returns the time from the abort of {@link createDrainSignal} within which all requests must get a response, in milliseconds. */
 export function computeResponseTimeMs(graceMs: number): number {
-  return graceMs * answerShare;
+  return graceMs * responseTimeFraction;
 }

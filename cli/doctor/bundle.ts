@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { create } from "tar";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { version } from "#daemon/version.ts";
-import { nameService, type InspectedService } from "./inspect-service.ts";
+import { formatServiceName, type InspectedService } from "./inspect-service.ts";
 import type { Finding } from "./finding.ts";
 import { redact } from "./redact.ts";
 
@@ -69,7 +69,7 @@ async function listEntries({ findings, services, logs, clock }: BundleSources): 
     ["README.txt", introduction] as const,
     ["findings.json", formatJson(findings)] as const,
     ["versions.json", formatJson(versions)] as const,
-    ...services.flatMap((service) => listServiceEntries(nameService(service, services), service)),
+    ...services.flatMap((service) => listServiceEntries(formatServiceName(service, services), service)),
     ...ends,
   ].slice(0, entriesMax);
 }

@@ -1,6 +1,6 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { inspectService, nameService, type InspectedService } from "./inspect-service.ts";
+import { inspectService, formatServiceName, type InspectedService } from "./inspect-service.ts";
 import { writeBundle } from "./bundle.ts";
 import { checks } from "./checks/checks.ts";
 import { isNothingFound, nothingFound } from "./checks/service-check.ts";
@@ -63,7 +63,7 @@ async function runCheck(check: string, run: Check, services: readonly InspectedS
     return [{ check, subject: "services", state: "unknown", message: nothingFound }];
   }
   const found = services.map(async (service) => {
-    const subject = nameService(service, services);
+    const subject = formatServiceName(service, services);
     try {
       const judged = await Array.fromAsync(run(service, services));
       return judged.map(([state, message]): Finding => ({ check, subject, state, message }));

@@ -43,7 +43,7 @@ export type ServiceReport = Readonly<{
 export type InspectedService = KnownService & Omit<ServiceReport, "answers"> & Partial<Pick<ServiceReport, "answers">>;
 
 /** Names a service, with its address if several of its kind are inspected. */
-export function nameService({ service, url }: InspectedService, all: readonly InspectedService[]): string {
+export function formatServiceName({ service, url }: InspectedService, all: readonly InspectedService[]): string {
   const isAlone = all.filter((other) => other.service === service).length === 1;
   return isAlone || url === undefined ? service : `${service} ${new URL(url).host}`;
 }

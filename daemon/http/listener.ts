@@ -35,7 +35,7 @@ export type HttpListener = AsyncDisposable &
     port: number;
     server: Server;
     /** Stops accepting, and leaves new connections to other processes on the same sockets; resolves when the accepted connections are closed. */
-    stopTaking: () => Promise<void>;
+    stopAccepting: () => Promise<void>;
   }>;
 
 /** A listener that can drain its clients; see {@link drainClients}. `leave` resolves when the clients' requests have ended and the clients have disconnected. */
@@ -105,7 +105,7 @@ const newcomersMs = 1_000;
  * every response tells its client to close the connection, and clients may keep theirs idle for `idleMs`.
  */
 export async function drainClients(
-  { stopTaking }: Pick<HttpListener, "stopTaking">,
+  { stopAccepting }: Pick<HttpListener, "stopAccepting">,
   options: Readonly<{ begin: () => void; hasClients: () => boolean; idleMs: number; pause: Pause }>,
 ): Promise<void> {
   const { begin, hasClients, idleMs, pause: wait } = options;
@@ -113,7 +113,7 @@ export async function drainClients(
   const waiting: Promise<void>[] = [];
   if (getSocketExchange().isHandedOver()) {
     // The next process accepts new connections from now on; those accepted just before are served as usual.
-    waiting.push(stopTaking());
+    waiting.push(stopAccepting());
     await wait(newcomersMs);
   }
   begin();
@@ -135,7 +135,7 @@ export async function listen(server: Server, options: Omit<ListenOptions, "reque
     url: `http://${formatAuthority(host, listening.port)}`,
     port: listening.port,
     server,
-    stopTaking: listening.stopTaking,
+    stopAccepting: listening.stopAccepting,
     [Symbol.asyncDispose]: () => close(server, listening, connections),
   };
 }

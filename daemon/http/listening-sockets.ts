@@ -16,7 +16,7 @@ export type ListeningLocation = Readonly<{
 export type ListeningSockets = Readonly<{
   port: number;
   /** Stops accepting connections, and leaves accepted ones open; resolves when these are closed. */
-  stopTaking: () => Promise<void>;
+  stopAccepting: () => Promise<void>;
   /** Stops accepting connections, and waits until all accepted ones are closed. */
   close: () => Promise<void>;
 }>;
@@ -70,7 +70,7 @@ function describeSockets(port: number, taking: readonly NetServer[]): ListeningS
   const closing = new Map<NetServer, Promise<void>>();
   return {
     port,
-    stopTaking: async () => {
+    stopAccepting: async () => {
       // Calls the base class's close: node:http's would also close currently idle connections.
       for (const one of taking) closing.set(one, closeServer(one, NetServer.prototype.close));
       await Promise.all(closing.values());

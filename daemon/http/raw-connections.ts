@@ -16,7 +16,7 @@ export function findListeningSocket(server: NetServer): SocketHandle {
 
 export type ServeConnection = (socket: Socket) => void;
 
-/** Installs a handler before the existing ones, to which it passes on connections; the last one installed runs first. */
+/** Installs a handler ahead of the existing ones; it can pass connections on to them; the last one installed runs first. */
 export function prependHandler(server: Server, before: (behind: ServeConnection) => ServeConnection): void {
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { selectVariables } from "./program-environment.ts";
 
-test("a command gets a fixed few variables, those configured for it, and none of Gatehouse's", () => {
+test("passes a command a small fixed set of variables and those configured for it, but none of Gatehouse's", () => {
   const environment = {
     PATH: "/bin",
     LC_TIME: "C",

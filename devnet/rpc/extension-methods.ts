@@ -60,10 +60,10 @@ export function createExtensionMethods(node: Node): Readonly<Record<string, Meth
     },
     debug_getBlockWriteStates: async ([id]) => {
       const block = await readBlock(node, id);
-      return { ...identify(block), states: await readWrittenStates(node, block) };
+      return { ...identify(block), states: await readSavedStates(node, block) };
     },
     debug_getBlockWriteSetKeys: async ([id]) => {
-      const states = await readWrittenStates(node, await readBlock(node, id));
+      const states = await readSavedStates(node, await readBlock(node, id));
       return Object.entries(states).flatMap(([address, { storage = {} }]) =>
         [address].concat(Object.keys(storage).map((slot) => `${address}${slot.slice(2)}`)),
       );
@@ -104,7 +104,7 @@ function identify({ number, hash }: Block) {
   return { blockNumber: number, blockHash: hash };
 }
 
-async function readWrittenStates(node: Node, block: Block): Promise<BlockState> {
+async function readSavedStates(node: Node, block: Block): Promise<BlockState> {
   const changes = await runTracer<{ post: BlockState }>(node, block, { diffMode: true });
   return Object.assign({}, ...changes.map(({ post }) => post)) as BlockState;
 }

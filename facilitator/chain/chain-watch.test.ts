@@ -67,7 +67,7 @@ describe("a token that the node does not have", () => {
   });
 });
 
-it("does not end the start for a signer without gas, whose reason says what to send", async () => {
+it("still starts when a signer has no gas, and reports how much to send it", async () => {
   const { node, start } = createNode();
   Object.assign(node, { has: separator, balance: 0n });
   await using watch = await start();

@@ -22,7 +22,7 @@ export type Suspensions = ReturnType<typeof createSuspensions>;
 export type SuspensionDependencies = Pick<Clock, "monotonicMs"> &
   Readonly<{
     log: Logger;
-    /** Returns whether a payment of the payer, in this token and by this method, was ever settled here. */
+    /** Returns whether a payment from this payer, in this token and by this method, was ever settled here. */
     hasPaid: (payment: PaidBy) => Promise<boolean>;
   }>;
 

@@ -55,7 +55,7 @@ export function createTransactionSigner({ address, signDigest }: SigningKey): Tr
 }
 
 /**
- * Creates the key of a private key (32 bytes, 0x-prefixed hexadecimal) from a setting. Signatures are deterministic (RFC 6979).
+ * Creates a signing key from the private key in a setting (32 bytes, 0x-prefixed hexadecimal). Signatures are deterministic (RFC 6979).
  *
  * @throws {StartupError} when the number is not a valid private key: zero, or not below the group's order.
  */

@@ -12,7 +12,7 @@ import type { LedgerAccess } from "./open-ledger-access.ts";
 export type ExportDependencies = LedgerAccess &
   Readonly<{
     write: (text: string) => Promise<void>;
-    /** Returns the resource server's claims on a payment; undefined without claims. */
+    /** Returns the resource server's claims on a payment; undefined if there are none. */
     findClaim: ((key: PaymentKey) => Promise<string>) | undefined;
   }>;
 

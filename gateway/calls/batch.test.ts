@@ -9,7 +9,7 @@ import type { NodeBatch } from "../upstream/node-batches.ts";
 
 const noSender: NodeBatch = {
   send: () => noFlow,
-  addPlain: () => expect.unreachable("no read is plain here"),
+  addUnbatched: () => expect.unreachable("no read is plain here"),
   gather: () => undefined,
   release: () => undefined,
 };

@@ -133,7 +133,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
     this.#settled[place] = 1;
     const hasEntry = this.#calls[place]?.id !== undefined;
     this.#isServed ||= hasEntry;
-    this.#writer.put(place, hasEntry ? withoutEnd(parts) : "", hasEntry ? source : undefined);
+    this.#writer.put(place, hasEntry ? trimTrailingWhitespace(parts) : "", hasEntry ? source : undefined);
     this.#continueOrCut();
   }
 
@@ -206,10 +206,10 @@ function formatEntry(id: string | undefined, answer: TextResponse | ResponseFail
 }
 
 /** Returns the parts without the trailing white space that nodes add to a response. */
-function withoutEnd(parts: readonly Buffer[]): readonly Buffer[] {
+function trimTrailingWhitespace(parts: readonly Buffer[]): readonly Buffer[] {
   const last = parts.at(-1);
   if (last === undefined) return parts;
   const trimmed = last.subarray(0, last.toString("latin1").trimEnd().length);
   const before = parts.slice(0, -1);
-  return trimmed.length === 0 ? withoutEnd(before) : [...before, trimmed];
+  return trimmed.length === 0 ? trimTrailingWhitespace(before) : [...before, trimmed];
 }

@@ -62,7 +62,7 @@ export class PlainReads implements PlainReadOwner {
     if (lifetime === "none" || !account.enterPlain(this.#way.gate, method, call.kib)) return undefined;
     const read = new PlainRead(call, place, { method, lifetime, moment }, this);
     read.isKept = this.#reads.begin(read);
-    read.sentIn(this.#way.sender.addPlain(read));
+    read.sentIn(this.#way.sender.addUnbatched(read));
     return read;
   }
 

@@ -97,7 +97,7 @@ export type CallLocation = Readonly<{
 export class TypicalCall implements Call {
   readonly id: string;
   readonly method: string;
-  /** The `hashKey` of the call's key. */
+  /** Hash of the call's key, by `hashKey`. */
   readonly hash: number;
   readonly kib: number;
   /** The whole message, and the offsets of the call within it. */

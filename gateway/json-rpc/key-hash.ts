@@ -4,7 +4,7 @@ import { buildCallKey } from "./call.ts";
 const lookedAt = 256;
 
 /**
- * Hashed characters of a key, as bytes. Keys are concatenations or slices of other strings, and reading a character from such a string
+ * Bytes of the part of a key that is hashed. Keys are concatenations or slices of other strings, and reading a character from such a string
  * takes several times as long as reading it from a buffer.
  */
 const looked = Buffer.allocUnsafeSlow(2 * lookedAt);

@@ -103,7 +103,7 @@ function readAmount(json: string): number {
 }
 
 /** Max number of cached checks, and max length of their parameters. */
-const rememberedChecks = 1_000;
+const cachedChecks = 1_000;
 const rememberedLength = 1_024;
 
 /** Outcome of a check; accepted parameters include their `buildCallKey`. */
@@ -135,7 +135,7 @@ export function rememberChecks(): RememberedChecks {
     if (before !== undefined) return before;
     const read = addKey(method, checkParams(basis, params));
     if (read.kind !== "pass") return read;
-    if (count >= rememberedChecks) {
+    if (count >= cachedChecks) {
       known.clear();
       count = 0;
     }

@@ -142,7 +142,7 @@ export class FastConnection implements ConnectionServer {
     if (typeof request === "string") return false;
     const { origin, endsAt } = request;
     // Only the request's head identifies the caller: a proxy's connection carries many callers.
-    if (!mayBegin && this.#turn.waitToBegin(() => context.addressOf(origin.facts))) return false;
+    if (!mayBegin && this.#turn.waitForTurn(() => context.addressOf(origin.facts))) return false;
     this.#requests.consumed();
     this.#unread.drop(endsAt);
     this.#isBusy = true;

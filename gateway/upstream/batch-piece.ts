@@ -55,12 +55,12 @@ export class BatchPiece implements ResponseSink {
 
   add(call: NodeCall): NodeFlow {
     const entry = new PieceEntry(call, this);
-    this.addPlain(entry);
+    this.addUnbatched(entry);
     return entry;
   }
 
   /** Adds a call that serves as its own entry until it is replaced by `exchange`. */
-  addPlain(call: PieceCall): void {
+  addUnbatched(call: PieceCall): void {
     this.#entries.push(call);
     this.#ids.add(call.id);
     this.#waiting += 1;

@@ -16,7 +16,7 @@ export type NodeBatch = NodeSender &
     gather: () => void;
     release: () => void;
     /** Adds a call that serves as its own entry to a piece, and returns the piece. Call this only while `items` is greater than 1. */
-    addPlain: (call: PieceCall) => BatchPiece;
+    addUnbatched: (call: PieceCall) => BatchPiece;
   }>;
 
 /** Builds batches for the node from calls in clients' batches. */
@@ -89,9 +89,9 @@ export function createNodeBatches(
           if (!call.repeatable || items(caller) === 1) return pool.send(call);
           return findPiece(call.id, call.body.length).add(call);
         },
-        addPlain: (call: PieceCall) => {
+        addUnbatched: (call: PieceCall) => {
           const found = findPiece(call.id, call.endsAt - call.startsAt);
-          found.addPlain(call);
+          found.addUnbatched(call);
           return found;
         },
         gather: () => {

@@ -17,7 +17,7 @@ const nothing = Buffer.alloc(0);
 /** Size up to which bytes are copied behind their head: for larger bodies, writing both costs less than the copy and its garbage. */
 const copiedBytes = 16_384;
 /** Number of waiting bytes at which no more are requested. */
-const enoughBytes = 262_144;
+const flushThresholdBytes = 262_144;
 
 /**
  * Bytes written for a client that has not read them yet. They count against the connection's memory budget, and free the connection to the
@@ -81,7 +81,7 @@ export class ClientBacklog implements Disposable {
   /** Continues writing when the target can accept more. Returns whether the caller may write more. */
   drained(): boolean {
     this.#pump();
-    if (this.#bytes <= enoughBytes) this.#isFull = false;
+    if (this.#bytes <= flushThresholdBytes) this.#isFull = false;
     return !this.#isFull;
   }
 

@@ -18,7 +18,7 @@ type Piece = string | number | ((socket: Socket) => void);
  * single message is still written in the same event loop tick.
  */
 export class Outbox {
-  /** Buffers for messages that are too long to wait. */
+  /** Buffers for messages that are too large to be queued. */
   readonly scratch = new ScratchBuffers();
   readonly #sockets: Socket[] = [];
   readonly #pieces: Piece[] = [];

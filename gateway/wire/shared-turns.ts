@@ -126,7 +126,7 @@ export class TurnWait {
   }
 
   /** Waits for the caller's next turn before a short single call, if the caller may not start another in this tick. Returns whether it waits. */
-  waitToBegin(caller: () => string): boolean {
+  waitForTurn(caller: () => string): boolean {
     if (this.#isWaiting) return true;
     if (!this.#turns.isOver() || this.#turns.mayBegin(caller())) return false;
     this.#wait(caller());

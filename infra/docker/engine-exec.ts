@@ -4,7 +4,7 @@ import type { EngineClient } from "../preflight/engine-client.ts";
 const created = z.object({ Id: z.string() });
 
 /**
- * Runs a command in a container and returns its output (Docker Engine API, "Exec"). A terminal is used, so that the output is plain text.
+ * Runs a command in a container and returns its output (Docker Engine API, "Exec"). Allocates a TTY, so that the engine returns the raw stream instead of multiplexed frames.
  * Returns `undefined` if the container isn't running.
  */
 export async function runInContainer(

@@ -2,7 +2,7 @@ import { cpSync, existsSync, readdirSync, readlinkSync, renameSync, rmSync, syml
 import { basename, join } from "node:path";
 
 /** Marker for a complete copy; a directory without it was left by a copy that was killed. */
-const wholeMarker = ".gatehouse-copied";
+const copyCompleteMarker = ".gatehouse-copied";
 
 /**
  * Copies an image's own programs into the node's working directory once; later calls don't touch them, because a node may be running from
@@ -11,7 +11,7 @@ const wholeMarker = ".gatehouse-copied";
  * @returns a human-readable outcome.
  */
 export function copyPrograms(from: string, to: string): string {
-  const marker = join(to, wholeMarker);
+  const marker = join(to, copyCompleteMarker);
   if (existsSync(marker)) return `the image's programs are in ${to}`;
   const names = readdirSync(from);
   cpSync(from, to, {

@@ -6,7 +6,7 @@ import {
   listLiveFiles,
   listLiveSecrets,
   type FileSpec,
-  type PlacedFile,
+  type MountedFile,
   type ServiceSpec,
 } from "../services/service-spec.ts";
 import { namePlacedFile } from "../services/node/node-conf.ts";
@@ -48,7 +48,7 @@ export function listSecrets(
     .map(([kind, name, files]) => [kind, buildSecret(files, { name, component: spec.name, options })] as const);
 }
 
-export function listPlacedFiles({ seed }: ServiceSpec): readonly PlacedFile[] {
+export function listPlacedFiles({ seed }: ServiceSpec): readonly MountedFile[] {
   return seed?.places?.entryPoint?.files ?? [];
 }
 

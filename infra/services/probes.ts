@@ -3,7 +3,7 @@ import { operatorPaths } from "#daemon/http/operator-paths.ts";
 /** Probe of a service; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
 export type HealthSpec = NetworkHealth | PortHealth | SocketHealth | CommandHealth;
 
-/** Probe of a service on a port. */
+/** Health probe for a service's port. */
 export type NetworkHealth = Readonly<{
   kind: "http" | "rpc";
   port: string;

@@ -57,7 +57,7 @@ export type NodeLocations = Readonly<{
 /** Parts of a node's workspace that the image's entry point reads before it starts the node. */
 export type EntryPointLocations = Readonly<{
   /** Files that the stack installs in the workspace before each start. */
-  files: readonly PlacedFile[];
+  files: readonly MountedFile[];
   /** File names of the keys. If one is missing, the entry point would generate a new identity. */
   keyNames: readonly string[];
   /** If this directory exists, the entry point does not run genesis. */
@@ -67,7 +67,7 @@ export type EntryPointLocations = Readonly<{
 }>;
 
 /** A file in the node's workspace, at an absolute path in its container. */
-export type PlacedFile = Readonly<{ path: string; content: Input<string> }>;
+export type MountedFile = Readonly<{ path: string; content: Input<string> }>;
 
 /** Existing files in a Secret in the service's namespace, or in a directory on its Docker host. */
 export type ForeignFiles = Readonly<{ names: readonly string[] }> &
@@ -157,7 +157,7 @@ export function listLiveFiles(spec: ServiceSpec): readonly FileSpec[] {
   return spec.liveFiles ?? [];
 }
 
-/** Directory for the secrets whose change triggers a hot restart. */
+/** Directory for secrets that trigger a hot restart when they change. */
 export const liveSecretsDirectory = "/run/gatehouse/secrets";
 
 export function listLiveSecrets(spec: ServiceSpec): readonly FileSpec[] {

@@ -41,7 +41,7 @@ export type RestartRoute = Readonly<{
 /** A deployment target as the services see it. */
 export type TargetContext = Readonly<{
   addresses: Addresses;
-  /** Host publication of the services; absent if the target publishes none. */
+  /** How the services' ports are published on the host; absent if the target publishes none. */
   published?: Published | undefined;
   restart: RestartRoute;
 }>;

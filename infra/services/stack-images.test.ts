@@ -18,7 +18,7 @@ describe("the images of a stack", () => {
     expect(findUnconfiguredImages(configSchema.parse({}))).toEqual(["gatehouse", "devnet"]);
   });
 
-  it("have no devnet among them for a real node that sells its own routes, even where one is named", () => {
+  it("exclude the devnet image for a real node that sells its own routes, even if one is configured", () => {
     const config = configSchema.parse({ nodeImage, routes, pushgatewayUrl, devnetImage: "devnet:1" });
     expect(listImages(config)).toEqual({ node: nodeImage });
     expect(findUnconfiguredImages(config)).toEqual(["gatehouse"]);

@@ -55,12 +55,12 @@ export type ClaimLookup = AsyncDisposable & Readonly<{ find: (key: ClaimKey) => 
 /** Opens a ledger by its file or URL. @throws {StartupError} when it does not exist, is in use, or can't be used. */
 export async function openClaimLookup(location: string): Promise<ClaimLookup> {
   const setting = "--claims";
-  const isDatabase = /^postgres(?:ql)?:/.test(location);
-  if (!isDatabase && !existsSync(location))
+  const isDatabaseUrl = /^postgres(?:ql)?:/.test(location);
+  if (!isDatabaseUrl && !existsSync(location))
     throw new StartupError(`${setting} ${location}: ledger not found; specify the resource server's.`);
   const log = createLog({ service: resourceServerSettings.service, level: "silent" });
   const limits = resourceServerSettings.schema.shape.ledger.parse({});
-  const store = isDatabase
+  const store = isDatabaseUrl
     ? await openDatabase({ ...limits, url: new Secret(location) }, setting, log)
     : openFile(location, { setting, rival: "the", isShared: true });
   const text = "SELECT state FROM claims WHERE network = $1 AND asset = $2 AND payer = $3 AND nonce = $4";

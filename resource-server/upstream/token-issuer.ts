@@ -13,7 +13,7 @@ type TokenIssuerOptions = Readonly<{
 
 export type TokenIssuer = Awaited<ReturnType<typeof createTokenIssuer>>;
 
-/** Opens the issuer if a route sells tokens or a key is set. @throws {StartupError} when the key is missing or can't sign tokens. */
+/** Creates the token issuer if a route sells tokens or a key is set. @throws {StartupError} when the key is missing or can't sign tokens. */
 export async function openTokenIssuer(
   routes: readonly Route[],
   options: TokenIssuerOptions,

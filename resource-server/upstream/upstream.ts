@@ -39,8 +39,8 @@ export type UpstreamResult = Readonly<
 >;
 
 /** No memory available to buffer a response. Nothing was charged for it. */
-class NoMemoryError extends Error {
-  override readonly name = "NoMemoryError";
+class OutOfMemoryError extends Error {
+  override readonly name = "OutOfMemoryError";
   readonly code = "no_room";
 }
 
@@ -62,7 +62,8 @@ export function createUpstream(
       length += bytes;
       if (length <= heldBytes) return;
       largest.set(route, Math.max(length, largest.get(route) ?? 0));
-      if (!memory.tryAcquire(length - heldBytes)) throw new NoMemoryError("no memory left for the upstream's response");
+      if (!memory.tryAcquire(length - heldBytes))
+        throw new OutOfMemoryError("no memory left for the upstream's response");
       heldBytes = length;
     };
     try {
@@ -81,7 +82,7 @@ export function createUpstream(
       memory.release(heldBytes - length);
       return judgeResponse(response, request);
     } catch (error) {
-      if (error instanceof NoMemoryError) return { kind: "busy" };
+      if (error instanceof OutOfMemoryError) return { kind: "busy" };
       if (signal.aborted) return buildFailure(503, "the server is stopping");
       if (error instanceof Error && error.name === "TimeoutError")
         return buildFailure(504, `the upstream took longer than ${options.timeoutMs} ms`);

@@ -44,8 +44,8 @@ export async function startOverview(
       });
     });
     const listener = resources.use(await listenHttp(app, { ...options, requestTimeoutMs }));
-    const { url, port, server, stopTaking } = listener;
-    return { url, port, server, stopTaking, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+    const { url, port, server, stopAccepting } = listener;
+    return { url, port, server, stopAccepting, [Symbol.asyncDispose]: () => resources.disposeAsync() };
   } catch (error) {
     await resources.disposeAsync();
     throw error;

@@ -94,7 +94,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
     await until("the tool is run again", generousMs, async () => (await words()) === givenUp);
   });
 
-  test("one that prints 100 MB is read no further than the limit", async () => {
+  test("stops reading at the limit when a command prints 100 MB", async () => {
     expect(await run("endless", [])).toEqual({
       ok: false,
       reason: "TooMuchOutput",

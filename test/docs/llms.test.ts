@@ -5,7 +5,7 @@ import { printLlms } from "./llms.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-it("llms.txt is what the pages say, and leads to pages that are there", () => {
+it("llms.txt matches the pages, and links only to pages that exist", () => {
   const text = readFileSync(join(root, "llms.txt"), "utf8");
   expect(text).toBe(printLlms());
   const pages = [...text.matchAll(/\]\(([^)]+)\): (.+)$/gm)];

@@ -518,7 +518,7 @@ test.each([
   },
 );
 
-test("what was claimed for a seller is settled in a removed asset only if a deposit to it is recorded", async () => {
+test("settles a seller's claims in a removed asset only if a deposit to that seller is recorded", async () => {
   const { sign } = await openChannel(41);
   const { claim, settle } = await signSellerCalls((await sign(2n * price)) as never);
   expect((await scene.facilitator.settle(bodyOf(claim, managed()))).body).toMatchObject({ success: true });

@@ -91,7 +91,7 @@ test("a transaction that the node lost is sent again after five seconds, also wh
   await finish();
 });
 
-test("a fee rises with the time that has passed, and not with the clock", async () => {
+test("raises a fee with elapsed time, not with the wall clock", async () => {
   await using run = await startScene("fee");
   const finish = await run.beginSettling();
   const [sent] = await scene.pooled();

@@ -372,7 +372,7 @@ test("a delegated account (EIP-7702) pays with what its delegate accepts", async
   expect((await scene.facilitator.settle(body)).body).toMatchObject({ success: true });
 });
 
-test("what the chain has no contracts for is not offered and not settled", async () => {
+test("neither offers nor settles payment kinds whose contracts are missing from the chain", async () => {
   await using other = await startPaymentChain();
   await other.anvil.request("anvil_setCode", [permit2, "0x"]);
   await using bare = await scene.start("bare", {}, { rpcUrl: other.url, token: other.token });

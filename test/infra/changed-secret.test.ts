@@ -77,7 +77,7 @@ describe.each(Object.entries(targets))("a changed secret of the sidecar, on %s",
   const deploy = (character: string) =>
     recordStack({ ...place, settings: JSON.stringify({ sidecar: withSidecarSecrets(character) }) }, { preview: false });
 
-  it("changes what delivers its secrets and nothing else, so that the sidecar is handed over", async () => {
+  it("replaces only the resource that delivers its secrets, so that the sidecar does a hot restart", async () => {
     const [first, second] = [await deploy("x"), await deploy("y")];
     const changed = second.filter(
       ({ inputs }, index) => JSON.stringify(inputs) !== JSON.stringify(first[index]?.inputs),

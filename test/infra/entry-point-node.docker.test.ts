@@ -71,7 +71,7 @@ describe.skipIf(!found.ok)(`an image with an entry point on a real engine${skipR
   });
 
   test(
-    "starts with all hardening, its own keys and the stack's schedule, and runs genesis once",
+    "starts fully hardened, with its own keys and the stack's fork schedule, and runs genesis only once",
     { timeout: 900_000 },
     async () => {
       await start(own);

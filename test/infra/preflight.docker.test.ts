@@ -52,7 +52,7 @@ describe.skipIf(!found.ok)(`what the engine is queried for before anything is ma
     ]);
   });
 
-  test("names a port that another container publishes, and lets the stack's own keep theirs", async () => {
+  test("reports a port published by another container, but allows those of the stack's own containers", async () => {
     const [port = 0] = await findFreePorts(1);
     await using container = await startContainer({
       image,

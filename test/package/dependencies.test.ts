@@ -75,7 +75,7 @@ describe("docs/dependencies.md", () => {
     expect(page).toContain(`**In the npm package: ${installedBeside.size} packages, `);
   });
 
-  it("names the licences of all packages, and which of them run a script when they are installed", () => {
+  it("lists every package's licence, and the packages that run install scripts", () => {
     const [, licences = ""] = /^- \*\*Licences\*\*: (.*?)\. /m.exec(page) ?? [];
     expect([...new Set(installed.map(({ licence }) => licence))].toSorted()).toEqual(licences.split(", "));
     const scripted = installed.filter(({ script }) => script === "yes").map(({ name }) => name);

@@ -165,7 +165,7 @@ describe(".ci/release", () => {
     },
   );
 
-  it("gives the images of both processors one name", () => {
+  it("publishes the images for both architectures under one name", () => {
     const { programs, recorded } = standIns({ architecture: "amd64" });
     expect(run(".ci/release", ["index", "registry.example", "1.2.3"], { PATH: programs })).toMatchObject({ status: 0 });
     const created = ["gatehouse", "gatehouse-devnet"].map((name) => {

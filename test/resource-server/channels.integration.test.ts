@@ -195,7 +195,7 @@ test("our buyer's requests through one channel wait for each other, whatever the
   );
 });
 
-test("a seller that settles by itself needs no key but its signer's, and claims and moves what it charged", async () => {
+test("a self-settling seller needs only its signer's key, and claims and settles what it charged", async () => {
   await using state = await createTemporaryFolder();
   const paths = {
     routesPath: await writeRoutes(state.path),

@@ -86,7 +86,7 @@ test("a refund under way is not refused because the balance was read after it wa
   expect(await refund()).toMatchObject({ answer: { state: "pending" } });
 });
 
-test("a refund is reported with its amount, although the node that is asked afterwards does not know it yet", async () => {
+test("reports a refund's amount even if the node queried afterwards hasn't seen it yet", async () => {
   const { scene, refund } = openScene();
   scene.answer = { state: "settled", transaction: "0xaa", amount: 100n };
   expect(await refund()).toMatchObject({ reported: { amount: "100" } });

@@ -79,13 +79,13 @@ export class HeldConnection {
   activity(nowMs: number): ConnectionActivity {
     if (this.server !== undefined) return this.server.activity();
     if (this.#isUpgraded) return { kind: "busy", sinceMs: this.#idleSinceMs };
-    const isRequesting = this.#underWay > 0;
+    const hasActiveRequest = this.#underWay > 0;
     const isWhole = this.#underWay > 1 || this.#request?.complete === true;
     // Output still pending for the client counts as a response in flight.
-    if ((isRequesting && isWhole) || this.socket.writableLength > 0)
+    if ((hasActiveRequest && isWhole) || this.socket.writableLength > 0)
       return { kind: "busy", sinceMs: this.#idleSinceMs };
     // Node doesn't report partial headers, so their age counts from the first check.
-    if (isRequesting || this.socket.bytesRead > this.#readAtWhole) {
+    if (hasActiveRequest || this.socket.bytesRead > this.#readAtWhole) {
       this.#begunAtMs ??= nowMs;
       return { kind: "unfinished", sinceMs: this.#begunAtMs };
     }

@@ -22,7 +22,7 @@ async function findProblems(count: number, sabotage?: Sabotage): Promise<readonl
 }
 
 test(
-  `${seeds} orders of events: one leader at a time writes, and each request ends once, whoever is killed or cut off`,
+  `${seeds} orders of events: only one leader writes at a time, and each request completes once, whichever replica is killed or partitioned`,
   async () => {
     expect(await findProblems(seeds)).toEqual([]);
   },

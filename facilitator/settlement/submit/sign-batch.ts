@@ -38,7 +38,7 @@ export function createNonceAllocator() {
       floor = chainNext;
       for (const nonce of held) if (nonce < chainNext) held.delete(nonce);
     },
-    /** Sets the next nonce of chain and pool. Keeps reserved ones below it: the pool may drop their transactions. */
+    /** Sets the next nonce of chain and pool. Keeps the nonces reserved below it, because the pool may drop their transactions. */
     startFrom: (poolNext: number): void => {
       floor = poolNext;
     },

@@ -23,7 +23,7 @@ function submitterWith(sendBatch: () => Promise<SentBatch>) {
   return { replace, wakes: () => wakes, errors: () => lines.length };
 }
 
-test("receipts are looked for at once only when there is a new transaction", async () => {
+test("polls for receipts immediately only after a new transaction", async () => {
   let signed = 0;
   const { replace, wakes } = submitterWith(async () => ({ signed, again: [], unsent: [] }));
   await replace();

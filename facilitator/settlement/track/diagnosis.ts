@@ -23,7 +23,7 @@ export type Finding = Readonly<
 /** Max seconds between the latest block and the next one, in whose state calls are simulated. */
 const nextBlockSeconds = 15n;
 
-/** Max diagnoses that wait until a node knows the transaction that used a nonce. */
+/** Max diagnoses waiting for a node to see the transaction that used a nonce. */
 const searchesMax = 6;
 
 /**

@@ -112,7 +112,7 @@ test("a lost transaction that can't be sent again is looked for ever less often,
   expect(state.lines[0]).toContain("looking for the outcome of a settlement");
 });
 
-test("a missing nonce is filled for each account, whichever is the first", async () => {
+test("fills each account's nonce gap, whichever account comes first", async () => {
   const accounts = [`0x${"52".repeat(20)}`, sampleAttempt.signer] as const;
   const { state, lookFor } = startTracking({ attempts: [{ ...sampleAttempt, nonce: 7 }], accounts });
   await lookFor(2_000);

@@ -15,7 +15,7 @@ export type ClientLimits = Readonly<{ callsInFlight: number; queueBytes: number;
 
 /** Close code of a server that stops (RFC 6455, section 7.4.1). */
 const goingAway = 1001;
-/** Size from which the bytes of an incomplete message count as buffered. */
+/** Size from which an incomplete message's bytes count towards the buffer limit. */
 const smallBytes = 16_384;
 
 /** Serves a WebSocket: its messages, in the same way as HTTP bodies, and its subscriptions. Ends when the socket closes. */
@@ -118,7 +118,7 @@ export class ClientSession {
     if (this.#isRunning || this.#turn.isWaiting) return;
     this.#isRunning = true;
     let mayBegin = isOwnTurn;
-    while (this.#waiting.length > 0 && this.#mayHandle && (mayBegin || !this.#turn.waitToBegin(this.#callerKey))) {
+    while (this.#waiting.length > 0 && this.#mayHandle && (mayBegin || !this.#turn.waitForTurn(this.#callerKey))) {
       mayBegin = false;
       const message = this.#waiting.shift();
       if (message !== undefined) this.#handle(message);

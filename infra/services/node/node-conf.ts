@@ -10,7 +10,7 @@ import {
   workspaceDirectory,
 } from "./node-layout.ts";
 import { keyFiles } from "./node-keys.ts";
-import type { EntryPointLocations, HostAddress, PlacedFile, SeedSpec, ServiceSpec } from "../service-spec.ts";
+import type { EntryPointLocations, HostAddress, MountedFile, SeedSpec, ServiceSpec } from "../service-spec.ts";
 
 export type NodeConfArgs = Readonly<{
   version: string;
@@ -49,7 +49,7 @@ export type NodeWorkspace = ProgramLocation &
   Readonly<{
     /** Defaults to the specification's family. */
     family?: NodeFamily;
-    files?: readonly PlacedFile[];
+    files?: readonly MountedFile[];
   }>;
 
 export function buildNodeConfSeed(
@@ -76,7 +76,7 @@ export function buildNodeConfSeed(
 function buildEntryPoint(
   { image: { genesisMark }, programs: { tool } }: NodeFamily,
   conf: string,
-  files: readonly PlacedFile[],
+  files: readonly MountedFile[],
 ): EntryPointLocations {
   return {
     files,

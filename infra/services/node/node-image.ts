@@ -12,7 +12,7 @@ import {
   type ConfigProblem,
 } from "../../config/config-problem.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
-import type { PlacedFile } from "../service-spec.ts";
+import type { MountedFile } from "../service-spec.ts";
 import { chainDataDirectory, keysDirectory, locateConf, workspaceDirectory } from "./node-layout.ts";
 
 type Secret = (text: string) => DeploymentSecret;
@@ -65,7 +65,7 @@ function listPasswordVariables({ image: { variables } }: NodeFamily): readonly s
   return variables === undefined ? [] : [variables.keysPassword, variables.portalPassword];
 }
 
-export function listPlacedFiles(config: StackConfig, secret: Secret): readonly PlacedFile[] {
+export function listPlacedFiles(config: StackConfig, secret: Secret): readonly MountedFile[] {
   const { genesis, forks } = listOwnPaths(chooseNodeFamily(config));
   const { nodeGenesis, nodeForks, nodeFiles = {} } = config;
   const own = [

@@ -39,7 +39,7 @@ export function findNodeDifferences(
     (hasBoth && !hasOtherData && !entryExists(remembered.configPath)) ||
     hasOtherData;
   if (!isSameFile) note("node.conf", remembered.configPath);
-  if (isAnotherHost(remembered.host, found.host)) note("host", remembered.host.name);
+  if (isDifferentHost(remembered.host, found.host)) note("host", remembered.host.name);
   return differences;
 }
 
@@ -51,7 +51,7 @@ export function isUnread({ dataPath }: NodeIdentity): boolean {
 /** Ordinal at the end of a StatefulSet pod's name. The names of a Deployment's pods end in five letters and digits. */
 const ordinal = /^(.+)-(\d{1,4})$/;
 
-function isAnotherHost(one: NodeHost, other: NodeHost): boolean {
+function isDifferentHost(one: NodeHost, other: NodeHost): boolean {
   if (one.kind !== other.kind || one.name === other.name) return false;
   // A machine's name changes with its container, or when its owner renames it; a container's name never changes.
   if (one.kind !== "pod") return one.kind === "container";

@@ -35,7 +35,7 @@ export function createCorrectionRate(clock: Clock) {
     if (isStart) undone = { meaning, starts: (before?.starts ?? 0) + 1, restartMs };
     else undone = restartMs === undefined ? before : undefined;
   };
-  const listRepeats = () => {
+  const listRepeatedCorrections = () => {
     const fromMs = clock.monotonicMs() - sameContentWithinMs;
     const times = Map.groupBy(
       contents.filter(({ atMs }) => atMs > fromMs),
@@ -49,7 +49,7 @@ export function createCorrectionRate(clock: Clock) {
     return ends === undefined ? undefined : ends + minuteMs;
   };
   const repeatedUntilMs = () => {
-    const ends = listRepeats().flatMap((each) => each.at(-sameContentMax)?.atMs ?? []);
+    const ends = listRepeatedCorrections().flatMap((each) => each.at(-sameContentMax)?.atMs ?? []);
     return ends.length === 0 ? undefined : Math.max(...ends) + sameContentWithinMs;
   };
   return {

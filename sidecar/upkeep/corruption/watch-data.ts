@@ -45,7 +45,7 @@ export function watchData(
     recordLate(watch, seen, dependencies);
     return undefined;
   }
-  if (isAtWork(seen, dependencies)) {
+  if (isBusy(seen, dependencies)) {
     // Earlier findings are not evidence about a node that has started since.
     delete watch.lastCheckMs;
     return undefined;
@@ -79,7 +79,7 @@ function recordLate({ lastCheckMs }: DataWatch, { data }: WatchDataSeen, { clock
   data.note({ failed: { why: `the check that started at ${began} has not finished (limit: ${lateMs} ms)` } });
 }
 
-function isAtWork({ restarts }: WatchDataSeen, { state }: WatchDataDependencies): boolean {
+function isBusy({ restarts }: WatchDataSeen, { state }: WatchDataDependencies): boolean {
   return restarts.now().running !== undefined || isBetweenVersions(state);
 }
 
@@ -90,7 +90,7 @@ async function checkNow(seen: WatchDataSeen, dependencies: WatchDataDependencies
   const judgement = assessData(evidence, found.check, settings.health);
   const revised = await deriveEvidence(evidence, judgement, found, dependencies);
   // A restart, an upgrade or an operator's command during the check makes it stale.
-  if (signal.aborted || isAtWork(seen, dependencies)) return;
+  if (signal.aborted || isBusy(seen, dependencies)) return;
   if (JSON.stringify(state.dataEvidence.get() ?? evidence) !== JSON.stringify(evidence)) return;
   if (revised !== undefined) state.dataEvidence.set(revised);
   seen.data.note({ found: judgement });

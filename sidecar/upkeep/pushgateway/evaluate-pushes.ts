@@ -9,7 +9,7 @@ export type PushIdentity = Readonly<{ job: string; instance?: string | undefined
 
 type TrackedGroup = Readonly<{
   group: PushGroup;
-  /** Absent if the group never had a push. */
+  /** Absent if nothing was ever pushed to the group. */
   seen: PushesSeen | undefined;
   ageMs: number;
   isStale: boolean;

@@ -57,7 +57,7 @@ function asSentence(reason: string): string {
   return reason.endsWith(".") ? reason : `${reason}.`;
 }
 
-/** Returns the outcome as text. `ran`: meaning of what the node ran with right before this restart. */
+/** Returns the outcome as text. `ran`: parsed configuration that the node ran with just before this restart. */
 async function restoreHealthy(incident: RestartIncident, failure: string, ran: string | undefined): Promise<string> {
   const { place, state, versions } = incident;
   let healthy: Uint8Array | undefined;

@@ -88,13 +88,13 @@ export async function recordStart(
   { state, clock }: Readonly<{ state: Pick<UpkeepState, "dataEvidence">; clock: Pick<Clock, "wallMs"> }>,
   memoryPath = "/proc/vmstat",
 ) {
-  const before = await countMemoryKills(memoryPath);
+  const before = await countOomKills(memoryPath);
   return async (verified: Verification, configHash: string | undefined): Promise<void> => {
     const known = state.dataEvidence.get() ?? { failedStarts: [] };
     if (verified.ok) return state.dataEvidence.set(forgetStarts(known));
     const { message } = verified;
     const end = hasRunNothing(message) ? undefined : verified.end;
-    const lackedMemory = (await countMemoryKills(memoryPath)) > before;
+    const lackedMemory = (await countOomKills(memoryPath)) > before;
     const afterMs = end?.kind === "ended" ? end.afterMs : undefined;
     const start: FailedStart = { atMs: clock.wallMs(), kind: end?.kind, afterMs, configHash, message, lackedMemory };
     state.dataEvidence.set({ ...known, failedStarts: [...known.failedStarts, start].slice(-failedStartsStored) });
@@ -115,7 +115,7 @@ export function forgetStarts(known: DataEvidence): DataEvidence {
 }
 
 /** Counts the processes that Linux has killed since boot because memory ran out (`oom_kill` in proc_vmstat(5)); 0 if Linux doesn't count them. */
-async function countMemoryKills(path: string): Promise<number> {
+async function countOomKills(path: string): Promise<number> {
   const text = await readFile(path, "utf8").catch(() => "");
   return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
 }

@@ -87,7 +87,7 @@ describe.skipIf(!hasRedis)(`rate limits in a Redis store${why}`, () => {
     expect(limiter.waitFor("another", 500, rates)).toBeUndefined();
   });
 
-  it("apply a caller's debt to one replica on all replicas, up to a full burst", async () => {
+  it("enforce debt incurred on one replica on all replicas, up to a full burst", async () => {
     using first = limiterAt(port);
     using second = limiterAt(port);
     await until("both replicas reach the store", generousMs, () => first.isShared() && second.isShared());
