@@ -51,7 +51,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
         { log, metrics, readiness, mask, configuration, api, addPage: createPage(settings, service) },
       ),
     );
-    const app = createApp({}, { log, metrics, mask });
+    const app = createApp({ hasAdminPort: true }, { log, metrics, mask });
     const keys = readApiKeys(apiKeys, sellers);
     mask.hide(keys?.secrets);
     const bounds = { ...settings.verification, networks: service.networks };

@@ -209,6 +209,12 @@ it("finds no route for a path that is no relative URL, whatever payment comes wi
   expect([answer.statusCode, await text(answer)]).toEqual([404, '{"error":"no such route: GET //"}']);
 });
 
+it("says at / where the service's page is", async () => {
+  const error = "no such route: GET /; the service's page is on its admin port";
+  const answer = await fetch(shop.url);
+  expect([answer.status, await answer.json()]).toEqual([404, { error }]);
+});
+
 it("answers 413 to a body that is announced too long, with or without a payment", async () => {
   shop.routes.set(posted.key, posted);
   for (const headers of [{}, { "PAYMENT-SIGNATURE": newPayment() }]) {

@@ -26,6 +26,8 @@ export type AppOptions = Readonly<{
   bodyLimitBytes?: number;
   /** Path whose response is compressed for clients that accept compression. */
   compressed?: string;
+  /** Whether the service's page is on another port, which the 404 of `/` mentions. */
+  hasAdminPort?: boolean;
   /** Checks whether a Host header is accepted; others get a 403 response. If absent, all are accepted. */
   isAllowedHost?: (header: string | undefined) => boolean;
   /** CORS middleware; if absent, pages from other origins can't read responses. */
@@ -39,6 +41,12 @@ export type AppDependencies = Readonly<{
   /** Masks secrets in text responses; absent where the process sells its responses as the product. */
   mask?: Mask;
 }>;
+
+/** Returns the error for an unknown route; at `/` of a service with an admin port, it says where the service's page is. */
+export function describeNoRoute(method: string, path: string, hasAdminPort = false): string {
+  const error = `no such route: ${method} ${path}`;
+  return hasAdminPort && path === "/" ? `${error}; the service's page is on its admin port` : error;
+}
 
 /** Creates a Hono application whose requests have an id, a limited body and a measurement; unknown routes get a JSON `{error}`. */
 export function createApp(options: AppOptions, { log, metrics, mask }: AppDependencies): App {
@@ -60,7 +68,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   if (options.isAllowedHost !== undefined) app.use(createHostCheck(options.isAllowedHost));
   const { bodyLimitBytes: maxSize = 8_192 } = options;
   app.use(bodyLimit({ maxSize, onError: (c) => rejectBody(c, maxSize) }));
-  app.notFound((c) => c.json({ error: `no such route: ${c.req.method} ${c.req.path}` }, 404));
+  app.notFound((c) => c.json({ error: describeNoRoute(c.req.method, c.req.path, options.hasAdminPort) }, 404));
   app.onError((error, c) => {
     // Thrown by Hono's own middleware to reject a request.
     if (error instanceof HTTPException) return error.getResponse();

@@ -201,7 +201,6 @@ describe("tracer options", () => {
     ["debug_traceTransaction", []],
     ["debug_traceCall", [{}]],
     ["debug_traceTransaction", [hash, { timeout: "5" }]],
-    ["debug_traceTransaction", [hash, { timeout: null }]],
     ["debug_traceBlock", ["0xf9"]],
     ["debug_traceBlock", []],
     ["debug_traceBlock", ["0xf9", { tracer: js }]],
@@ -227,7 +226,14 @@ describe("tracer options", () => {
 
   it("default to callTracer if null or empty", () => {
     const params = JSON.stringify([hash, { tracer: "callTracer" }]);
-    for (const options of [null, {}, { tracer: null, enableMemory: null }]) {
+    const unset = { timeout: null, stateOverrides: null, blockOverrides: null, txIndex: null };
+    for (const options of [
+      null,
+      {},
+      { tracer: null, enableMemory: null },
+      unset,
+      { tracerConfig: { onlyTopCall: null } },
+    ]) {
       expect(check("debug_traceTransaction", [hash, options])).toEqual({ kind: "pass", params });
     }
   });
@@ -280,6 +286,9 @@ describe("tracer options", () => {
     for (const [given, passed] of [
       ["5s", "5000ms"],
       ["250ms", "250ms"],
+      ["1.5s", "1500ms"],
+      ["0.25m", "15000ms"],
+      ["1h", "30000ms"],
       ["9999s", "30000ms"],
     ]) {
       const params = JSON.stringify([hash, { tracer: "callTracer", timeout: passed }]);

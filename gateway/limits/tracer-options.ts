@@ -89,14 +89,16 @@ function namesTracer(value: unknown): boolean {
 }
 
 function checkOptions(before: readonly string[], given: string, limit: TracerLimit): CheckedParams {
-  const fields = readFields(given);
-  if (fields === undefined) {
+  const read = readFields(given);
+  if (read === undefined) {
     return refuse(invalidParams(`expected an object of tracer options, of at most ${maxFields}`));
   }
+  // As in geth, an option that is null is not set.
+  const fields = new Map([...read].filter(([, json]) => json !== "null"));
   const wrong = findWrongOption(fields, limit.overrides);
   if (wrong !== undefined) return refuse(invalidParams(wrong));
   const named = parseShortValue(fields.get("tracer")) ?? undefined;
-  const logged = structLogOptions.find((name) => (fields.get(name) ?? "null") !== "null");
+  const logged = structLogOptions.find((name) => fields.has(name));
   if (named === undefined && logged !== undefined) {
     return refuse(invalidParams(`struct logger not supported (${logged}): only callTracer is supported`), "tracer");
   }
@@ -123,8 +125,7 @@ function findWrongOption(fields: ReadonlyMap<string, string>, mayOverride: boole
   if (unknown !== undefined) return `unknown tracer option ${unknown}`;
   for (const [name, json] of fields) {
     const type = withoutEffect.get(name);
-    if (type !== undefined && json !== "null" && typeof parseShortValue(json) !== type)
-      return `invalid ${name}: expected a ${type}`;
+    if (type !== undefined && typeof parseShortValue(json) !== type) return `invalid ${name}: expected a ${type}`;
     if (!overrideNames.has(name)) continue;
     if (!mayOverride) return `${name} is not supported here; the operator may allow it (limits.traceCallOverrides)`;
     const isRight = name === "txIndex" ? typeof parseShortValue(json) === "string" : json.startsWith("{");
@@ -138,15 +139,23 @@ function readSwitches(given: unknown): Readonly<Record<string, boolean>> | undef
   const switches: Record<string, boolean> = {};
   if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
   for (const [name, value] of Object.entries(given)) {
+    if (value === null) continue;
     if ((name !== "onlyTopCall" && name !== "withLog") || typeof value !== "boolean") return undefined;
     switches[name] = value;
   }
   return switches;
 }
 
+const unitMs: ReadonlyMap<string | undefined, number> = new Map([
+  ["ms", 1],
+  ["s", 1_000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+]);
+
 /** Parses a duration in the way nodes do and returns milliseconds: NaN if it is invalid, undefined if it is absent. */
 function readTimeout(value: unknown): number | undefined {
   if (value === undefined) return undefined;
-  const [, digits, unit] = (typeof value === "string" ? /^(\d{1,6})(ms|s)$/.exec(value) : null) ?? [];
-  return Number(digits) * (unit === "s" ? 1_000 : 1);
+  const [, digits, unit] = (typeof value === "string" ? /^(\d{1,6}(?:\.\d{1,6})?)(ms|s|m|h)$/.exec(value) : null) ?? [];
+  return Number(digits) * (unitMs.get(unit) ?? Number.NaN);
 }
