@@ -32,9 +32,9 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--allowed-host <name...>", "host name allowed in requests for the page, besides addresses and localhost")
     .option("--json", "the whole status as JSON; with --targets a list, [{ name, url, status }]")
     .action(async ({ url, targets, watch, page, host, allowedHost = [], json }, command) => {
+      if (page !== undefined && targets === undefined) return command.error("status --page requires --targets");
       const signal = createStopSignal();
-      if (page !== undefined) {
-        if (targets === undefined) return command.error("status --page requires --targets");
+      if (page !== undefined && targets !== undefined) {
         const { serveOverview } = await import("../serve-overview.ts");
         process.exitCode = await serveOverview(targets, { host, port: page, allowedHosts: allowedHost }, mask, signal);
         return;
