@@ -31,7 +31,7 @@ new Service("Facilitator", "facilitator", {
     chainId: 1672,
     rpcUrl: "http://node.example:8545",
     signerPrivateKey: deploymentSecret(`0x${"4c".repeat(32)}`),
-    tokens: [{ address: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2", name: "USDC", version: "2" }],
+    tokens: [{ address: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2", name: "USDC", version: "2", minAmount: 10_000 }],
     payees: ["0x70997970C51812dc3A010C7d01b50e0d17dc79C8"],
   }),
 });
