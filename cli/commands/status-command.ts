@@ -32,11 +32,11 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--allowed-host <name...>", "host name allowed in requests for the page, besides addresses and localhost")
     .option("--json", "the whole status as JSON; with --targets a list, [{ name, url, status }]")
     .action(async ({ url, targets, watch, page, host, allowedHost = [], json }, command) => {
-      if (page !== undefined && targets === undefined) return command.error("status --page requires --targets");
-      const signal = createStopSignal();
-      if (page !== undefined && targets !== undefined) {
+      if (page !== undefined) {
+        if (targets === undefined) return command.error("status --page requires --targets");
         const { serveOverview } = await import("../serve-overview.ts");
-        process.exitCode = await serveOverview(targets, { host, port: page, allowedHosts: allowedHost }, mask, signal);
+        const options = { host, port: page, allowedHosts: allowedHost };
+        process.exitCode = await serveOverview(targets, options, mask, createStopSignal());
         return;
       }
       const { readTargets, TargetError } = await import("../serve-overview.ts");
@@ -45,7 +45,7 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
       const output = createTerminalOutput({ mask });
       try {
         const where = targets === undefined ? url : readTargets(targets);
-        process.exitCode = await run({ where, json: json === true, everyMs }, output, signal);
+        process.exitCode = await run({ where, json: json === true, everyMs }, output, createStopSignal());
       } catch (error) {
         if (!(error instanceof TargetError)) throw error;
         output.error(`status: ${error.message}\n`);
