@@ -2,7 +2,7 @@ import { isLoopback } from "#daemon/http/address.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import type { NetworkOptions } from "./network-options.ts";
-import type { FacilitatorSettings } from "./settings.ts";
+import { hasNoMinimum, type FacilitatorSettings } from "./settings.ts";
 
 export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "openToAnybody"> &
   Readonly<{ listen: Readonly<{ host: string }>; networks: readonly Pick<NetworkOptions, "payees" | "assets">[] }>;
@@ -24,7 +24,7 @@ export function requireRestrictedCallers({ listen: { host }, apiKeys, openToAnyb
     );
   }
   const assets = networks.flatMap((network) => network.assets);
-  const free = assets.find(({ minAmount, nativePrice }) => minAmount === undefined && nativePrice === undefined);
+  const free = assets.find(hasNoMinimum);
   if (free === undefined) return;
   throw new StartupError(
     `${reached} payments of one smallest unit of ${free.address}. Add minAmount to it in ${nameSetting("assets")}: your lowest price, in that ` +

@@ -26,6 +26,14 @@ const asset = z.strictObject({
   nativePrice: z.int().min(1).optional(),
 });
 
+/** Whether one smallest unit of a token would be settled, because nothing sets a min amount. */
+export function hasNoMinimum({
+  minAmount,
+  nativePrice,
+}: Pick<z.output<typeof asset>, "minAmount" | "nativePrice">): boolean {
+  return minAmount === undefined && nativePrice === undefined;
+}
+
 const assets = z.array(asset).min(1).max(100);
 const payees = z.array(address).max(10_000);
 

@@ -1,5 +1,5 @@
 import { stackServices } from "../stack-services.ts";
-import { facilitatorSettings } from "#facilitator/settings.ts";
+import { facilitatorSettings, hasNoMinimum } from "#facilitator/settings.ts";
 import { buildService, readCommon, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { describeProblem, setKey, type ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
@@ -134,7 +134,7 @@ function findUnlimitedTokens({ tokens, settings = {} }: FacilitatorArgs): readon
   const { apiKeys, openToAnybody } = settings;
   if (apiKeys !== undefined || openToAnybody === true || settings["assets"] !== undefined) return [];
   return tokens
-    .filter(({ minAmount, nativePrice }) => minAmount === undefined && nativePrice === undefined)
+    .filter(hasNoMinimum)
     .map(({ address }) =>
       describeProblem(
         "settings.facilitator.assets",
