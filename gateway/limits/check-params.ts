@@ -59,7 +59,7 @@ function limitGas(params: string, cap: number, unnamedGas = 0): CheckedParams {
   const [call = "", ...rest] = splitElements(params);
   if (call.startsWith("[")) return refuse(invalidParams("expected a call object"));
   if (!call.startsWith("{")) return { kind: "pass", params };
-  const isOverridden = rest.some((value) => mayNameGas(`,${value}`));
+  const isOverridden = rest.some((value) => value.startsWith("[") || mayNameGas(value));
   if (!isOverridden && !mayNameGas(call)) return { kind: "pass", params, gas: unnamedGas };
   const fields = readFields(call);
   if (fields === undefined) return refuse(invalidParams(`expected a call object of at most ${maxFields} fields`));
