@@ -6,6 +6,7 @@ import { createLedger, createRecordChecks } from "../settlement/ledger/ledger.ts
 import { createRefunds } from "../settlement/ledger/refunds.ts";
 import { createSales, payerIdentifiersMax } from "../settlement/ledger/sales.ts";
 import { attempt, settled, settlement } from "./ledger-contract.ts";
+import { buildChannelConfig } from "./sample-settlement.ts";
 
 const payer = `0x${"0A".repeat(20)}` as const;
 const dayMs = 86_400_000;
@@ -89,15 +90,7 @@ function testPayers(open: Open): void {
     await using scene = await openScene(open);
     const { ledger, store } = scene;
     const { hasDeposit } = createRecordChecks({ ...chain, store });
-    const config = {
-      payer: settlement.payer,
-      payerAuthorizer: settlement.payer,
-      receiver: settlement.payTo,
-      receiverAuthorizer: settlement.payTo,
-      token: settlement.asset,
-      withdrawDelay: 900,
-      salt: `0x${"00".repeat(32)}`,
-    } as const;
+    const config = buildChannelConfig(settlement);
     const by = { collector: "erc3009Collector", validAfter: 0n, validBefore: 1n, salt: 1n, signature: "0x12" } as const;
     const deposit = { ...settlement, contract: channelsAddress, callData: encodeDeposit(config, 5n, by) };
     const [one, all] = [keyDeposits(config), keySellerDeposits(config.receiver, config.token)];

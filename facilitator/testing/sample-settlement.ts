@@ -20,6 +20,19 @@ export const sampleSettlement: Settlement = {
   owner: "sample",
 };
 
+/** Returns a channel between the payer and the seller of a settlement, as `batch-settlement` encodes it in call data. */
+export function buildChannelConfig({ payer, payTo, asset }: Settlement) {
+  return {
+    payer,
+    payerAuthorizer: payer,
+    receiver: payTo,
+    receiverAuthorizer: payTo,
+    token: asset,
+    withdrawDelay: 900,
+    salt: `0x${"00".repeat(32)}`,
+  } as const;
+}
+
 /** Encodes a transaction with this gas limit, as if it were signed. */
 export function encodeSample(gas: bigint): Hex {
   return TxEnvelopeEip1559.serialize({ type: "eip1559", chainId: 1_672, gas });

@@ -7,7 +7,7 @@ import type { Culprit } from "../../chain/suspensions.ts";
 import { encodeBalanceOfCall, transferTopic } from "../../chain/token.ts";
 import { channelsAddress, encodeDeposit, encodeSettle } from "#x402/batch-settlement/channel.ts";
 import { encodeInteger, type Hex, encodeAddressTopic } from "#x402/hex.ts";
-import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
+import { buildChannelConfig, sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { createInFlightSettlements } from "../settlement.ts";
 import { createNonceAllocator } from "../submit/sign-batch.ts";
 import type { SettlementContext } from "../context.ts";
@@ -133,15 +133,7 @@ test("a reverted transaction ends nothing while another of the settlement may ha
   expect(state.ends).toEqual([settlement.id]);
 });
 
-const config = {
-  payer: settlement.payer,
-  payerAuthorizer: settlement.payer,
-  receiver: settlement.payTo,
-  receiverAuthorizer: settlement.payTo,
-  token: settlement.asset,
-  withdrawDelay: 900,
-  salt: `0x${"00".repeat(32)}`,
-} as const;
+const config = buildChannelConfig(settlement);
 const by = { collector: "erc3009Collector", validAfter: 0n, validBefore: 1n, salt: 0n, signature: "0x" } as const;
 
 test.each([
