@@ -1,10 +1,9 @@
 import { realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { ConfigDocument } from "#node/conf/document.ts";
-import { findDataPath } from "#node/conf/node-values.ts";
 import { matchesSomeVersion } from "#node/conf/any-version-match.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
-import { readNodeValues } from "#node/conf/node-values.ts";
+import { findDataPath, readNodeValues } from "#node/conf/node-values.ts";
 import { explainInaction } from "./adoption/authority.ts";
 import { recordAdoption } from "./adoption/adoption-observation.ts";
 import { applyConfig, compareConfig } from "./config/apply-config.ts";
