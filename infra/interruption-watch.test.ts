@@ -3,9 +3,9 @@ import { expect, it } from "vitest";
 import { watchInterruptions } from "./interruption-watch.ts";
 
 it.each([
-  ["a preview", true, ["pulumi:pulumi:StackReference"]],
-  ["no update, which writes that state meanwhile", false, []],
-])("reads the state of the stack in %s", async (_, preview, expected) => {
+  ["reads the stack's previous state in a preview", true, ["pulumi:pulumi:StackReference"]],
+  ["reads no previous state in an update", false, []],
+])("%s", async (_, preview, expected) => {
   const read: string[] = [];
   const mocks: runtime.Mocks = {
     newResource: ({ type, name, inputs }) => {

@@ -14,7 +14,7 @@ const inputs = (image: string, replicas = 1) => ({
 const container = "docker:index/container:Container";
 const statefulSet = "kubernetes:apps/v1:StatefulSet";
 
-describe("what a preview watches over", () => {
+describe("resources watched by a preview", () => {
   it.each([
     ["docker:index/container:Container", "gh-node", "node"],
     [statefulSet, "gh-node", "node"],
@@ -38,7 +38,7 @@ describe("what a preview watches over", () => {
     ["docker:index/volume:Volume", "gh-node-files", undefined],
     ["docker:index/volume:Volume", "gh-postgres-files", undefined],
     ["gatehouse:index:Node", "gh-node", undefined],
-  ] as const)("%s %s: %s", (type, name, what) => {
+  ] as const)("include %s %s as %s", (type, name, what) => {
     expect(findWatched(type, name)).toBe(what);
   });
 });
@@ -158,7 +158,7 @@ const described: readonly Described[] = [
     "because its ledger is on a volume. With databaseUrl",
   ],
   [
-    "a ledger that moves from the database to a file",
+    "a ledger moved from the database to a file",
     ofDeployment("facilitator", "RollingUpdate", "Recreate"),
     "warn",
     "its ledger is on a volume.",
@@ -172,7 +172,7 @@ const described: readonly Described[] = [
     "because only one pod at a time can mount its volume.",
   ],
   [
-    "another number of pods",
+    "a changed number of pods",
     scale(bounds(2, 6), bounds(3, 3)),
     "info",
     "gh-facilitator would have 3 pods instead of 2 to 6 pods: pods are started or stopped, and the others keep serving.",
@@ -197,16 +197,16 @@ it.each(described.map((row) => [row[0], row] as const))(
 it.each([
   ["an unchanged number of pods", scale(bounds(2, 6), bounds(2, 6))],
   ["a changed replica count of the node's StatefulSet", ofNode(inputs("a", 2))],
-  ["files of which no change interrupts anything", updated("gh-sidecar-files")],
+  ["files whose changes interrupt nothing", updated("gh-sidecar-files")],
   [
-    "a container that is changed in place",
+    "a container updated in place",
     findUpdateInterruption(container, "gh-node", { before: { memory: 1 }, after: { memory: 2 } }),
   ],
-])("says nothing of %s", (_, notice) => {
+])("reports nothing for %s", (_, notice) => {
   expect(notice).toBeUndefined();
 });
 
-it("warns of removed nodes and data, and of nothing else", () => {
+it("warns of a removed node or ledger, but not of another service", () => {
   expect(describeRemoval("gh-node")).toMatch(/^gh-node would be removed: the node stops and is not restarted/);
   expect(describeRemoval("gh-facilitator-ledger")).toMatch(/^gh-facilitator-ledger would be removed, .* lost, unless/);
   expect(describeRemoval("gh-upstream")).toBeUndefined();

@@ -5,16 +5,16 @@ import { listConfigProblems } from "./testing/config-problems.ts";
 const problemsOf = (raw: Readonly<Record<string, string>>) => listConfigProblems(() => parseConfig(raw));
 
 describe("parseConfig", () => {
-  it("fills defaults and reads text by the schema's types", () => {
+  it("fills in defaults and parses text by the schema's types", () => {
     const config = parseConfig({ gatewayPort: "18545", devAccounts: "true", nodeVersion: "0.15", routes: "{}" });
     expect(config).toMatchObject({ target: "docker", gatewayPort: 18_545, devAccounts: true, nodeVersion: "0.15" });
   });
 
-  it("takes Pulumi's empty defaults for keys that are not set", () => {
+  it("treats Pulumi's empty defaults as unset", () => {
     expect(parseConfig({ nodeImage: "", nodeUser: "0", dockerSocketGroup: "-1" }).nodeUser).toBeUndefined();
   });
 
-  it("requests the address that peers use, where only a person knows it", () => {
+  it("requires hostIp where the address can't be derived", () => {
     const real = { nodeImage: "node:1@sha256:0", nodeUser: "1000", nodeVersion: "0.16.2" };
     expect(problemsOf(real)[0]).toMatch(
       /^hostIp: missing; expected the IP address at which peers reach the Docker host/,
@@ -24,7 +24,7 @@ describe("parseConfig", () => {
     expect(problemsOf({ ...kubernetes, peers: "node-port" })).toEqual([]);
   });
 
-  it("requests the version of a real node whose image's tag does not name it", () => {
+  it("requires nodeVersion if the image tag is not a version", () => {
     const real = { nodeUser: "1000", hostIp: "203.0.113.10" };
     const untold = ["evm/node@sha256:0", "evm/node:latest", "evm/node:2026.11.1", "evm/node:stable-0.15.0"];
     for (const nodeImage of untold) {
@@ -36,7 +36,7 @@ describe("parseConfig", () => {
     expect(problemsOf({ ...real, nodeImage: "evm/node:v0.15.0@sha256:0" })).toEqual([]);
   });
 
-  it("requests the devnet's image on Kubernetes only where something of it runs", () => {
+  it("requires the devnet image on Kubernetes only if a devnet service runs", () => {
     const real = { nodeImage: "evm/node:0.16.2@sha256:0", nodeUser: "1000", target: "kubernetes", gatehouseImage: "x" };
     const routes = JSON.stringify({ "GET /data": { upstream: "http://data.example" } });
     expect(problemsOf({ ...real, routes })).toEqual([]);

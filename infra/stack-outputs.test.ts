@@ -9,8 +9,8 @@ const dev = { devAccounts: "true", tokenAddress };
 const key = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6";
 const address = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 
-describe("what a stack on Docker prints when it is up", () => {
-  it("names URLs by audience, and commands that query them", () => {
+describe("outputs of a stack on Docker", () => {
+  it("list URLs by audience and commands that query them", () => {
     const { urls, tryThis } = buildDockerOutputs(
       parseConfig({ ...dev, gatewayPort: "18545", publishAddress: "192.0.2.1" }),
     );
@@ -34,7 +34,7 @@ describe("what a stack on Docker prints when it is up", () => {
     expect(tryThis.at(-1)).toMatch(/^gatehouse pay http:\/\/192\.0\.2\.1:4021\/data --max-amount 0\.01 /);
   });
 
-  it("ends what to try with a purchase of the stack's own first route, by a key of the reader's", () => {
+  it("include a purchase of the first route with the payer's own key", () => {
     const routes = JSON.stringify({ "POST /report": { accepts: { price: "$0.05" }, upstream: "http://a.example" } });
     const { tryThis } = buildDockerOutputs(
       parseConfig({ tokenAddress, payTo: address, signerPrivateKey: key, routes }),
@@ -45,12 +45,12 @@ describe("what a stack on Docker prints when it is up", () => {
     );
   });
 
-  it("names the operator's own Pushgateway where there is one", () => {
+  it("list an external Pushgateway", () => {
     const config = parseConfig({ ...dev, pushgatewayUrl: "http://push.example:9091" });
     expect(buildDockerOutputs(config).urls.operations["pushgateway"]).toBe("http://push.example:9091/metrics");
   });
 
-  it("says whom to fund by the address that signs, and no key", () => {
+  it("report the signer's address to fund, without its key", () => {
     expect(buildDockerOutputs(parseConfig(dev)).signer).toEqual({
       address: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
       howToFund: "The devnet funds this account; no action needed.",
@@ -69,10 +69,10 @@ describe("what a stack on Docker prints when it is up", () => {
   });
 });
 
-describe("what a stack on Kubernetes prints", () => {
+describe("outputs of a stack on Kubernetes", () => {
   const cluster = { ...dev, target: "kubernetes", gatehouseImage: "x", devnetImage: "y" };
 
-  it("names the public hosts, or how to reach the services without any", () => {
+  it("list public hosts, or a port-forward command without them", () => {
     const ingress = JSON.stringify({
       gatewayHost: "rpc.example",
       resourceServerHost: "paid.example",

@@ -30,37 +30,34 @@ function findings(rule: ResourceRule, props: Record<string, unknown>, config: Re
 }
 
 describe("a policy", () => {
-  it.each(allRules)(
-    "makes $name stop a deployment, whatever its severity, which Pulumi and the README state",
-    (rule) => {
-      const { name, severity, enforcementLevel, description } = createPolicy(rule, clock);
-      expect({ name, severity, enforcementLevel }).toEqual({
-        name: rule.name,
-        severity: rule.severity,
-        enforcementLevel: "mandatory",
-      });
-      expect(description).toMatch(`[${rule.severity}] `);
-      expect(readme).toMatch(new RegExp(`\\| \`${rule.name}\` +\\| ${rule.severity} +\\|`));
-    },
-  );
+  it.each(allRules)("has mandatory enforcement and a documented severity: $name", (rule) => {
+    const { name, severity, enforcementLevel, description } = createPolicy(rule, clock);
+    expect({ name, severity, enforcementLevel }).toEqual({
+      name: rule.name,
+      severity: rule.severity,
+      enforcementLevel: "mandatory",
+    });
+    expect(description).toMatch(`[${rule.severity}] `);
+    expect(readme).toMatch(new RegExp(`\\| \`${rule.name}\` +\\| ${rule.severity} +\\|`));
+  });
 
-  it("reports the resource, what is wrong and what to change", () => {
+  it("reports the resource, the problem and the fix", () => {
     expect(findings(nonRoot, { ...buildDockerContainer().props, user: "root" })).toEqual([
       "gh-facilitator runs as root. Set a non-zero user ID (Docker: user; Kubernetes: runAsUser, or runAsNonRoot: true).",
     ]);
   });
 
   it.each([
-    ["excuses until its last day, inclusive", { expires: "2026-11-21" }, undefined],
-    ["says when it is over", { expires: "2026-11-20" }, "(its exception (migration) expired on 2026-11-20)"],
-    ["excuses no other resource", { resource: "gh-node" }, "gh-facilitator runs as root."],
-  ])("an exception %s", (_, change, said) => {
+    ["excuses a resource until the last day of its exception", { expires: "2026-11-21" }, undefined],
+    ["reports an expired exception", { expires: "2026-11-20" }, "(its exception (migration) expired on 2026-11-20)"],
+    ["excuses no other resource than the exception's", { resource: "gh-node" }, "gh-facilitator runs as root."],
+  ])("%s", (_, change, said) => {
     const exceptions = [{ resource: "gh-facilitator", reason: "migration", expires: "2026-11-30", ...change }];
     const found = findings(nonRoot, { ...buildDockerContainer().props, user: "root" }, { exceptions });
     expect(found).toEqual(said === undefined ? [] : [expect.stringContaining(said)]);
   });
 
-  it("requires a reason and a date of each exception", () => {
+  it("requires a reason and an expiry date for each exception", () => {
     const { configSchema } = createPolicy(nonRoot, clock);
     const schema = new Ajv({ strict: false }).compile({ type: "object", ...configSchema });
     const accepts = (change: object) =>
@@ -70,12 +67,12 @@ describe("a policy", () => {
     );
   });
 
-  it("is not spoilt at preview by an unknown value that it does not need", () => {
+  it("ignores unknown preview values that it does not read", () => {
     const props = unknownCheckingProxy({ ...buildDockerContainer().props, image: unknownValue, user: "root" });
     expect(findings(nonRoot, props)).toHaveLength(1);
   });
 
-  it("lets Pulumi see that a value it needs is unknown", () => {
+  it("throws on an unknown preview value that it reads", () => {
     const props = unknownCheckingProxy({ ...buildDockerContainer().props, user: unknownValue });
     expect(() => findings(nonRoot, props)).toThrow(/can't be known during preview/);
   });

@@ -8,15 +8,15 @@ import { withDeclaredKeys } from "./pulumi-yaml.ts";
 
 const text = readFileSync(join(import.meta.dirname, "../../Pulumi.yaml"), "utf8");
 
-it("Pulumi.yaml declares the keys as the schema has them; `npm run docs` prints it", () => {
+it("Pulumi.yaml matches the keys of the schema (`npm run docs` updates it)", () => {
   expect(withDeclaredKeys(text)).toBe(text);
 });
 
-it("a file without its keys is not guessed at", () => {
+it("rejects a Pulumi.yaml without a `config:` line", () => {
   expect(() => withDeclaredKeys("name: gatehouse\n")).toThrow(/no line `config:`/);
 });
 
-it("a stack that sets nothing is what the schema makes of nothing, with Pulumi's defaults given or not", () => {
+it("parses Pulumi's explicit defaults and an empty configuration to the same stack", () => {
   const { config } = parse(text) as { config: Record<string, { default: unknown }> };
   const given = Object.entries(config).map(([key, { default: value }]) => [
     key,
@@ -25,7 +25,7 @@ it("a stack that sets nothing is what the schema makes of nothing, with Pulumi's
   expect(parseConfig(Object.fromEntries(given))).toEqual(parseConfig({}));
 });
 
-it("a number that stands for not set is declared with its key, and a default of the schema's is the one declared", () => {
+it("declares the type and default of optional integers, ports and lists", () => {
   expect(keyDeclarations.get("dockerSocketGroup")).toMatchObject({ type: "integer", default: -1 });
   expect(keyDeclarations.get("gatewayPort")).toMatchObject({ type: "integer", default: 8_545 });
   expect(keyDeclarations.get("nodeHealthCommand")).toMatchObject({ items: { type: "string" }, default: [] });

@@ -2,14 +2,14 @@ import { expect, it } from "vitest";
 import { listStackServices } from "../stack-services.ts";
 import { serviceKeys } from "./service-keys.ts";
 
-it.each(listStackServices())("a stack may limit the service %s", (service) => {
+it.each(listStackServices())("accepts limits for the service %s", (service) => {
   const limits = { [service]: { cpus: 1, memoryMebibytes: 512 } };
   expect(serviceKeys.limits.parse(limits)).toEqual(limits);
 });
 
 const takes = (service: string) => serviceKeys.settings.safeParse({ [service]: {} }).success;
 
-it("a stack may set the settings of what runs in Gatehouse's images, or in the node's, and of nothing else", () => {
+it("accepts settings for every service except those of third-party images", () => {
   expect(listStackServices().filter((service) => !takes(service))).toEqual([
     "pushgateway",
     "postgres",
@@ -19,7 +19,7 @@ it("a stack may set the settings of what runs in Gatehouse's images, or in the n
   ]);
 });
 
-it("another name is refused with those of the services", () => {
+it("rejects limits of an unknown service, and lists the valid services", () => {
   expect(serviceKeys.limits.safeParse({ gateway: {} }).success).toBe(false);
   expect(serviceKeys.settings.meta()).toEqual({
     expected:

@@ -35,7 +35,7 @@ describe("a real node on Docker", () => {
     recorded = await recordStack({ ...config, ...own, payTo, restore, hostIp: "203.0.113.10" }, { preview: false });
   }, 30_000);
 
-  it("takes the devnet's image for the sample that it sells, and for nothing else", async () => {
+  it("pulls the devnet image only while the stack sells the sample", async () => {
     expect(images(recorded)).toContain("devnet-image");
     const payTo = `0x${"01".repeat(20)}`;
     const accepts = { scheme: "exact", price: "$0.01", network: "eip155:1672", payTo };
@@ -45,7 +45,7 @@ describe("a real node on Docker", () => {
     expect(images(selling).toSorted()).toEqual(["gatehouse-image", "node-image", "pushgateway-image"]);
   });
 
-  it("has its programs and its first node.conf in their places before it starts, and keeps the node.conf that the sidecar made of it", () => {
+  it("seeds node.conf and copies the image's binaries before the node starts", () => {
     const programs = volumeNamed("gh-node-bin");
     expect(container("node-conf")).toMatchObject({
       command: [
@@ -80,7 +80,7 @@ describe("a real node on Docker", () => {
     });
   });
 
-  it("is probed by the engine with the command that its image has, and not waited for while it replays its log", () => {
+  it("uses the configured health command, and the deployment does not wait for the log replay", () => {
     expect(container("node")).toMatchObject({
       healthcheck: { tests: ["CMD", "bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"], startPeriod: "24h0m0s" },
       mustRun: true,
@@ -89,7 +89,7 @@ describe("a real node on Docker", () => {
     expect(readHandedSettings(recorded)).toMatchObject({ restart: { hungAfterMs: 900_000 } });
   });
 
-  it("lets the image's programs into an empty volume first, without running the node", () => {
+  it("copies the image's binaries into an empty volume without starting the node", () => {
     expect(container("node-prime")).toMatchObject({
       start: false,
       mustRun: false,
@@ -97,7 +97,7 @@ describe("a real node on Docker", () => {
     });
   });
 
-  it("mounts what is data, never the workspace: chain data and node.conf of the node's volume, the programs of its image, its keys", () => {
+  it("mounts chain data, node.conf, binaries and keys separately, never the whole workspace", () => {
     expect(container("node")["volumes"]).toEqual([
       { volumeName: "gh-node-workspace-data", containerPath: "/data/data", readOnly: false },
       { volumeName: "gh-node-workspace-conf", containerPath: "/data/conf", readOnly: false },
@@ -121,7 +121,7 @@ describe("a real node on Docker", () => {
     expect(container("sidecar")["envs"]).toContain("GATEHOUSE_SIDECAR_NODE_CONFIG_PATH=/data/conf/node.conf");
   });
 
-  it("has the version of its image's tag where the stack sets none, from the first node.conf on", async () => {
+  it("derives its version from the image tag when none is configured", async () => {
     const payTo = `0x${"01".repeat(20)}`;
     const old = nodeImage.replace("0.16.2", "0.15.0");
     const settings = { ...config, ...own, nodeImage: old, payTo, hostIp: "203.0.113.10" };
@@ -132,7 +132,7 @@ describe("a real node on Docker", () => {
     expect(files).not.toContain("storage_cetina_job_name");
   });
 
-  it("gets other volumes for its programs with another image, and the same for its data", async () => {
+  it("gets a new binary volume for a new image, and keeps its data volume", async () => {
     const before = volumeNamed("gh-node-bin");
     const upgraded = { ...config, ...own, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10" };
     const image = `registry.example/node:0.17.0@sha256:${"b".repeat(64)}`;
@@ -142,7 +142,7 @@ describe("a real node on Docker", () => {
     expect(names).toContain("gh-node-workspace");
   });
 
-  it("finds the programs of the layout before 0.11 where they are", async () => {
+  it("mounts its binaries at the legacy path before version 0.11", async () => {
     const legacy = { ...config, ...own, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10", nodeVersion: "0.10.3" };
     const settings = JSON.stringify({ sidecar: { node: { nodeDirectory: "chain" } } });
     const other = await recordStack({ ...legacy, settings }, { preview: false });
@@ -156,7 +156,7 @@ describe("a real node on Docker", () => {
     );
   });
 
-  it("is handed its keys as files, which no other container and no environment has", () => {
+  it("receives its keys as secret files, hidden from every other container and environment", () => {
     expect(container("node-files")).toMatchObject({ user: "1000:10001", networkMode: "none" });
     const uploads = container("node-files")["uploads"] as Record<string, unknown>;
     expect(isSecret(uploads)).toBe(true);
@@ -168,7 +168,7 @@ describe("a real node on Docker", () => {
     expect(JSON.stringify(rest)).not.toMatch(/the (domain|stabilizing) key/);
   });
 
-  it("may be given its keys by a directory of the host instead", async () => {
+  it("mounts its keys from a host directory when one is configured", async () => {
     const { domainKey: _, stabilizingKey: __, ...keyless } = own;
     const by = { ...config, ...keyless, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10" };
     const other = await recordStack({ ...by, nodeKeysDirectory: "/srv/keys" }, { preview: false });
@@ -180,7 +180,7 @@ describe("a real node on Docker", () => {
     expect(other.map(({ name }) => name)).not.toContain("gh-node-files");
   });
 
-  it("restores chain data before all that, and starts only when that went well", () => {
+  it("restores chain data before preparing node.conf", () => {
     expect(container("node-restore")).toMatchObject({
       command: ["restore"],
       networksAdvanced: [{ name: "gh-edge" }],
@@ -198,11 +198,11 @@ describe("a real node on Docker", () => {
     expect(container("node-conf")["labels"]).toContainEqual({ label: "io.gatehouse.restored", value: "done" });
   });
 
-  it("runs next to a sidecar of the same user, in the group that owns the volumes", () => {
+  it("runs as the sidecar's user and group", () => {
     expect([container("node")["user"], container("sidecar")["user"]]).toEqual(["1000:10001", "1000:10001"]);
   });
 
-  it("is reached by its peers, and by nobody else from outside", () => {
+  it("publishes only its peer port", () => {
     expect(container("node")["ports"]).toEqual([
       { internal: 19_000, external: 19_000, ip: "0.0.0.0", protocol: "tcp" },
     ]);

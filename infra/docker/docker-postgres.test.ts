@@ -26,12 +26,12 @@ function uploaded(service: string, file: string): string | undefined {
   return uploads.value.find((upload) => upload.file.endsWith(`/${file}`))?.content;
 }
 
-describe("a PostgreSQL server of the stack's own on Docker", () => {
+describe("a stack's own PostgreSQL server on Docker", () => {
   beforeAll(async () => {
     recorded = await recordStack(config, { preview: false });
   }, 30_000);
 
-  it("runs the image as its own user, confined, with nothing to write but its data and what goes with the container", () => {
+  it("runs confined as its own user, with a read-only root file system", () => {
     expect(container("postgres")).toMatchObject({
       image,
       user: "999:10001",
@@ -48,12 +48,12 @@ describe("a PostgreSQL server of the stack's own on Docker", () => {
     expect(container("postgres-files")).toMatchObject({ user: "999:10001", networkMode: "none" });
   });
 
-  it("is reached on the private network alone", () => {
+  it("is reachable only on the private network", () => {
     expect(container("postgres")["networksAdvanced"]).toEqual([{ name: "gh-private", aliases: ["postgres"] }]);
     expect(container("postgres")["ports"]).toEqual([]);
   });
 
-  it("is waited for until it takes connections, and shuts down fast and cleanly", () => {
+  it("is awaited until it accepts connections, and shuts down with SIGINT", () => {
     expect(container("postgres")).toMatchObject({
       healthcheck: { tests: ["CMD", "pg_isready", "--quiet", "--host=127.0.0.1", "--port=5432"] },
       wait: true,
@@ -65,7 +65,7 @@ describe("a PostgreSQL server of the stack's own on Docker", () => {
     });
   });
 
-  it("keeps both ledgers, which have no volumes then", () => {
+  it("stores both ledgers, which then have no volumes", () => {
     expect(volumes()).toContain("gh-postgres-data");
     expect(volumes().filter((name) => name.includes("ledger"))).toEqual([]);
     for (const [service, variable] of [
@@ -77,7 +77,7 @@ describe("a PostgreSQL server of the stack's own on Docker", () => {
     }
   });
 
-  it("gets its password as a file, and shows it nowhere", () => {
+  it("receives its password as a file and exposes it nowhere else", () => {
     expect(container("postgres")["envs"]).toContain("POSTGRES_PASSWORD_FILE=/run/gatehouse/files/postgres-password");
     expect(uploaded("postgres", "postgres-password")).toBe(password);
     const shown = containers().map(({ inputs }) => [
@@ -90,8 +90,8 @@ describe("a PostgreSQL server of the stack's own on Docker", () => {
   });
 });
 
-describe("a database by URL on Docker", () => {
-  it("is reached from the outside network, and no server of the stack's own is made", async () => {
+describe("an external database on Docker", () => {
+  it("attaches the facilitator to the edge network and creates no PostgreSQL container", async () => {
     const databaseUrl = "postgresql://gatehouse:secret@db.example/gatehouse";
     recorded = await recordStack(
       { ...config, postgresImage: "", postgresPassword: "", databaseUrl },

@@ -24,7 +24,7 @@ describe("the stack on Docker", () => {
     recorded = await recordStack(config, { preview: false });
   }, 30_000);
 
-  it("runs the five services, the engine proxy and a sample to sell", () => {
+  it("runs all seven services of a devnet stack", () => {
     const names = containers().map(({ name }) => name);
     for (const service of [
       "node",
@@ -39,7 +39,7 @@ describe("the stack on Docker", () => {
     }
   });
 
-  it("publishes the gateway, the resource server and, on loopback, the status, the sales' metrics, the Pushgateway and the gateway for tokens; the node's RPC nowhere", () => {
+  it("publishes the gateway, resource server and admin ports on loopback, but not the node's RPC", () => {
     const published = containers().flatMap(({ name, inputs }) =>
       ((inputs["ports"] ?? []) as { ip: string; external: number }[]).map(
         ({ ip, external }) => `${name} ${ip}:${external}`,
@@ -55,12 +55,12 @@ describe("the stack on Docker", () => {
     ]);
   });
 
-  it("is deployed to the configured engine, not to the environment's", () => {
+  it("deploys to the configured engine, not the environment's", () => {
     const own = recorded.filter(({ type }) => type.startsWith("docker:"));
     expect(own.filter(({ provider }) => !provider.includes("::engine::")).map(({ name }) => name)).toEqual([]);
   });
 
-  it("confines every container", () => {
+  it("runs every container unprivileged, without capabilities, on a read-only root", () => {
     for (const { name, inputs } of containers()) {
       expect(inputs["user"], name).toBe(name === "gh-pushgateway" ? "65534:10001" : "10001:10001");
       expect(inputs["capabilities"], name).toEqual({ drops: ["ALL"] });
@@ -70,7 +70,7 @@ describe("the stack on Docker", () => {
     }
   });
 
-  it("gives no container a secret in its environment, and the facilitator its key as a file", () => {
+  it("exposes no secret in environments, and passes the signer key as a secret file", () => {
     const environments = JSON.stringify(
       containers().map(({ inputs }) => [inputs["envs"], inputs["command"], inputs["labels"]]),
     );
@@ -84,7 +84,7 @@ describe("the stack on Docker", () => {
     expect(isSecret(uploads)).toBe(true);
   });
 
-  it("gives the engine's socket to the engine proxy alone, and its own socket to the sidecar", () => {
+  it("mounts the engine's socket only in the engine proxy, and the proxy's socket in the sidecar", () => {
     const holders = containers().filter(({ inputs }) =>
       JSON.stringify(inputs["volumes"] ?? []).includes("docker.sock"),
     );
@@ -99,11 +99,11 @@ describe("the stack on Docker", () => {
     );
   });
 
-  it("lets a stack's settings win over the deployment's", () => {
+  it("prefers the stack's settings over the deployment's defaults", () => {
     expect(readHandedSettings(recorded)).toMatchObject({ restart: { budgetPerHour: 3 } });
   });
 
-  it("lets no page in a browser on the host read what is published on loopback", () => {
+  it("restricts loopback listeners to their own host names and allows no CORS origins", () => {
     expect(readHandedSettings(recorded)).toMatchObject({
       listen: { allowedHosts: ["sidecar", "gh-sidecar"] },
       gateway: { callers: { corsOrigins: [] } },
@@ -117,7 +117,7 @@ describe("the stack on Docker", () => {
     expect(container("node")).toMatchObject({ stopTimeout: 300, destroyGraceSeconds: 300 });
   });
 
-  it("keeps the node and the facilitator off the outside network; what is published has to be on it", () => {
+  it("keeps the node and the facilitator off the edge network", () => {
     expect(networks("node")).toEqual(["gh-private"]);
     expect(networks("facilitator")).toEqual(["gh-private"]);
     expect(networks("pushgateway")).toEqual(["gh-edge", "gh-private"]);
@@ -125,15 +125,15 @@ describe("the stack on Docker", () => {
   });
 });
 
-describe("the stack on Docker, at preview", () => {
-  it("is made without knowing what only the engine knows", async () => {
+describe("a preview of the stack on Docker", () => {
+  it("succeeds without values that only the engine knows", async () => {
     recorded = await recordStack(config, { preview: true });
     expect(containers().length).toBeGreaterThan(7);
   });
 });
 
 describe("the Pushgateway on Docker", () => {
-  it("is Prometheus's own, keeps what was pushed on a volume, and is probed by its image's wget", async () => {
+  it("runs the official image with persistence and a wget health check", async () => {
     recorded = await recordStack(config, { preview: false });
     const { image, command, volumes, healthcheck } = container("pushgateway") as Record<string, unknown>;
     expect(image).toMatch(/^prom\/pushgateway:v1\.11\.3@sha256:/);
@@ -146,7 +146,7 @@ describe("the Pushgateway on Docker", () => {
     expect(healthcheck).toMatchObject({ tests: expect.arrayContaining(["wget", "http://127.0.0.1:9091/-/ready"]) });
   });
 
-  it("is not the stack's where the operator names one; the node reaches that", async () => {
+  it("is omitted when pushgatewayUrl is set, and the node pushes to that URL", async () => {
     recorded = await recordStack({ ...config, pushgatewayUrl: "http://10.9.8.7:9091" }, { preview: false });
     expect(recorded.filter(({ name }) => name.includes("pushgateway"))).toEqual([]);
     expect(networks("node")).toEqual(["gh-edge", "gh-private"]);

@@ -45,19 +45,19 @@ function uploaded(recorded: readonly Recorded[], service: string, file: string):
   return String(list.find((upload) => upload.file.endsWith(`/${file}`))?.content);
 }
 
-describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafana", () => {
+describe("a Docker stack with its own Prometheus, Alertmanager and Grafana", () => {
   let recorded: readonly Recorded[] = [];
   beforeAll(async () => {
     recorded = await recordStack(brought, { preview: false });
   }, 30_000);
 
-  it("brings none of them unless they are configured", async () => {
+  it("runs none of them unless configured", async () => {
     const plain = await recordStack(config, { preview: false });
     expect(listContainers(plain).filter(({ name }) => watchers.some((one) => name.includes(one)))).toEqual([]);
     expect(buildGrafanaOutput(parseConfig(config), { prefix: "gh", secret: asPlain })).toBeUndefined();
   });
 
-  it("publishes them on loopback alone, confined as every other service is", () => {
+  it("publishes them only on loopback, confined like every other service", () => {
     const places = watchers.map((name) => {
       const { ports, readOnly, capabilities, networksAdvanced } = findContainer(recorded, name);
       expect({ readOnly, capabilities }).toEqual({ readOnly: true, capabilities: { drops: ["ALL"] } });
@@ -76,7 +76,7 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
     });
   });
 
-  it("scrapes every service with metrics at its own port, each a job, and keeps the labels of what was pushed", () => {
+  it("scrapes each service as its own job and keeps pushed labels", () => {
     const scraped = parse(uploaded(recorded, "prometheus", "prometheus.yaml")) as Record<string, unknown>;
     expect(scraped).toMatchObject({
       global: { scrape_interval: "30s", scrape_timeout: "10s", external_labels: { stack: "gh" } },
@@ -92,7 +92,7 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
     expect(uploaded(recorded, "prometheus", "rules.yaml")).toContain("https://git.example/runbooks/node-down.md");
   });
 
-  it("keeps samples as long as it is told to, on a volume that they can't fill", () => {
+  it("limits retention to the configured days and to a size below the volume's", () => {
     const { command, volumes } = findContainer(recorded, "prometheus");
     expect(command).toEqual(
       expect.arrayContaining(["--storage.tsdb.retention.time=30d", "--storage.tsdb.retention.size=16384MB"]),
@@ -100,7 +100,7 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
     expect(volumes).toContainEqual({ volumeName: "gh-prometheus-data", containerPath: "/prometheus", readOnly: false });
   });
 
-  it("lets Grafana find datasource and dashboards, and makes its admin's password of the signer's key", () => {
+  it("provisions Grafana's datasource and dashboards, and derives its admin password from the signer key", () => {
     const { volumes, envs } = findContainer(recorded, "grafana");
     const places = [
       "/run/gatehouse/files",
@@ -128,7 +128,7 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
     expect(buildGrafanaOutput(own, { prefix: "gh", secret: asPlain })?.password).toBe("of one's own choice");
   });
 
-  it("hands receivers to the Alertmanager as a file that Pulumi keeps secret", async () => {
+  it("delivers alertmanagerConfig as a secret file", async () => {
     const stack = await recordStack({ ...brought, alertmanagerConfig: receivers }, { preview: false });
     expect(uploaded(stack, "alertmanager", "alertmanager.yaml")).toBe(receivers);
     const uploads = findContainer(stack, "alertmanager-files")["uploads"] as Record<string, unknown>;

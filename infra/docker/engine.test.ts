@@ -24,37 +24,37 @@ it.each([
   { api: "1.43", builder: "2", expected: { builder: "BuilderBuildKit", startInterval: false } },
   { api: "1.44", builder: "2", expected: { builder: "BuilderBuildKit", startInterval: true } },
   { api: "1.52", builder: "1", expected: { builder: "BuilderV1", startInterval: true } },
-])("an engine of API $api is queried for what it knows", async ({ api, builder, expected }) => {
+])("detects the builder and start interval of an engine with API $api", async ({ api, builder, expected }) => {
   await using engine = await engineSaying({ "Api-Version": api, ...(builder && { "Builder-Version": builder }) });
   expect(await readEngineTraits({ imageBuilder: "auto", dockerEngine: engine.dockerEngine })).toEqual(expected);
 });
 
-it("a builder that the configuration names is taken whatever the engine recommends", async () => {
+it("prefers the configured builder over the engine's", async () => {
   await using engine = await engineSaying({ "Api-Version": "1.44", "Builder-Version": "2" });
   const { builder } = await readEngineTraits({ imageBuilder: "classic", dockerEngine: engine.dockerEngine });
   expect(builder).toBe("BuilderV1");
 });
 
-it("an engine on another machine is not asked, and gets no start interval", async () => {
+it("assumes BuildKit and no start interval for a remote engine", async () => {
   expect(await readEngineTraits({ imageBuilder: "auto", dockerEngine: "ssh://ops@host.example" })).toEqual({
     builder: "BuilderBuildKit",
     startInterval: false,
   });
 });
 
-describe("the processor that images are built for", () => {
+describe("the image architecture", () => {
   it.each([
     { answers: "arm64", expected: "arm64" },
     { answers: "amd64", expected: "amd64" },
     { answers: "s390x", expected: "amd64" },
-  ] as const)("is $expected for an engine on $answers", async ({ answers, expected }) => {
+  ] as const)("is $expected for an $answers engine", async ({ answers, expected }) => {
     await using engine = await engineSaying({}, { Arch: answers });
     expect(await readImageArchitecture({ imageArchitecture: "auto", dockerEngine: engine.dockerEngine })).toBe(
       expected,
     );
   });
 
-  it("is what the configuration names, whatever the engine's is", async () => {
+  it("prefers the configuration, and defaults to amd64 for a remote engine", async () => {
     await using engine = await engineSaying({}, { Arch: "arm64" });
     expect(await readImageArchitecture({ imageArchitecture: "amd64", dockerEngine: engine.dockerEngine })).toBe(
       "amd64",
@@ -65,14 +65,14 @@ describe("the processor that images are built for", () => {
   });
 });
 
-describe("values that the engine reads back", () => {
+describe("values in the engine's own format", () => {
   it.each([
     [1, "1.0"],
     [2, "2.0"],
     [0.5, "0.5"],
     [0.25, "0.25"],
     [1.5, "1.5"],
-  ])("%d processors are %s", (cpus, text) => {
+  ])("represent %d CPUs as %s", (cpus, text) => {
     expect(formatEngineCpus(cpus)).toBe(text);
   });
 
@@ -82,7 +82,7 @@ describe("values that the engine reads back", () => {
     [90, "1m30s"],
     [300, "5m0s"],
     [3_661, "1h1m1s"],
-  ])("%d seconds are %s", (seconds, text) => {
+  ])("represent %d seconds as %s", (seconds, text) => {
     expect(formatEngineDuration(seconds)).toBe(text);
   });
 });

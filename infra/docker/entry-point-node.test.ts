@@ -29,12 +29,12 @@ const reveal = (value: unknown): unknown => (isMarked(value) ? value["value"] : 
 const isMarked = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && isSecret(value as Record<string, unknown>);
 
-describe("a node whose image copies its programs at each start", () => {
+describe("a node whose image copies its binaries at every start", () => {
   beforeAll(async () => {
     recorded = await recordStack(config, { preview: false });
   }, 30_000);
 
-  it("has one volume over its workspace and nothing at the place of its programs, with all hardening", () => {
+  it("mounts one workspace volume and no binary volume, with full hardening", () => {
     expect(container("node")).toMatchObject({
       volumes: [
         { volumeName: "gh-node-workspace", containerPath: "/data", readOnly: false },
@@ -52,7 +52,7 @@ describe("a node whose image copies its programs at each start", () => {
     expect(recorded.map(({ name }) => name)).not.toContain("gh-node-prime");
   });
 
-  it("is given the paths and the password that its entry point reads, the password as a secret", () => {
+  it("receives its entry point's paths and password, with the password as a secret", () => {
     const variables = (reveal(container("node")["envs"]) as unknown[]).map(reveal);
     expect(variables).toEqual(
       expect.arrayContaining([
@@ -72,7 +72,7 @@ describe("a node whose image copies its programs at each start", () => {
     }
   });
 
-  it("is not started before its configuration and files are placed and its keys are there, and again when one changes", async () => {
+  it("starts after its configuration, files and keys are prepared, and again when they change", async () => {
     const command = container("node-conf")["command"] as string[];
     expect(command.slice(1)).toEqual([
       "/run/gatehouse/incoming/node.conf",
@@ -118,14 +118,14 @@ describe("a node whose image copies its programs at each start", () => {
     ]);
   });
 
-  it("finds keys of the host in the same place, and is checked for them there", async () => {
+  it("mounts host keys in the node and in the container that checks them", async () => {
     const { domainKey: _, stabilizingKey: __, ...keyless } = config;
     const other = await recordStack({ ...keyless, nodeKeysDirectory: "/srv/keys" }, { preview: false });
     const mount = { hostPath: "/srv/keys", containerPath: "/data/keys", readOnly: true };
     for (const name of ["node", "node-conf"]) expect(findContainer(other, name)["volumes"]).toContainEqual(mount);
   });
 
-  it("has a sidecar and an engine proxy of its family", () => {
+  it("configures the sidecar and the engine proxy for the node family", () => {
     expect(container("sidecar")["envs"]).toEqual(
       expect.arrayContaining([
         "GATEHOUSE_SIDECAR_NODE_FAMILY=pharos",
@@ -150,7 +150,7 @@ describe("a node whose image copies its programs at each start", () => {
     );
   });
 
-  it("is waited for as long as its services take to run, not until they are ready", () => {
+  it("lets the deployment finish when services are live, not yet ready", () => {
     for (const name of ["sidecar", "facilitator", "resource-server"]) {
       const { healthcheck, wait } = container(name) as { healthcheck: { tests: string[] }; wait: boolean };
       expect([wait, healthcheck.tests.at(-1)]).toEqual([true, expect.stringMatching(/\/livez$/)]);

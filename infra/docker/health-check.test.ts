@@ -13,7 +13,7 @@ const asked = (health: HealthSpec): ServiceSpec => ({
 const foreign: HealthSpec = { kind: "command", command: ["pg_isready"], startWithinSeconds: 120 };
 
 describe("a container's health check", () => {
-  it("is run often only while the service starts, where the engine knows a start interval", () => {
+  it("runs every 2 s only during startup if the engine supports a start interval", () => {
     const times = { interval: "30s", startInterval: "2s", timeout: "5s", retries: 3 };
     expect(buildHealthcheck(proxy, true)).toEqual({
       tests: ["CMD", "node", "/app/infra/images/health-check.mjs", "socket", "/run/gatehouse/engine/engine.sock"],
@@ -27,7 +27,7 @@ describe("a container's health check", () => {
     });
   });
 
-  it("leaves rest to Gatehouse's program on older engines, within its time limit, and queries other images every 5 s", () => {
+  it("runs every 2 s for Gatehouse images and every 5 s for others on older engines", () => {
     expect(buildHealthcheck(asked(daemonHealth))).toEqual({
       tests: ["CMD", "node", "/app/infra/images/health-check.mjs", "http", "http://127.0.0.1:4022/readyz"],
       startPeriod: "1m0s",
@@ -39,13 +39,13 @@ describe("a container's health check", () => {
     expect(buildHealthcheck(asked(foreign))).not.toHaveProperty("startInterval");
   });
 
-  it("is the same command on every engine, so that an engine's upgrade replaces no container", () => {
+  it("uses the same command on every engine, so an engine upgrade replaces no container", () => {
     for (const health of [daemonHealth, foreign]) {
       expect(buildHealthcheck(asked(health), true)?.tests).toEqual(buildHealthcheck(asked(health))?.tests);
     }
   });
 
-  it("is absent where nobody knows what to run in the container", () => {
+  it("is absent without a known command", () => {
     const port: HealthSpec = { kind: "port", port: "http", command: undefined, startWithinSeconds: 60 };
     expect(buildHealthcheck(asked(port), true)).toBeUndefined();
     expect(buildHealthcheck({ ...proxy, health: undefined }, true)).toBeUndefined();

@@ -25,13 +25,13 @@ const wait = (engine: EngineClient, waitTimeout: number) =>
 const check = (container: string, port: number) =>
   `docker exec ${container} node /app/infra/images/health-check.mjs http http://127.0.0.1:${port}/readyz 0`;
 
-it("ends once a container is healthy", async () => {
+it("resolves once a container is healthy", async () => {
   await wait(createEngine([{ health: "starting" }, { health: "healthy", output: "" }]), 60);
 });
 
 const silent: EngineClient = async () => Promise.reject(new Error("The operation was aborted"));
 
-it("goes on where the engine does not respond for a while, and says so where that lasts", async () => {
+it("retries while the engine is not responding, and reports a lasting outage", async () => {
   const healthy = createEngine([{ health: "healthy" }]);
   let requests = 0;
   const busy: EngineClient = async (...request) => {
@@ -47,7 +47,7 @@ it("goes on where the engine does not respond for a while, and says so where tha
   );
 });
 
-it("ends with one line that names the check and its last response", async () => {
+it("rejects with the failed check and its last response", async () => {
   const output = "no answer from http://127.0.0.1:9602/livez:\n connect ECONNREFUSED";
   const line =
     "gh-facilitator is not healthy; health check `node /app/infra/images/health-check.mjs http http://127.0.0.1:9602/livez`, last response: no answer from http://127.0.0.1:9602/livez: connect ECONNREFUSED. See `docker logs gh-facilitator`.";
@@ -58,7 +58,7 @@ it("ends with one line that names the check and its last response", async () => 
   );
 });
 
-it("ends once a service runs whose readiness waits for a node, where that is enough", async () => {
+it("accepts a live service that is not ready when isLiveEnough is set", async () => {
   const ran: unknown[] = [];
   const Healthcheck = { Test: [...test.slice(0, -1), "http://127.0.0.1:9602/readyz"] };
   const responses = ["no answer", ""];
@@ -79,7 +79,7 @@ it("ends once a service runs whose readiness waits for a node, where that is eno
   );
 });
 
-it("lists what is not ready with its reasons and the command that checks it again, by the check of each container", async () => {
+it("lists unready containers with their reasons and the command that checks them", async () => {
   const checks = {
     chain: { ok: true, message: "chain 1672 answers" },
     signer: { ok: false, message: "0x01 holds 0 to pay for gas; send it more" },

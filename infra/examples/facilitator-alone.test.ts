@@ -2,7 +2,7 @@ import { runtime } from "@pulumi/pulumi";
 import { expect, test } from "vitest";
 import { createRecordingMocks, type Recorded } from "../testing/recording-mocks.ts";
 
-test("a program that uses the components deploys a facilitator and nothing else", async () => {
+test("deploys only a facilitator from a program that uses the components", async () => {
   const recorded: Recorded[] = [];
   await runtime.setMocks(createRecordingMocks(recorded), "shop", "test", false);
   runtime.setAllConfig({

@@ -8,6 +8,6 @@ it.each([
   ["riscv64", undefined],
   ["", undefined],
   [undefined, undefined],
-])("%s is %s", (name, expected) => {
+])("maps the architecture %s to %s", (name, expected) => {
   expect(findImageArchitecture(name)).toBe(expected);
 });

@@ -35,12 +35,12 @@ beforeEach(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-it("puts the first configuration where there is none, with the address of the place", () => {
+it("seeds a missing node.conf with HOST_IP", () => {
   expect(seed("10.0.0.7")).toMatchObject({ status: 0, said: `seeded ${to}` });
   expect(readFileSync(to, "utf8")).toBe(conf("10.0.0.7"));
 });
 
-it("leaves one that is there as it is, but for the address", () => {
+it("updates only the address of an existing node.conf", () => {
   seed("10.0.0.7");
   const kept = readFileSync(to, "utf8").replace("by hand", "by the sidecar");
   writeFileSync(to, kept);
@@ -51,7 +51,7 @@ it("leaves one that is there as it is, but for the address", () => {
   expect(readFileSync(to, "utf8")).toBe(kept.replace("10.0.0.7", "10.0.0.8"));
 });
 
-it("changes the address behind a byte order mark, and adds it where there is none", () => {
+it("keeps a byte order mark, and adds a missing host_ip", () => {
   seed();
   writeFileSync(to, `\uFEFF${conf("10.0.0.7")}`);
   expect(seed("10.0.0.8").said).toBe(`${to} exists; host_ip is now 10.0.0.8`);
@@ -63,7 +63,7 @@ it("changes the address behind a byte order mark, and adds it where there is non
   );
 });
 
-it("leaves one that is not JSON to the sidecar", () => {
+it("leaves an invalid node.conf unchanged", () => {
   seed();
   writeFileSync(to, "{");
   expect(seed("10.0.0.7").said).toContain("is not JSON; left unchanged");
@@ -77,7 +77,7 @@ const named = (data: string, key = "/data/keys/domain.key") =>
     storage: { mygrid_env: { storage_data_path: data } },
   });
 
-describe("next to a real node, whose programs are its image's", () => {
+describe("seeding for an image whose binaries are copied", () => {
   const volume = join(directory, "volume");
   const image = join(directory, "image-bin");
   const bin = join(directory, "run-bin");
@@ -102,7 +102,7 @@ describe("next to a real node, whose programs are its image's", () => {
     writeFileSync(join(image, "node.conf"), "the image's own sample");
   });
 
-  it("copies the programs, keeps node.conf apart from them, and links it to where the node looks for it", () => {
+  it("copies the binaries, and links node.conf next to them", () => {
     expect(place("10.0.0.7")).toMatchObject({ status: 0 });
     expect(readFileSync(join(bin, "node_cli"), "utf8")).toBe("version 1");
     expect(statSync(join(bin, "node_cli")).mode & 0o777).toBe(0o755);
@@ -111,14 +111,14 @@ describe("next to a real node, whose programs are its image's", () => {
     expect(lstatSync(join(volume, "data")).isDirectory()).toBe(true);
   });
 
-  it("leaves programs that a node may run from as they are, until there is another directory for another image", () => {
+  it("keeps existing binaries when the image changes", () => {
     place();
     writeFileSync(join(image, "node_cli"), "version 2");
     expect(place().said).toContain(`the image's programs are in ${bin}`);
     expect(readFileSync(join(bin, "node_cli"), "utf8")).toBe("version 1");
   });
 
-  it("copies again what a kill left half copied", () => {
+  it("repeats an interrupted copy", () => {
     place();
     rmSync(join(bin, ".gatehouse-copied"));
     writeFileSync(join(bin, "node_cli"), "vers");
@@ -126,7 +126,7 @@ describe("next to a real node, whose programs are its image's", () => {
     expect(readFileSync(join(bin, "node_cli"), "utf8")).toBe("version 1");
   });
 
-  it("takes over the node.conf of an earlier release from among the programs, and leaves that one where it was", () => {
+  it("adopts the node.conf of an earlier release and keeps the original", () => {
     mkdirSync(join(volume, "bin"));
     writeFileSync(old, conf("192.0.2.1"));
     expect(place().said).toContain(`copied ${old} to ${kept}`);
@@ -136,13 +136,13 @@ describe("next to a real node, whose programs are its image's", () => {
     expect(readFileSync(old, "utf8")).toBe(conf("192.0.2.2"));
   });
 
-  it("puts its link in the place of a node.conf that a cluster's copy of the programs brought along", () => {
+  it("replaces a copied node.conf with its link", () => {
     writeFileSync(join(bin, "node.conf"), "the image's own sample");
     expect(seed("", kept, ["--link", join(bin, "node.conf")]).status).toBe(0);
     expect(readlinkSync(join(bin, "node.conf"))).toBe(kept);
   });
 
-  it("ends before a node would start on an empty directory in the place of its data, or without its keys", () => {
+  it("rejects a node.conf whose data or key paths are not mounted", () => {
     writeFileSync(from, named("../elsewhere", "/data/secret.key"));
     const { status, stderr } = place();
     expect(status).toBe(1);
@@ -159,7 +159,7 @@ describe("next to a real node, whose programs are its image's", () => {
   });
 });
 
-describe("before the entry point of an image", () => {
+describe("seeding for an image with an entry point", () => {
   const workspace = join(directory, "workspace");
   const path = join(workspace, "node.conf");
   const data = join(workspace, "data");
@@ -173,7 +173,7 @@ describe("before the entry point of an image", () => {
     writeFileSync(key, "a key");
   });
 
-  it("places the stack's files, and replaces them, for their owner alone", () => {
+  it("installs the stack's files with mode 0600 and replaces old versions", () => {
     const source = join(directory, "placed-0");
     const placed = join(workspace, "bin/VERSION");
     for (const text of ["the first", "the second"]) {
@@ -184,7 +184,7 @@ describe("before the entry point of an image", () => {
     }
   });
 
-  it("ends without a key, which the image would make by itself", () => {
+  it("rejects a missing or empty key, which the image would generate itself", () => {
     for (const lose of [() => writeFileSync(key, ""), () => rmSync(key)]) {
       lose();
       const { status, stderr } = seed("", path, options);
@@ -192,7 +192,7 @@ describe("before the entry point of an image", () => {
     }
   });
 
-  it("marks restored data as made, so that genesis is not run over them, and an empty directory not", () => {
+  it("marks restored data as initialized, but not an empty directory", () => {
     seed("", path, options);
     expect(lstatSync(mark, { throwIfNoEntry: false })).toBeUndefined();
     mkdirSync(join(data, "public"));
@@ -202,7 +202,7 @@ describe("before the entry point of an image", () => {
   });
 });
 
-it("looks up the name of a host, and fails while it has no address, so that the pod's start is tried again", () => {
+it("resolves a host name, and fails while it has no address", () => {
   expect(seed("localhost")).toMatchObject({ status: 0 });
   expect(readFileSync(to, "utf8")).toMatch(/"host_ip": "(127\.0\.0\.1|::1)"/);
   const { status, stderr } = seed("no-such-host.invalid");

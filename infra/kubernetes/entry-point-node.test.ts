@@ -30,18 +30,18 @@ let manifests: readonly Manifest[] = [];
 const podOf = (kind: string, name: string) =>
   (findManifest(manifests, kind, name).spec["template"] as { spec: PodSpec }).spec;
 
-describe("a node on Kubernetes whose image copies its programs at each start", () => {
+describe("a node on Kubernetes whose image copies its binaries at every start", () => {
   beforeAll(async () => {
     manifests = listManifests(await recordStack(config, { preview: false }));
   }, 30_000);
 
-  it("is made of objects that the cluster's schema knows", async () => {
+  it("renders objects that match the cluster's schema", async () => {
     for (const manifest of manifests.filter(({ kind }) => ["StatefulSet", "Secret", "Service"].includes(kind))) {
       expect(await validateAgainstSchema(manifest), manifest.metadata.name).toEqual([]);
     }
   });
 
-  it("has one volume over its workspace, and its keys before whatever needs them", () => {
+  it("mounts one workspace volume, and its keys in the node and seed containers", () => {
     const { initContainers, containers } = podOf("StatefulSet", "node");
     expect(containers[0]?.volumeMounts).toEqual([
       { name: "node-workspace", mountPath: "/data", readOnly: false },
@@ -64,7 +64,7 @@ describe("a node on Kubernetes whose image copies its programs at each start", (
     });
   });
 
-  it("has the keys' password from a Secret", () => {
+  it("reads the keys' password from a Secret", () => {
     for (const name of ["CONSENSUS_KEY_PWD", "PORTAL_SSL_PWD"]) {
       const valueFrom = { secretKeyRef: { name: "node-environment", key: name } };
       expect(podOf("StatefulSet", "node").containers[0]?.env).toContainEqual({ name, valueFrom });
@@ -75,7 +75,7 @@ describe("a node on Kubernetes whose image copies its programs at each start", (
     expect(JSON.stringify(manifests)).not.toContain(config.nodeKeysPassword);
   });
 
-  it("runs where the stack wants it, from a registry that requires authentication", () => {
+  it("applies nodeScheduling only to the node, and pull secrets to every pod", () => {
     expect(podOf("StatefulSet", "node")).toMatchObject(JSON.parse(config.nodeScheduling) as object);
     expect(podOf("Deployment", "facilitator")).not.toHaveProperty("nodeSelector");
     for (const [kind, name] of [
@@ -86,7 +86,7 @@ describe("a node on Kubernetes whose image copies its programs at each start", (
     }
   });
 
-  it("has no token of the API: its sidecar alone has", () => {
+  it("gives the API token only to the sidecar", () => {
     const { initContainers, containers, ...pod } = podOf("StatefulSet", "node");
     expect(pod["automountServiceAccountToken"]).toBe(false);
     const withToken = [...initContainers, ...containers].filter(({ volumeMounts }) =>
@@ -95,7 +95,7 @@ describe("a node on Kubernetes whose image copies its programs at each start", (
     expect(withToken.map(({ name }) => name)).toEqual(["sidecar"]);
   });
 
-  it("is named by a headless Service, and no update waits until it has synced", () => {
+  it("has a headless Service, and no object that an update waits for", () => {
     const { serviceName } = findManifest(manifests, "StatefulSet", "node").spec;
     expect(findManifest(manifests, "Service", String(serviceName)).spec).toMatchObject({ clusterIP: "None" });
     // `pulumi refresh` also checks what Pulumi waits for: a pod or Service that is not ready would count as drift.

@@ -27,7 +27,7 @@ const deploy = async (given: Readonly<Record<string, string>>) =>
   listManifests(await recordStack(given, { preview: false }));
 const isDashboard = ({ kind, metadata }: Manifest) => kind === "ConfigMap" && metadata.name.startsWith("dashboard-");
 
-describe("a stack that fits into a Prometheus of the cluster", { timeout: 60_000 }, () => {
+describe("a stack watched by the cluster's Prometheus", { timeout: 60_000 }, () => {
   let manifests: readonly Manifest[] = [];
   let unwatched: readonly Manifest[] = [];
   const added = () => {
@@ -39,20 +39,20 @@ describe("a stack that fits into a Prometheus of the cluster", { timeout: 60_000
     unwatched = await deploy(config);
   }, 60_000);
 
-  it("adds and changes these objects, besides rules and dashboards, and no pod's template", async () => {
+  it("adds only the golden objects besides rules and dashboards", async () => {
     await expectGolden(
       "watched",
       added().filter((manifest) => manifest.kind !== "PrometheusRule" && !isDashboard(manifest)),
     );
   });
 
-  it("brings the alerts with the labels that the operator's ruleSelector requests", () => {
+  it("adds a PrometheusRule with the labels that the ruleSelector requires", () => {
     const { metadata, spec } = findManifest(manifests, "PrometheusRule", "gatehouse");
     expect(metadata).toMatchObject({ namespace: "gatehouse", labels: { release: "kube-prometheus-stack" } });
     expect(spec).toEqual({ groups: readRuleGroups({ runbookBaseUrl: "https://git.example/runbooks" }) });
   });
 
-  it("has what the published schemas allow, and no field that they do not know", async () => {
+  it("matches the published schemas without unknown fields", async () => {
     for (const manifest of added()) {
       expect(await validateAgainstSchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
     }
@@ -63,7 +63,7 @@ describe("a stack that fits into a Prometheus of the cluster", { timeout: 60_000
     ]);
   });
 
-  it("names a port that the container of each pod has", () => {
+  it("monitors an existing container port of each pod", () => {
     const monitors = manifests.filter(({ kind }) => kind === "PodMonitor");
     expect(monitors.map(({ metadata }) => metadata.name)).toEqual([
       "facilitator",
@@ -86,7 +86,7 @@ describe("a stack that fits into a Prometheus of the cluster", { timeout: 60_000
     }
   });
 
-  it("brings each dashboard in a ConfigMap that Grafana's sidecar finds, with the operator's own runbooks", () => {
+  it("adds each dashboard as a ConfigMap for Grafana's sidecar, with the operator's runbooks", () => {
     const maps = manifests.filter(isDashboard);
     expect(maps.map(({ metadata }) => metadata.name)).toEqual([
       "dashboard-gatehouse-gateway",
@@ -103,15 +103,15 @@ describe("a stack that fits into a Prometheus of the cluster", { timeout: 60_000
     }
   });
 
-  it("leaves out rules and dashboards that another stack of the cluster brings", async () => {
+  it("omits rules and dashboards when disabled", async () => {
     const fewer = await deploy(watched({ rules: false, dashboards: false }));
     expect(fewer.filter((manifest) => manifest.kind === "PrometheusRule" || isDashboard(manifest))).toEqual([]);
     expect(fewer.filter(({ kind }) => kind === "PodMonitor")).toHaveLength(4);
   });
 });
 
-describe("a stack whose pods are found by annotations", { timeout: 60_000 }, () => {
-  it("names the port with metrics on each pod, and has no object of an operator", async () => {
+describe("a stack scraped by pod annotations", { timeout: 60_000 }, () => {
+  it("annotates each pod with its metrics port, and creates no operator objects", async () => {
     const manifests = await deploy(watched({ by: "annotations" }));
     const annotated = ["node", "facilitator", "resource-server", "pushgateway"].map((name) => {
       const { spec } = findManifest(manifests, name === "node" ? "StatefulSet" : "Deployment", name);

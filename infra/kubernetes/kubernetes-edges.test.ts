@@ -29,14 +29,11 @@ const cidrsOf = (rules: readonly Rule[]) =>
     );
 
 describe("the network policies of a stack", { timeout: 30_000 }, () => {
-  it.each(["pushgateway", "upstream"])(
-    "let the %s open no connection at all, not even to look up a name",
-    async (pod) => {
-      expect(await egressOf(pod)).toEqual([]);
-    },
-  );
+  it.each(["pushgateway", "upstream"])("deny the %s all egress, including DNS", async (pod) => {
+    expect(await egressOf(pod)).toEqual([]);
+  });
 
-  it("let the resource server reach the internet only where a route is forwarded there", async () => {
+  it("allow the resource server internet egress only for an external route", async () => {
     expect(cidrsOf(await egressOf("resource-server"))).toEqual([]);
     const outside = routesTo("https://api.example/data");
     expect(cidrsOf(await egressOf("resource-server", outside))).toEqual([
@@ -45,7 +42,7 @@ describe("the network policies of a stack", { timeout: 30_000 }, () => {
     ]);
   });
 
-  it("let who looks up names ask the cluster's DNS, a cache on each machine and Google's, and no other server", async () => {
+  it("allow DNS only to the cluster's server, a node-local cache and Google's server", async () => {
     const dns = (await egressOf("resource-server")).filter(isDns);
     expect(dns).toHaveLength(1);
     expect(dns[0]?.to).toEqual([
@@ -57,7 +54,7 @@ describe("the network policies of a stack", { timeout: 30_000 }, () => {
     ]);
   });
 
-  it("let a service reach the servers that its settings name: Redis, a trace collector, other nodes", async () => {
+  it("allow the hosts in a service's settings: Redis, tracing, reference nodes", async () => {
     const gateway = {
       rateStore: { redisUrl: "rediss://user:hidden@[fd00::7]" },
       tracing: { otlpUrl: "http://collector.tracing.svc:4318/v1/traces" },
@@ -78,7 +75,7 @@ describe("the network policies of a stack", { timeout: 30_000 }, () => {
     ]);
   });
 
-  it("let the resource server reach an upstream in the cluster by its namespace, one at an address by that alone", async () => {
+  it("allow an upstream in the cluster by namespace, and one at an address by CIDR", async () => {
     const egress = await egressOf("resource-server", routesTo("http://feed.data.svc:8080/x", "https://10.1.2.3/y"));
     expect(cidrsOf(egress)).toEqual([["10.1.2.3/32", [443]]]);
     expect(egress).toContainEqual({
@@ -86,7 +83,7 @@ describe("the network policies of a stack", { timeout: 30_000 }, () => {
     });
   });
 
-  it("let the node's pod reach the API server at its own addresses where they are given, else its ports anywhere", async () => {
+  it("allow the API server's ports at apiServerCidr, or at any host without it", async () => {
     const ports = [
       { port: 443, protocol: "TCP" },
       { port: 6_443, protocol: "TCP" },
@@ -102,7 +99,7 @@ const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example" }
 const arn = "alb.ingress.kubernetes.io/certificate-arn";
 
 describe("a stack behind a cloud's load balancer", { timeout: 30_000 }, () => {
-  it("has the cloud's certificates, and lets in the load balancer's ranges, which are its proxies too", async () => {
+  it("uses the cloud's certificates and trusts the load balancer's ranges", async () => {
     const ingress = {
       ...hosts,
       className: "alb",
@@ -127,8 +124,8 @@ describe("a stack behind a cloud's load balancer", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a stack in a namespace that is there", { timeout: 30_000 }, () => {
-  it("makes none, and denies nothing to the pods of others", async () => {
+describe("a stack in an existing namespace", { timeout: 30_000 }, () => {
+  it("creates no namespace, and its default-deny policy selects only its own pods", async () => {
     const manifests = await deploy({ createNamespace: "false" });
     expect(manifests.filter(({ kind }) => kind === "Namespace")).toEqual([]);
     expect(findManifest(manifests, "NetworkPolicy", "default-deny").spec["podSelector"]).toEqual({
@@ -137,8 +134,8 @@ describe("a stack in a namespace that is there", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a node whose peers come by a load balancer", { timeout: 30_000 }, () => {
-  it("has its class and annotations, and the name by which it is reached", async () => {
+describe("a node with peers behind a load balancer", { timeout: 30_000 }, () => {
+  it("sets the load balancer's class and annotations, and the node's public host name", async () => {
     const { devAccounts: _, ...others } = config;
     const given = { className: "service.k8s.aws/nlb", annotations: { "service.beta.kubernetes.io/x": "y" } };
     const manifests = listManifests(
@@ -169,7 +166,7 @@ describe("a node whose peers come by a load balancer", { timeout: 30_000 }, () =
 });
 
 describe("the objects of a stack", { timeout: 30_000 }, () => {
-  it("have the recommended labels each, with the service that they are for", async () => {
+  it("have all recommended labels", async () => {
     const names = ["name", "instance", "component", "part-of", "version", "managed-by"];
     const labelled = (await deploy()).map(({ kind, metadata }) => {
       const labels = (metadata as { labels?: Record<string, string> }).labels ?? {};
@@ -178,7 +175,7 @@ describe("the objects of a stack", { timeout: 30_000 }, () => {
     expect(labelled.filter(([, missing]) => missing?.length !== 0)).toEqual([]);
   });
 
-  it("leave the version out of the pods' labels: a new version of the program alone would roll them", async () => {
+  it("omit the version label from pod templates, so an upgrade alone restarts no pod", async () => {
     for (const { spec } of await deploy()) {
       const template = spec?.["template"] as { metadata: { labels: object } } | undefined;
       expect(Object.keys(template?.metadata.labels ?? {})).not.toContain("app.kubernetes.io/version");

@@ -76,16 +76,16 @@ beforeAll(async () => {
 }, 30_000);
 
 describe("a real node on Kubernetes", () => {
-  it("is the golden YAML", async () => {
+  it("matches the golden files", async () => {
     await expectGolden("real-node", manifests, { set: "stack", without: ["Ingress-public.yaml"] });
   });
 
-  it("is what the published schemas allow, with no field beyond them", { timeout: 60_000 }, async () => {
+  it("matches the published schemas without unknown fields", { timeout: 60_000 }, async () => {
     for (const manifest of manifests) expect(await validateAgainstSchema(manifest), manifest.metadata.name).toEqual([]);
     expect(findUnknownFields(manifests)).toEqual([]);
   });
 
-  it("hands the node its keys from a Secret of the stack, or from one that is there, and nobody else", async () => {
+  it("mounts its keys only in the node, from the stack's Secret or an existing one", async () => {
     expect(findManifest(manifests, "Secret", "node-files")).toMatchObject({
       stringData: { "domain.key": "[secret]", "stabilizing.key": "[secret]" },
     });
@@ -111,14 +111,14 @@ describe("a real node on Kubernetes", () => {
     );
   });
 
-  it("has a sidecar that restarts it when it hangs, and that may make its volume larger", () => {
+  it("has a sidecar that restarts a hung node and grows its volume", () => {
     expect(sidecarSettings).toMatchObject({
       restart: { hungAfterMs: 900_000 },
       volume: { claim: "node-workspace", ceilingGibibytes: 4_000, stepGibibytes: 250 },
     });
   });
 
-  it("gives peers the load balancer's address where there is one, and its own within the cluster otherwise", async () => {
+  it("announces the load balancer's address to peers, or the pod's within the cluster", async () => {
     const balanced = await deploy({ peers: "load-balancer", hostIp: "203.0.113.10" });
     expect(seedOf(balanced)?.env).toEqual([{ name: "HOST_IP", value: "203.0.113.10" }]);
     expect(initConfig(balanced)).toMatchObject({ host_ip: "203.0.113.10", tcp_port: "19000" });
@@ -126,7 +126,7 @@ describe("a real node on Kubernetes", () => {
     expect(seedOf(inner)?.env).toEqual([{ name: "HOST_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }]);
   });
 
-  it("rolls the facilitator when its key changes, and shows nothing of the key", async () => {
+  it("restarts the facilitator's pods when its key changes, without revealing the key", async () => {
     const before = template(manifests, "Deployment", "facilitator").metadata.annotations["gatehouse.io/files"];
     const changed = await deploy({ signerPrivateKey: `0x${"18".repeat(32)}` });
     const after = template(changed, "Deployment", "facilitator").metadata.annotations["gatehouse.io/files"];
@@ -135,7 +135,7 @@ describe("a real node on Kubernetes", () => {
     expect(JSON.stringify(manifests)).not.toContain("17".repeat(32));
   });
 
-  it("leaves the resource server's pods alone when a price changes", async () => {
+  it("keeps the resource server's pods when a price changes", async () => {
     const [before, after] = [await deploy(soldAt("1")), await deploy(soldAt("2"))].map((all) =>
       template(all, "Deployment", "resource-server"),
     );

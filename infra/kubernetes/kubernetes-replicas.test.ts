@@ -31,14 +31,14 @@ describe("the replicated stack on Kubernetes", () => {
   const find = (kind: string, name: string) => findManifest(manifests, kind, name);
   const servers = ["facilitator", "resource-server"];
 
-  it("is what the published schemas allow, without unknown fields", { timeout: 60_000 }, async () => {
+  it("matches the published schemas without unknown fields", { timeout: 60_000 }, async () => {
     for (const manifest of manifests) {
       expect(await validateAgainstSchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
     }
     expect(findUnknownFields(manifests)).toEqual([]);
   });
 
-  it.each(servers)("scales the %s between its bounds, and takes one pod down at a time", (name) => {
+  it.each(servers)("scales the %s within its limits and disrupts one pod at a time", (name) => {
     expect(find("HorizontalPodAutoscaler", name).spec).toMatchObject({
       scaleTargetRef: { kind: "Deployment", name },
       minReplicas: 2,
@@ -60,61 +60,52 @@ describe("the replicated stack on Kubernetes", () => {
     );
   });
 
-  it.each(servers)(
-    "leaves the number of the %s's pods to the autoscaler from then on, also where it is fixed",
-    async (name) => {
-      const key = name === "facilitator" ? "facilitatorReplicas" : "resourceServerReplicas";
-      const fixed = { ...config, [key]: '{"min": 3, "max": 3}' };
-      const { spec } = findManifest(
-        listManifests(await recordStack(fixed, { preview: false })),
-        "HorizontalPodAutoscaler",
-        name,
-      );
-      expect(spec).toMatchObject({ minReplicas: 3, maxReplicas: 3 });
-      const ofDeployment = (all: readonly Registered[]) =>
-        all.find(({ registration }) => registration.urn.endsWith(`apps/v1:Deployment::gh-${name}`))?.options
-          .ignoreChanges;
-      expect(ofDeployment(await listRegistrations(fixed))).toEqual(["spec.replicas"]);
-    },
-  );
+  it.each(servers)("leaves the %s's replica count to the autoscaler, even if min equals max", async (name) => {
+    const key = name === "facilitator" ? "facilitatorReplicas" : "resourceServerReplicas";
+    const fixed = { ...config, [key]: '{"min": 3, "max": 3}' };
+    const { spec } = findManifest(
+      listManifests(await recordStack(fixed, { preview: false })),
+      "HorizontalPodAutoscaler",
+      name,
+    );
+    expect(spec).toMatchObject({ minReplicas: 3, maxReplicas: 3 });
+    const ofDeployment = (all: readonly Registered[]) =>
+      all.find(({ registration }) => registration.urn.endsWith(`apps/v1:Deployment::gh-${name}`))?.options
+        .ignoreChanges;
+    expect(ofDeployment(await listRegistrations(fixed))).toEqual(["spec.replicas"]);
+  });
 
-  it.each(servers)(
-    "has one %s where its ledger is a file: none beside it, and none before it has ended",
-    async (name) => {
-      const {
-        databaseUrl: _,
-        databaseCidr: __,
-        facilitatorReplicas: ___,
-        resourceServerReplicas: ____,
-        ...single
-      } = config;
-      const alone = listManifests(await recordStack(single, { preview: false }));
-      expect(alone.filter(({ kind }) => kind === "HorizontalPodAutoscaler")).toEqual([]);
-      expect(findManifest(alone, "Deployment", name)).toMatchObject({
-        // A number that someone else has set is restored, and is no conflict.
-        metadata: { annotations: { "pulumi.com/patchForce": "true" } },
-        spec: { replicas: 1, strategy: { type: "Recreate" } },
-      });
-    },
-  );
+  it.each(servers)("runs one %s with the Recreate strategy if its ledger is a file", async (name) => {
+    const {
+      databaseUrl: _,
+      databaseCidr: __,
+      facilitatorReplicas: ___,
+      resourceServerReplicas: ____,
+      ...single
+    } = config;
+    const alone = listManifests(await recordStack(single, { preview: false }));
+    expect(alone.filter(({ kind }) => kind === "HorizontalPodAutoscaler")).toEqual([]);
+    expect(findManifest(alone, "Deployment", name)).toMatchObject({
+      // A number that someone else has set is restored, and is no conflict.
+      metadata: { annotations: { "pulumi.com/patchForce": "true" } },
+      spec: { replicas: 1, strategy: { type: "Recreate" } },
+    });
+  });
 
-  it.each(servers)(
-    "has a pod of the %s that is replaced linger before it is told to stop, within its grace",
-    (name) => {
-      const { spec } = find("Deployment", name).spec["template"] as {
-        spec: { terminationGracePeriodSeconds: number; containers: { lifecycle: unknown; env: unknown[] }[] };
-      };
-      const [container] = spec.containers;
-      expect(container?.lifecycle).toEqual({
-        preStop: { exec: { command: ["node", "--eval", "setTimeout(() => {}, 5000)"] } },
-      });
-      const variable = `GATEHOUSE_${name.replace("-", "_").toUpperCase()}_SHUTDOWN_GRACE_MS`;
-      expect(container?.env).toContainEqual({ name: variable, value: "20000" });
-      expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(5 + 20);
-    },
-  );
+  it.each(servers)("delays the %s's SIGTERM by 5 s within the pod's grace period", (name) => {
+    const { spec } = find("Deployment", name).spec["template"] as {
+      spec: { terminationGracePeriodSeconds: number; containers: { lifecycle: unknown; env: unknown[] }[] };
+    };
+    const [container] = spec.containers;
+    expect(container?.lifecycle).toEqual({
+      preStop: { exec: { command: ["node", "--eval", "setTimeout(() => {}, 5000)"] } },
+    });
+    const variable = `GATEHOUSE_${name.replace("-", "_").toUpperCase()}_SHUTDOWN_GRACE_MS`;
+    expect(container?.env).toContainEqual({ name: variable, value: "20000" });
+    expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(5 + 20);
+  });
 
-  it.each(servers)("gives the %s the database as a file and no volume", (name) => {
+  it.each(servers)("gives the %s the database URL as a file and no volume", (name) => {
     expect(JSON.stringify(find("Secret", `${name}-files`))).toContain('"ledger-url":"[secret]"');
     expect(
       manifests.filter(({ kind }) => kind === "PersistentVolumeClaim").map(({ metadata }) => metadata.name),
@@ -122,7 +113,7 @@ describe("the replicated stack on Kubernetes", () => {
     expect(JSON.stringify(find("Deployment", name))).toMatch(/LEDGER_URL_FILE/);
   });
 
-  it("lets both through to the database's port in its range, and says its password nowhere", () => {
+  it("opens the database's port to both servers, and reveals no password", () => {
     for (const name of servers) {
       expect(find("NetworkPolicy", name).spec["egress"]).toContainEqual({
         to: [{ ipBlock: { cidr: "10.20.0.0/24" } }],

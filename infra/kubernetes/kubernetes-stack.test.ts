@@ -41,22 +41,22 @@ beforeAll(async () => {
 }, 30_000);
 
 describe("the stack on Kubernetes", () => {
-  it("is the golden YAML", async () => {
+  it("matches the golden files", async () => {
     await expectGolden("stack", manifests());
   });
 
-  it("is deployed to the configured cluster, not to the environment's", () => {
+  it("deploys to the configured cluster, not the environment's", () => {
     const own = recorded.filter(({ type }) => type.startsWith("kubernetes:"));
     expect(own.filter(({ provider }) => !provider.includes("::cluster::")).map(({ name }) => name)).toEqual([]);
   });
 
-  it("is what the published schemas allow", async () => {
+  it("matches the published schemas", async () => {
     for (const manifest of manifests()) {
       expect(await validateAgainstSchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
     }
   });
 
-  it("has no field that the published schemas do not know, however deep", { timeout: 60_000 }, () => {
+  it("has no unknown field at any depth", { timeout: 60_000 }, () => {
     const misspelt = structuredClone(find("PodDisruptionBudget", "facilitator"));
     Object.assign(misspelt.spec["selector"] as object, { matchLabel: {} });
     expect(findUnknownFields([...manifests(), misspelt])).toEqual([
@@ -64,7 +64,7 @@ describe("the stack on Kubernetes", () => {
     ]);
   });
 
-  it("says to both public services whose word of a client's address they may take", () => {
+  it("configures trusted proxies for both public services", () => {
     const { containers } = podOf("Deployment", "resource-server") as unknown as { containers: readonly Container[] };
     const proxies = '["10.0.0.0/8","172.16.0.0/12","192.168.0.0/16","100.64.0.0/10","fc00::/7"]';
     const callers = { trustedProxies: JSON.parse(proxies) as unknown, forwardedHops: 1 };
@@ -77,7 +77,7 @@ describe("the stack on Kubernetes", () => {
     );
   });
 
-  it("shows no secret", () => {
+  it("reveals no secret in the golden files", () => {
     const golden = readdirSync(locateGoldenDirectory("stack")).map((file) =>
       readFileSync(join(locateGoldenDirectory("stack"), file), "utf8"),
     );
@@ -85,8 +85,8 @@ describe("the stack on Kubernetes", () => {
   });
 });
 
-describe("the stack on Kubernetes, at preview", () => {
-  it("is made without knowing what only the cluster knows", async () => {
+describe("a preview of the stack on Kubernetes", () => {
+  it("succeeds without values that only the cluster knows", async () => {
     expect(listManifests(await recordStack(config, { preview: true })).length).toBeGreaterThan(25);
   });
 });

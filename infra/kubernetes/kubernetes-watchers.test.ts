@@ -24,7 +24,7 @@ const labelled = (service: string) => ({
 });
 const isTheirs = ({ metadata }: Manifest) => /^(prometheus|alertmanager|grafana)|-pods$/.test(metadata.name);
 
-describe("a Kubernetes stack that brings its own Prometheus, Alertmanager and Grafana", { timeout: 60_000 }, () => {
+describe("a Kubernetes stack with its own Prometheus, Alertmanager and Grafana", { timeout: 60_000 }, () => {
   let recorded: readonly Recorded[] = [];
   let manifests: readonly Manifest[] = [];
   const theirs = () => manifests.filter(isTheirs);
@@ -33,18 +33,18 @@ describe("a Kubernetes stack that brings its own Prometheus, Alertmanager and Gr
     manifests = listManifests(recorded);
   }, 60_000);
 
-  it("brings the golden YAML", async () => {
+  it("matches the golden files", async () => {
     await expectGolden("watchers", theirs());
   });
 
-  it("has what the published schemas allow, and no field that they do not know", async () => {
+  it("matches the published schemas without unknown fields", async () => {
     for (const manifest of theirs()) {
       expect(await validateAgainstSchema(manifest), `${manifest.kind} ${manifest.metadata.name}`).toEqual([]);
     }
     expect(findUnknownFields(theirs())).toEqual([]);
   });
 
-  it("lets Prometheus into each service with metrics, at that port alone, and nobody into Prometheus but Grafana", () => {
+  it("admits Prometheus only to metrics ports, and only Grafana to Prometheus", () => {
     const from = (pod: string, source: string) =>
       (findManifest(manifests, "NetworkPolicy", pod).spec["ingress"] as readonly Record<string, unknown>[])
         .filter((rule) => JSON.stringify(rule["from"] ?? "").includes(`"${source}"`))
@@ -57,7 +57,7 @@ describe("a Kubernetes stack that brings its own Prometheus, Alertmanager and Gr
     expect(findManifest(manifests, "NetworkPolicy", "grafana").spec["ingress"]).toEqual([]);
   });
 
-  it("finds each service by the name of all its pods, ready or not, and each replica by itself", () => {
+  it("scrapes every pod of each service, ready or not", () => {
     const { inputs } = recorded.find(({ name }) => name === "gh-prometheus-files") ?? { inputs: {} };
     const text = /"prometheus\.yaml":("(?:[^"\\]|\\.)*")/.exec(JSON.stringify(inputs))?.[1] ?? '""';
     const { scrape_configs: jobs } = parse(JSON.parse(text) as string) as { scrape_configs: unknown };
@@ -92,7 +92,7 @@ describe("a Kubernetes stack that brings its own Prometheus, Alertmanager and Gr
     });
   });
 
-  it("makes nothing of it public, and says where operators find it", () => {
+  it("publishes none of them, and reports their cluster URLs", () => {
     const services = theirs().filter(({ kind }) => kind === "Service");
     expect(services.map(({ spec }) => spec["type"])).toEqual(Array.from({ length: 6 }, () => "ClusterIP"));
     expect(manifests.filter(({ kind }) => kind === "Ingress" || kind === "HTTPRoute")).toEqual([]);

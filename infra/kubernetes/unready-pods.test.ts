@@ -25,7 +25,7 @@ resource-server-1   0/1   ImagePullBackOff   0             2m   resource-server
 prometheus-5f       0/1   Pending            0             2m   prometheus
 `;
 
-it("lists what is not ready with the service's own reason, or with the pod's status, and how to look again", async () => {
+it("lists unready pods with their reasons and a command that checks them", async () => {
   const checks = { signer: { ok: false, message: "no gas at 0x1" }, ledger: { ok: true, message: "open" } };
   const kubectl = writeKubectl("kubectl", table, { checks });
   const place = { context: "production", namespace: "pay", prefix: "gh", kubectl, withinMs: 0 };
@@ -43,7 +43,7 @@ it("lists what is not ready with the service's own reason, or with the pod's sta
   ]);
 });
 
-it("says so where the cluster can't be asked, instead of failing an update that succeeded", async () => {
+it("reports a missing kubectl without failing the update", async () => {
   const kubectl = join(directory, "none");
   const found = await listUnreadyPods({ context: undefined, namespace: "pay", prefix: "gh", kubectl, withinMs: 0 });
   expect(found).toEqual([

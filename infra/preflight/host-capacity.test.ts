@@ -19,13 +19,13 @@ async function problemsOf(
 }
 
 describe("the capacity of a Docker host", () => {
-  it("is enough, for the devnet and for a real node, or is not known", async () => {
+  it("passes when sufficient, or when the engine does not report it", async () => {
     for (const raw of [{}, real, family]) expect(await problemsOf(raw)).toEqual([]);
     const silent = { requestEngine: async () => ({ status: 403, headers: {}, body: "no" }), host: undefined };
     expect(await findCapacityProblems(parseConfig(real), silent)).toEqual([]);
   });
 
-  it("is held against the limits of each service, those by default too, with what to set", async () => {
+  it("is compared with the explicit and default limits of each service", async () => {
     const small = { cpus: 4, memory: 16 };
     expect(await problemsOf({}, small)).toEqual([]);
     expect(await problemsOf(real, small)).toEqual([
@@ -40,7 +40,7 @@ describe("the capacity of a Docker host", () => {
     ]);
   });
 
-  it("is held against the files that the node's family or the stack wants open", async () => {
+  it("includes the open-files limit of the node's family or of nodeUlimits", async () => {
     const kernel = { openFiles: 1_048_576 };
     expect(await problemsOf(real, kernel)).toEqual([]);
     expect(await problemsOf(family, kernel)).toEqual([
@@ -49,7 +49,7 @@ describe("the capacity of a Docker host", () => {
     expect(await problemsOf({ ...family, nodeUlimits: '{"nofile": 1000000}' }, kernel)).toEqual([]);
   });
 
-  it("has room on the disk for a real node", async () => {
+  it("includes 20 GiB of free disk for a real node only", async () => {
     expect(await problemsOf({}, { disk: 3 })).toEqual([]);
     expect(await problemsOf(real, { disk: 3 })).toEqual([
       expect.stringMatching(/^nodeImage: found 3 GiB free in \/var\/lib\/docker, .*expected 20 GiB or more/),

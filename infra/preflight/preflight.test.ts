@@ -75,8 +75,8 @@ async function problemsOf(raw: Readonly<Record<string, string>>): Promise<string
   return [];
 }
 
-describe("before anything is made on Docker", () => {
-  it("everything that is in the way is reported at once", async () => {
+describe("preflight on Docker", () => {
+  it("reports all problems at once", async () => {
     const { port } = taken.address() as AddressInfo;
     const found = await problemsOf({
       devAccounts: "false",
@@ -99,7 +99,7 @@ describe("before anything is made on Docker", () => {
     ]);
   });
 
-  it("what does not fit, contradicts, is missing, a service would refuse, and is taken on the host, in one round", async () => {
+  it("reports parse, cross-key, service and host problems together", async () => {
     const offer = { scheme: "exact", network: "eip155:1672", payTo: `0x${"03".repeat(20)}` };
     const routes = {
       "GET /a": { accepts: { ...offer, price: "cheap" }, upstream: "http://a.example" },
@@ -143,14 +143,14 @@ describe("before anything is made on Docker", () => {
     ]);
   });
 
-  it("a PostgreSQL image that is nowhere", async () => {
+  it("reports a PostgreSQL image that can't be pulled", async () => {
     const own = { postgresImage: "registry.example/postgres:17", postgresPassword: "hidden-password-of-the-ledgers" };
     expect(await problemsOf(own)).toEqual([
       expect.stringMatching(/^postgresImage: found registry.example\/postgres:17, .* can't pull \(manifest unknown\)/),
     ]);
   });
 
-  it("a port of what watches the stack, with the command that sets a key inside of another", async () => {
+  it("reports a used port of Prometheus with the command for its nested key", async () => {
     const { port } = taken.address() as AddressInfo;
     const observability = { prometheus: { image: "push:1", port }, grafana: { image: "registry.example/grafana:1" } };
     expect(await problemsOf({ observability: JSON.stringify(observability) })).toEqual([
@@ -161,7 +161,7 @@ describe("before anything is made on Docker", () => {
     ]);
   });
 
-  it("ports that the stack's own containers hold are free for it, also while one of them is started again and again", async () => {
+  it("accepts ports of the stack's own containers, even while one restarts", async () => {
     const { port } = taken.address() as AddressInfo;
     expect(await problemsOf({ statusPort: String(port) })).toHaveLength(1);
     restartingPort = port;
@@ -169,7 +169,7 @@ describe("before anything is made on Docker", () => {
     expect(await problemsOf({})).toEqual([]);
   });
 
-  it("two of the stack's ports may not be one, and a foreign address does not belong to this machine", async () => {
+  it("rejects duplicate ports and an address of another machine", async () => {
     const both = String(free["statusPort"]);
     const found = await problemsOf({ resourceServerPort: both, publishAddress: "192.0.2.1" });
     expect(found).toEqual([
@@ -180,11 +180,11 @@ describe("before anything is made on Docker", () => {
     ]);
   });
 
-  it("an image in a registry that requires authentication is left to the engine's own client", async () => {
+  it("accepts an image in a registry that requires authentication", async () => {
     expect(await problemsOf({ gatehouseImage: "private.example/gatehouse:1" })).toEqual([]);
   });
 
-  it("an engine that does not answer is named", async () => {
+  it("reports an unresponsive engine", async () => {
     const [only, ...others] = await problemsOf({ dockerEngine: `unix://${directory}/none.sock` });
     expect(only).toMatch(
       /^dockerEngine: found unix:.*none\.sock, which is not responding \(.*ENOENT.*\); start the Docker engine/,
@@ -193,7 +193,7 @@ describe("before anything is made on Docker", () => {
   });
 });
 
-it("what is to be rendered is not applied by a provider that the program has", async () => {
+it("rejects renderTo together with a Pulumi provider", async () => {
   const raw = { target: "kubernetes", gatehouseImage: "x", devnetImage: "y", renderTo: "out", devAccounts: "true" };
   const config = parseConfig({ ...raw, tokenAddress: `0x${"02".repeat(20)}` });
   await preflight(config, { prefix: "gh", environment: {} });
@@ -208,7 +208,7 @@ describe("the context of a Kubernetes stack", () => {
   const write = (current: string) =>
     writeFileSync(file, `current-context: "${current}"\ncontexts:\n  - name: staging\n  - name: production\n`);
 
-  it("has to be one of the kubeconfig's", () => {
+  it("must exist in the kubeconfig", () => {
     write("staging");
     expect(findContextProblems("production", home)).toEqual([]);
     expect(findContextProblems(undefined, home)).toEqual([]);
@@ -217,14 +217,14 @@ describe("the context of a Kubernetes stack", () => {
     );
   });
 
-  it("has to be named where none is current", () => {
+  it("is required without a current context", () => {
     write("");
     expect(findContextProblems(undefined, home)[0]?.message).toMatch(
       /^missing, and the kubeconfig has no current context/,
     );
   });
 
-  it("needs a kubeconfig, but for a program that runs in the cluster", () => {
+  it("requires a kubeconfig unless the program runs in the cluster", () => {
     const none = { ...home, kubeconfig: join(directory, "none") };
     expect(findContextProblems(undefined, none)[0]?.message).toMatch(/^no kubeconfig found \(checked .*none\)/);
     expect(findContextProblems(undefined, { ...none, inCluster: true })).toEqual([]);

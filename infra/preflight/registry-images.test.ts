@@ -23,21 +23,18 @@ function registryOf({ guarded }: Readonly<{ guarded: boolean }>) {
   return { fetch, asked };
 }
 
-it.each([{ guarded: false }, { guarded: true }])(
-  "an image that its registry has not is named before anything is made: %o",
-  async (kind) => {
-    const { fetch } = registryOf(kind);
-    const there = await findRegistryProblems({ ...parsed, gatehouseImage: "registry.example/a/b:1" }, { fetch });
-    expect(there).toEqual([]);
-    const wrong = `registry.example/a/b@sha256:${"1".repeat(64)}`;
-    const problems = await findRegistryProblems({ ...parsed, nodeImage: wrong }, { fetch });
-    expect(problems.map(({ key, message }) => `${key}: ${message}`)).toEqual([
-      `nodeImage: found ${wrong}, but registry.example has no sha256:${"1".repeat(64)} in a/b. Push it, or correct it with \`pulumi config set nodeImage …\`.`,
-    ]);
-  },
-);
+it.each([{ guarded: false }, { guarded: true }])("reports an image missing from its registry: %o", async (kind) => {
+  const { fetch } = registryOf(kind);
+  const there = await findRegistryProblems({ ...parsed, gatehouseImage: "registry.example/a/b:1" }, { fetch });
+  expect(there).toEqual([]);
+  const wrong = `registry.example/a/b@sha256:${"1".repeat(64)}`;
+  const problems = await findRegistryProblems({ ...parsed, nodeImage: wrong }, { fetch });
+  expect(problems.map(({ key, message }) => `${key}: ${message}`)).toEqual([
+    `nodeImage: found ${wrong}, but registry.example has no sha256:${"1".repeat(64)} in a/b. Push it, or correct it with \`pulumi config set nodeImage …\`.`,
+  ]);
+});
 
-it("an image that a registry does not show to everybody is left to the cluster", async () => {
+it("skips an image that a registry hides from anonymous clients", async () => {
   const { fetch, asked } = registryOf({ guarded: false });
   expect(await findRegistryProblems({ ...parsed, gatehouseImage: "registry.example/hidden/b:1" }, { fetch })).toEqual(
     [],
@@ -46,7 +43,7 @@ it("an image that a registry does not show to everybody is left to the cluster",
   expect(asked).toEqual(["https://registry.example/v2/hidden/b/tags/list?n=1"]);
 });
 
-it("an image that the stack does not run is not requested", async () => {
+it("requests no image that the stack does not run", async () => {
   const { fetch, asked } = registryOf({ guarded: false });
   const nodeImage = "registry.example/a/b:1";
   const routes = { "GET /data": { upstream: "http://data.example" } };
@@ -55,7 +52,7 @@ it("an image that the stack does not run is not requested", async () => {
   expect(asked.join()).not.toContain("manifests/2");
 });
 
-it("a registry that can't be reached is no problem of the configuration", async () => {
+it("ignores an unreachable registry", async () => {
   const config = { ...parsed, gatehouseImage: "registry.example/a/b:1" };
   expect(await findRegistryProblems(config, { fetch: () => Promise.reject(new TypeError("fetch failed")) })).toEqual(
     [],

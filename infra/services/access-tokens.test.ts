@@ -8,19 +8,19 @@ const context = (prefix: string) => ({ prefix, addresses: dockerAddresses, secre
 const keyOf = (signerPrivateKey: string, prefix: string) =>
   deriveAccessTokens({ devAccounts: false, signerPrivateKey }, context(prefix)).privateKey?.check ?? "";
 
-it("makes a key that tokens can be signed with, the same each time", () => {
+it("derives a stable Ed25519 key for signing tokens", () => {
   const pem = keyOf(`0x${"17".repeat(32)}`, "gatehouse-prod");
   expect(createPrivateKey(pem).asymmetricKeyType).toBe("ed25519");
   expect(createPublicKey(pem).export({ format: "jwk" })).toMatchObject({ crv: "Ed25519" });
   expect(keyOf(`0x${"17".repeat(32)}`, "gatehouse-prod")).toBe(pem);
 });
 
-it("makes another key for another signer, and for another stack", () => {
+it("derives a different key for another signer or stack", () => {
   const pem = keyOf(`0x${"17".repeat(32)}`, "gatehouse-prod");
   expect(keyOf(`0x${"18".repeat(32)}`, "gatehouse-prod")).not.toBe(pem);
   expect(keyOf(`0x${"17".repeat(32)}`, "gatehouse-test")).not.toBe(pem);
 });
 
-it("makes none where there is no signer", () => {
+it("derives no key without a signer", () => {
   expect(deriveAccessTokens({ devAccounts: false }, context("gatehouse-prod")).privateKey).toBeUndefined();
 });

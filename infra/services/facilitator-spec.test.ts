@@ -43,18 +43,14 @@ it.each<[string, readonly unknown[], number]>([
     ],
     10_000,
   ],
-  [
-    "an offer that names the token itself",
-    [offer, { ...offer, price: "0.5", asset: { ...other, address: token } }],
-    10,
-  ],
+  ["an offer with an explicit token", [offer, { ...offer, price: "0.5", asset: { ...other, address: token } }], 10],
   [
     "the stack's chain and token only",
     [offer, { ...offer, network: "eip155:1", price: "0.001" }, { ...offer, price: "0.01", asset: other }],
     10_000,
   ],
-  ["the prices that can be read", [{ ...offer, price: "cheap" }, offer, undefined], 10_000],
-])("settles nothing below %s", (_, offers, minAmount) => {
+  ["valid prices only", [{ ...offer, price: "cheap" }, offer, undefined], 10_000],
+])("derives minAmount from %s", (_, offers, minAmount) => {
   const { spec, problems } = build(offers);
   expect(problems).toEqual([]);
   expect(JSON.parse(spec.environment["GATEHOUSE_FACILITATOR_ASSETS"] ?? "")).toMatchObject([
@@ -64,7 +60,7 @@ it.each<[string, readonly unknown[], number]>([
 
 const unpriced = [{ ...offer, asset: other }];
 
-it("requires a min amount where no price is known", () => {
+it("requires a min amount if no route has a price in the token", () => {
   expect(build(unpriced).problems).toMatchObject([
     {
       key: "settings.facilitator.assets",
@@ -77,13 +73,13 @@ it.each<object>([
   { apiKeys: "k".repeat(32) },
   { openToAnybody: true },
   { assets: [{ address: token, name: "USDC", version: "2", minAmount: 500 }] },
-])("takes the operator's own limit: %j", (settings) => {
+])("accepts the operator's own limit: %j", (settings) => {
   expect(build(unpriced, settings).problems).toEqual([]);
 });
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, "../../examples/compose/devnet", path), "utf8");
 
-it("follows the prices in the Compose file too", () => {
+it("the Compose file's minAmount matches the prices of its routes", () => {
   const { services } = parse(read("compose.yaml"), { merge: true }) as {
     services: { facilitator: { environment: Record<string, string> } };
   };

@@ -3,7 +3,7 @@ import { renderApiKeys } from "./gateway-api-keys.ts";
 
 const sha256 = "a".repeat(64);
 
-test("keys stand in a file as the gateway reads it, which is there before the first one", () => {
+test("renders keys as the gateway's file, which exists even without keys", () => {
   const { liveFiles, keysPath, problems } = renderApiKeys({ ops: { sha256, tier: "paid" } });
   expect(keysPath).toBe("/run/gatehouse/live/api-keys.json5");
   expect(liveFiles.map(({ name, content }) => [name, JSON.parse(String(content))])).toEqual([
@@ -16,22 +16,16 @@ test("keys stand in a file as the gateway reads it, which is there before the fi
 const tier = { requestsPerSecond: 1, requestBurst: 1, computeUnitsPerSecond: 1, computeUnitBurst: 1, concurrency: 1 };
 
 test.each([
+  ["an unknown tier", { ops: { sha256, tier: "gold" } }, {}, "gatewayApiKeys.ops.tier", "public, paid, internal"],
   [
-    "a tier that the gateway does not have",
-    { ops: { sha256, tier: "gold" } },
-    {},
-    "gatewayApiKeys.ops.tier",
-    "public, paid, internal",
-  ],
-  [
-    "a tier that other tiers leave out",
+    "a tier missing from the configured tiers",
     { ops: { sha256, tier: "paid" } },
     { gateway: { tiers: { gold: tier } } },
     "gatewayApiKeys.ops.tier",
     "only gold",
   ],
   [
-    "one key of two holders",
+    "one key with two holders",
     { ops: { sha256, tier: "paid" }, ci: { sha256, tier: "paid" } },
     {},
     "gatewayApiKeys.ci.sha256",
@@ -44,13 +38,13 @@ test.each([
     "gatewayApiKeys",
     "have no effect",
   ],
-])("%s: is a problem at the preview", (_, keys, settings, key, message) => {
+])("rejects %s", (_, keys, settings, key, message) => {
   const { problems } = renderApiKeys(keys, settings);
   expect(problems.map((problem) => problem.key)).toEqual([key]);
   expect(problems[0]?.message).toContain(message);
 });
 
-test("an operator's own file has nothing delivered in its place", () => {
+test("delivers no keys when the operator sets keysPath", () => {
   const { keysPath, liveFiles, problems } = renderApiKeys(
     {},
     { gateway: { callers: { keysPath: "/data/keys.json5" } } },

@@ -17,8 +17,8 @@ const config = parseConfig({
 const services = buildServices(config, { prefix: "gh", ...describeTarget(config, "gh"), secret: deploymentSecret });
 const built = listIncludedServices(config).map((name) => [name, services[name]?.spec] as const);
 
-describe("the services that a stack brings", () => {
-  it("are all of the table, where the configuration has what each is for", () => {
+describe("the optional services of a stack", () => {
+  it("are all included when configured", () => {
     expect(built.map(([name, spec]) => spec?.name ?? `no ${name}`).toSorted()).toEqual([
       "alertmanager",
       "grafana",
@@ -29,7 +29,7 @@ describe("the services that a stack brings", () => {
     ]);
   });
 
-  it("are left out where the configuration says so; what every stack has is not", () => {
+  it("are excluded unless configured, unlike core services", () => {
     const without = parseConfig({
       devAccounts: "true",
       tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
@@ -39,7 +39,7 @@ describe("the services that a stack brings", () => {
     expect([hasService(without, "pushgateway"), hasService(without, "facilitator")]).toEqual([false, true]);
   });
 
-  it.each(built)("are as their row says: %s", (name, spec) => {
+  it.each(built)("match their row in the service table: %s", (name, spec) => {
     const { image, keeps } = findServiceRow(name);
     if (spec === undefined) throw new Error(`no ${name}`);
     expect([spec.name, spec.image]).toEqual([name, image]);

@@ -7,7 +7,7 @@ import { listImages } from "./stack-images.ts";
 const target = (pushgatewayUrl: string) => findPushTarget(parseConfig({ pushgatewayUrl }), dockerAddresses);
 
 describe("the Pushgateway of a stack", () => {
-  it("is the stack's own, by digest, unless another is named", () => {
+  it("is the stack's own, pinned by digest, unless a URL is set", () => {
     const config = parseConfig({});
     expect(findPushTarget(config, dockerAddresses)).toEqual({
       host: "pushgateway",
@@ -18,7 +18,7 @@ describe("the Pushgateway of a stack", () => {
     expect(listImages(parseConfig({ pushgatewayUrl: "http://push.example:9091" })).pushgateway).toBeUndefined();
   });
 
-  it("is reached where the operator's URL says: a Service's namespace, an address, or a port of any host", () => {
+  it("is reachable at the URL's namespace, address or port", () => {
     expect(target("http://push.monitoring.svc:9091")).toEqual({
       host: "push.monitoring.svc",
       port: 9_091,
@@ -33,7 +33,7 @@ describe("the Pushgateway of a stack", () => {
     expect(target("http://push.example:9091").edge).toEqual({ to: "host", port: 9_091, cidr: undefined });
   });
 
-  it("is refused where the node could not push there", () => {
+  it("rejects a URL that the node can't push to", () => {
     for (const url of ["https://push.example:9091", "push.example:9091"]) {
       expect(() => target(url), url).toThrow("expected an http:// URL of a Pushgateway");
     }

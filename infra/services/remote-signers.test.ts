@@ -29,7 +29,7 @@ function derive(raw: Readonly<Record<string, string>>) {
   return [privateKey?.check, deriveGrafanaPassword(config, prefix)];
 }
 
-it("a stack whose keys are all in KMS is built with a secret of its own, and tells what is missing without one", () => {
+it("a stack with only KMS signers requires a stackSecret, and builds with it", () => {
   const missing = findMissingValues(read({ settings })).filter(
     ({ key }) => key.endsWith("Secret") || key.includes("signer"),
   );
@@ -48,7 +48,7 @@ it("a stack whose keys are all in KMS is built with a secret of its own, and tel
   expect(buildSignerOutput(config)).toEqual({ howToFund: expect.stringContaining("/supported lists them") });
 });
 
-it("tokens and Grafana's password outlive another signer where the stack has a secret of its own", () => {
+it("a stackSecret keeps tokens and Grafana's password across a signer change", () => {
   const [one, other] = ["17", "18"].map((digits) => ({ signerPrivateKey: `0x${digits.repeat(32)}` }));
   expect(derive({ ...other, stackSecret })).toEqual(derive({ ...one, stackSecret }));
   expect(derive({ settings, stackSecret })).toEqual(derive({ ...one, stackSecret }));

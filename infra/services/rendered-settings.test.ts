@@ -9,7 +9,7 @@ const key: DeploymentSecret = { kind: "secret", check: text, value: text };
 const asset = { address: `0x${"aa".repeat(20)}`, name: "USDC", version: "2" };
 
 describe("renderSettings", () => {
-  it("gives variables for plain settings and a file for each secret", () => {
+  it("renders variables for plain settings and a file for each secret", () => {
     const { environment, files, problems } = renderSettings(facilitatorSettings, {
       chain: { id: 5 },
       signer: { privateKey: key },
@@ -24,7 +24,7 @@ describe("renderSettings", () => {
     expect(files).toEqual([{ name: "signer-privatekey", content: text, secret: true }]);
   });
 
-  it("gives a file for a secret that a stack wrote among its settings, too", () => {
+  it("renders a file for a secret among the stack's settings", () => {
     const { environment, files } = renderSettings(facilitatorSettings, {
       signer: { privateKey: text },
       assets: [asset],
@@ -33,7 +33,7 @@ describe("renderSettings", () => {
     expect(files).toEqual([{ name: "signer-privatekey", content: text, secret: true }]);
   });
 
-  it("keeps the secrets of a service that is handed over apart, where a change of one is seen", () => {
+  it("delivers secrets as live files to a service that reloads them", () => {
     const token = "c".repeat(32);
     const handed = { file: "settings.json5", fixed: [], withSecrets: true };
     const rendered = renderSettings(sidecarSettings, { upkeep: { controlToken: token } }, { handed });
@@ -45,7 +45,7 @@ describe("renderSettings", () => {
     expect(JSON.stringify([rendered.environment, rendered.liveFiles])).not.toContain(token);
   });
 
-  it("delivers the secrets of one that is handed over by its settings alone as those of any other", () => {
+  it("delivers secrets as plain files to a service that reloads only settings", () => {
     const handed = { file: "settings.json5", fixed: [], withSecrets: false };
     const rendered = renderSettings(facilitatorSettings, { signer: { privateKey: key }, assets: [asset] }, { handed });
     expect(rendered.liveSecrets).toEqual([]);
@@ -53,7 +53,7 @@ describe("renderSettings", () => {
     expect(JSON.stringify([rendered.environment, rendered.liveFiles])).not.toContain(key.value);
   });
 
-  it("refuses what the service itself would refuse, in the service's words", () => {
+  it("rejects invalid and missing values with the service's messages", () => {
     const { problems } = renderSettings(facilitatorSettings, { chain: { id: 0 }, assets: [asset] });
     expect(problems.map((problem) => problem.key)).toEqual([
       "settings.facilitator.chain.id",
@@ -63,7 +63,7 @@ describe("renderSettings", () => {
     expect(problems[1]?.message).toContain("missing");
   });
 
-  it("refuses a setting that the service does not have", () => {
+  it("rejects an unknown setting", () => {
     const { problems } = renderSettings(facilitatorSettings, {
       signer: { privateKey: key },
       assets: [asset],
@@ -78,7 +78,7 @@ describe("renderSettings", () => {
     ]);
   });
 
-  it("says which setting was meant, and refuses a maintenance window that can't be read before anything is deployed", () => {
+  it("suggests the intended setting, and rejects an invalid maintenance window", () => {
     const { problems } = renderSettings(sidecarSettings, {
       restart: { maintenanceCron: "every night", maintenanceTimeZone: "Mars/Olympus", budgetPerHours: 1 },
     });
@@ -91,7 +91,7 @@ describe("renderSettings", () => {
     ]);
   });
 
-  it("never shows a secret that does not fit", () => {
+  it("masks an invalid secret in its problem", () => {
     const wrong: DeploymentSecret = { kind: "secret", check: "hunter2-hunter2", value: "hunter2-hunter2" };
     const rendered = renderSettings(facilitatorSettings, { signer: { privateKey: wrong }, assets: [asset] });
     expect(JSON.stringify(rendered.problems)).not.toContain("hunter2");

@@ -23,12 +23,12 @@ function problemsWith(routes: Readonly<Record<string, unknown>>): readonly strin
   return built(routes).problems.map(({ key, message }) => `${key}: ${message}`);
 }
 
-it("gives the resource server the version of the token's EIP-712 domain", () => {
+it("passes the token version to the resource server", () => {
   const { spec } = built({ "GET /data": { accepts: offer, upstream } }, "1");
   expect(spec.environment).toMatchObject({ GATEHOUSE_RESOURCE_SERVER_TOKEN_VERSION: "1" });
 });
 
-it("takes routes that the resource server would start with", () => {
+it("accepts valid routes", () => {
   expect(problemsWith({ "GET /data": { accepts: offer, upstream } })).toEqual([]);
 });
 
@@ -38,13 +38,13 @@ it.each<[string, unknown, string]>([
   ["GET /a", { accepts: [{ ...offer, network: "eip155:1" }], upstream }, 'GET /a: accepts.network: found "eip155:1";'],
   ["GET /a", { accepts: { ...offer, price: "1 USD" }, upstream }, 'GET /a: accepts.price: "1 USD" is not a price;'],
   ["GET /a", null, "GET /a: expected an object { … }, not null."],
-])("refuses at preview what the resource server would refuse at its start: %s %j", (key, route, words) => {
+])("rejects at preview a route that the resource server rejects at startup: %s %j", (key, route, words) => {
   expect(problemsWith({ [key]: route })).toEqual([expect.stringContaining(`routes: ${words}`)]);
 });
 
 const [stack, first, second] = ["0xAA", "0xBB", "0xCC"];
 
-it("a stack's facilitator serves the account of the stack and those that its routes name, each once", () => {
+it("listPayees returns the stack's account and those of its routes once each", () => {
   const routes = {
     "GET /a": { accepts: { price: "0.01", payTo: first }, upstream },
     "GET /b": { accepts: [{ price: "0.01" }, { price: "0.02", payTo: second }, { payTo: "0xbb" }], upstream },
@@ -52,6 +52,6 @@ it("a stack's facilitator serves the account of the stack and those that its rou
   expect(listPayees(stack, routes).map((account) => account.toUpperCase())).toEqual(["0XAA", "0XBB", "0XCC"]);
 });
 
-it("routes without the right form, and a stack without an account, name nobody", () => {
+it("listPayees returns nothing for malformed routes without an account", () => {
   expect(listPayees(undefined, { "GET /a": "wrong", "GET /b": { upstream }, "GET /c": { accepts: {} } })).toEqual([]);
 });

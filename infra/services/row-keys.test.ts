@@ -13,18 +13,18 @@ function parseWith(key: string, value: unknown) {
 
 const images = [...new Set(listStackServices().map((name) => stackServices[name].image))];
 
-describe("the keys that follow from the table of services", () => {
-  it.each(images)("name the image %s", (image) => {
+describe("the keys derived from the service table", () => {
+  it.each(images)("set the image %s", (image) => {
     const reference = "registry.example/image:1";
     expect(readImage(parseWith(findImageKey(image), reference), image)).toBe(reference);
     expect(readImage(configSchema.parse({}), image)).toBeUndefined();
   });
 
-  it.each(listPublishedPorts())("set the host's port $as", ({ as }) => {
+  it.each(listPublishedPorts())("set the host port $as", ({ as }) => {
     expect(readHostPort(parseWith(findPortKey(as), 12_345), as)).toBe(12_345);
   });
 
-  it("are those that people know", () => {
+  it("keep their documented names", () => {
     expect([findImageKey("pushgateway"), findImageKey("grafana")]).toEqual([
       "pushgatewayImage",
       "observability.grafana.image",
@@ -36,8 +36,8 @@ describe("the keys that follow from the table of services", () => {
   });
 });
 
-describe("the ports of a row that a host publishes", () => {
-  it.each(listPublishedPorts())("are ports that the service has: $as", ({ service, port }) => {
+describe("the published ports of a service", () => {
+  it.each(listPublishedPorts())("exist in its row of the service table: $as", ({ service, port }) => {
     expect(findServiceRow(service).ports[port]).toBeGreaterThan(0);
   });
 });

@@ -6,7 +6,7 @@ const token = { devAccounts: "true", tokenAddress: "0x8083F940Be4327c7b67c414103
 
 const image = `registry.example/gatehouse@sha256:${"0".repeat(64)}`;
 
-it("the pages of a stack are those that a host publishes, Grafana's among them", () => {
+it("lists the pages that a Docker host publishes, including Grafana's", () => {
   const observability = JSON.stringify({ prometheus: {}, grafana: {} });
   expect(listServicePages(parseConfig({ ...token, statusPort: "19600", observability }))).toEqual([
     "resource-server=http://127.0.0.1:9601/",
@@ -16,7 +16,7 @@ it("the pages of a stack are those that a host publishes, Grafana's among them",
   ]);
 });
 
-it("on Kubernetes they are where the runbooks' port-forwards lead", () => {
+it("lists the runbooks' port-forward URLs on Kubernetes", () => {
   expect(
     listServicePages(parseConfig({ ...token, target: "kubernetes", gatehouseImage: image, devnetImage: image })),
   ).toEqual([

@@ -7,7 +7,7 @@ const routes = { "GET /data": { upstream: "http://data.example" } };
 const pushgatewayUrl = "http://push.example:9091";
 
 describe("the images of a stack", () => {
-  it("are Gatehouse's two and the official Pushgateway, besides what the configuration names", () => {
+  it("include Gatehouse's two, the official Pushgateway and the configured ones", () => {
     const config = configSchema.parse({ postgresImage: "postgres:17", devnetImage: "devnet:1" });
     expect(listImages(config)).toEqual({
       devnet: "devnet:1",
@@ -24,7 +24,7 @@ describe("the images of a stack", () => {
     expect(findUnconfiguredImages(config)).toEqual(["gatehouse"]);
   });
 
-  it("have the devnet's for the sample that a real node's stack sells while it names no routes", () => {
+  it("include the devnet image for a real node without routes", () => {
     expect(findUnconfiguredImages(configSchema.parse({ nodeImage }))).toEqual(["gatehouse", "devnet"]);
   });
 });

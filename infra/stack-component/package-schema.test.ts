@@ -19,20 +19,20 @@ function refsIn({ $ref, items, additionalProperties }: Property): readonly strin
   return $ref === undefined ? inner : [$ref, ...inner];
 }
 
-describe("the schema of the components", () => {
-  it("has every key of a stack's configuration as an input, but for those of building images", () => {
+describe("the component's schema", () => {
+  it("has every configuration key as an input, except those of image builds", () => {
     const builds = new Set(["baseImage", "imageBuilder", "imageArchitecture"]);
     const keys = Object.keys(configSchema.shape).filter((key) => !builds.has(key));
     expect(Object.keys(component.inputProperties).toSorted()).toEqual([...keys, "prefix"].toSorted());
     expect(component.requiredInputs).toEqual(["gatehouseImage"]);
   });
 
-  it("says what each input, output and property is", () => {
+  it("describes every input, output and property", () => {
     expect(properties.length).toBeGreaterThan(100);
     expect(properties.filter(({ property }) => property.description === undefined).map(({ path }) => path)).toEqual([]);
   });
 
-  it("has every type that it names, and none that it does not name", () => {
+  it("defines exactly the types that it references", () => {
     const named = properties.flatMap(({ property }) => refsIn(property)).filter((ref) => ref !== "pulumi.json#/Any");
     expect([...new Set(named)].toSorted()).toEqual(
       Object.keys(types)
@@ -41,12 +41,12 @@ describe("the schema of the components", () => {
     );
   });
 
-  it("has each secret as one", () => {
+  it("marks exactly the secret keys as secret", () => {
     const secret = Object.entries(component.inputProperties).filter(([, property]) => property.secret === true);
     expect(secret.map(([name]) => name).toSorted()).toEqual([...secretKeys].toSorted());
   });
 
-  it("gives inputs their types", () => {
+  it("types its inputs", () => {
     expect(component.inputProperties).toMatchObject({
       chainId: { type: "integer", default: 1_672 },
       devAccounts: { type: "boolean", default: false },

@@ -183,7 +183,7 @@ function occupied(path: string) {
   return Promise.resolve({ status, body, headers: {} });
 }
 
-it("words every problem and warning for the author of a stack's configuration, and of a component's inputs", async () => {
+it("renders every problem and warning for stack configurations and component inputs", async () => {
   const home = mkdtempSync(join(tmpdir(), "gatehouse-context-"));
   onTestFinished(() => rmSync(home, { recursive: true }));
   writeFileSync(join(home, "config"), "contexts:\n  - name: staging\n");
@@ -210,7 +210,7 @@ it("words every problem and warning for the author of a stack's configuration, a
   await expect(text).toMatchFileSnapshot("../testing/golden/problems.txt");
 });
 
-it("repeats to the letter what a person wrote, even where it reads like a command", async () => {
+it("quotes user input verbatim, even text that looks like a command", async () => {
   const hostIp = "host with `pulumi config set hostIp 1`";
   const found = `found ${hostIp}; expected the IP address or host name at which peers reach the node. Correct it`;
   expect(await textsOf(parsed({ hostIp }))).toBe(
@@ -218,7 +218,7 @@ it("repeats to the letter what a person wrote, even where it reads like a comman
   );
 });
 
-it("keeps the credentials of a URL out of both wordings", () => {
+it("masks URL credentials in both messages", () => {
   const pushgatewayUrl = "ftp://pusher:hunter2@metrics.example";
   expect.assertions(2);
   try {

@@ -12,7 +12,7 @@ const inputs = {
   observability: { prometheus: {} },
 } as const;
 
-it("a component warns in the words of its inputs, at itself", async () => {
+it("a component logs warnings about its inputs on itself", async () => {
   await runtime.setMocks(createRecordingMocks([]), "gatehouse", "test", false);
   const warn = vi.spyOn(log, "warn").mockResolvedValue();
   const { Stack } = await import("./stack.ts");

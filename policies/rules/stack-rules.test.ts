@@ -40,24 +40,24 @@ const denyService = (component: string) =>
   });
 
 describe("default-deny", () => {
-  it("passes a namespace with a default-deny policy, and a separate container on networks or on none", () => {
+  it("accepts a namespace with a default-deny policy, and containers on custom networks or none", () => {
     const own = buildDockerContainer();
     const none = buildDockerContainer({ networksAdvanced: [], networkMode: "none" });
     expect(defaultDeny.check([denyAll(), buildStatefulSet(), own, none])).toEqual([]);
   });
 
-  it("names the workload of a namespace without one", () => {
+  it("reports a workload in a namespace without a default-deny policy", () => {
     expect(defaultDeny.check([denyAll("elsewhere"), buildStatefulSet()])).toEqual([
       { resource: "gh-node", message: "runs in the namespace gatehouse, which has no default-deny NetworkPolicy" },
     ]);
   });
 
-  it("passes one that selects the pods of the stack alone, and no others", () => {
+  it("accepts a policy that selects the stack's pods, but not another service's", () => {
     expect(defaultDeny.check([denyService("node"), buildStatefulSet()])).toEqual([]);
     expect(defaultDeny.check([denyService("facilitator"), buildStatefulSet()])).toHaveLength(1);
   });
 
-  it("takes a policy that lets something through for none", () => {
+  it("ignores a policy with an allow rule", () => {
     const open = buildResource("kubernetes:networking.k8s.io/v1:NetworkPolicy", {
       metadata: { namespace: "gatehouse" },
       spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"], ingress: [{}] },
@@ -65,7 +65,7 @@ describe("default-deny", () => {
     expect(defaultDeny.check([open, buildStatefulSet()])).toHaveLength(1);
   });
 
-  it("names a container on the engine's default network", () => {
+  it("reports a container on the engine's default network", () => {
     expect(defaultDeny.check([buildDockerContainer({ networksAdvanced: [] })])[0]?.message).toContain(
       "default network",
     );
@@ -73,11 +73,11 @@ describe("default-deny", () => {
 });
 
 describe("node-configuration", () => {
-  it("passes a sidecar that keeps pruning and metrics on", () => {
+  it("accepts a sidecar with pruning and metrics enabled", () => {
     expect(nodeConfiguration.check([sidecar("GATEHOUSE_SIDECAR_PRUNE_ENABLED=true")])).toEqual([]);
   });
 
-  it("names a sidecar that leaves pruning or metrics alone", () => {
+  it("reports a sidecar with pruning or metrics disabled", () => {
     const found = nodeConfiguration.check([
       sidecar("GATEHOUSE_SIDECAR_PRUNE_ENABLED=false", "GATEHOUSE_SIDECAR_MONITOR_ENABLED=false"),
     ]);
@@ -87,16 +87,16 @@ describe("node-configuration", () => {
     ]);
   });
 
-  it("names a version that is not the image's", () => {
+  it("reports a version that differs from the image's", () => {
     const found = nodeConfiguration.check([sidecar("GATEHOUSE_SIDECAR_NODE_IMAGE=registry.example/node:0.15.1")]);
     expect(found[0]?.message).toBe("the sidecar is configured for node version 0.16.2, but its image is 0.15.1");
   });
 
-  it("passes a rendered node.conf with the version's own keys", () => {
+  it("accepts a rendered node.conf with the version's keys", () => {
     expect(nodeConfiguration.check([sidecar(), configMap(conf(storage))])).toEqual([]);
   });
 
-  it("names each key of another version, and each that is missing, in the words of the sidecar's own lint", () => {
+  it("reports keys of another version and missing keys with the lint's messages", () => {
     const old = { ...storage, storage_cetina_push_port: undefined, pamir_cetina_push_port: 9_091 };
     const found = nodeConfiguration.check([sidecar(), configMap(conf(old))]);
     expect(found.map(({ message }) => message)).toEqual([
@@ -105,7 +105,7 @@ describe("node-configuration", () => {
     ]);
   });
 
-  it("names ports that clash, a push address with a protocol, and metrics that are switched off", () => {
+  it("reports conflicting ports, a push address with a scheme, and disabled metrics", () => {
     const wrong = { ...storage, storage_enable_cetina: false, storage_cetina_push_address: "http://pushgateway" };
     const found = nodeConfiguration.check([sidecar(), configMap(conf(wrong, { rpc_port: "18100" }))]);
     expect(found.map(({ message }) => message).join("\n")).toMatch(
@@ -113,7 +113,7 @@ describe("node-configuration", () => {
     );
   });
 
-  it("judges a node.conf that a container uploads, too", () => {
+  it("checks a node.conf uploaded by a container", () => {
     const uploads = [{ file: "/run/gatehouse/incoming/node.conf", content: conf({}) }];
     const found = nodeConfiguration.check([sidecar(), buildDockerContainer({ uploads }, "node-conf")]);
     expect(found.map(({ message }) => message)).toEqual([
@@ -121,14 +121,14 @@ describe("node-configuration", () => {
     ]);
   });
 
-  it("names a node.conf that is not JSON, or has no metrics at all", () => {
+  it("reports an invalid node.conf, and one without metrics", () => {
     expect(nodeConfiguration.check([sidecar(), configMap("{")])[0]?.message).toContain("is incomplete JSON");
     expect(nodeConfiguration.check([sidecar(), configMap(conf(undefined))])[0]?.message).toContain(
       "has no chain.monitor_config",
     );
   });
 
-  it("lets data of the wrong type be", () => {
+  it("ignores data of the wrong type", () => {
     expect(nodeConfiguration.check([sidecar(), configMap(7)])).toEqual([]);
   });
 });

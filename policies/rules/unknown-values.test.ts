@@ -88,39 +88,39 @@ function findings(rule: Rule, subject: PolicyResource): number {
 }
 
 describe.each(allRules.map((rule) => [rule.name, rule] as const))("%s, at preview", (name, rule) => {
-  it("says nothing as long as what decides is unknown: Pulumi makes it advisory and evaluates it again at the update", () => {
+  it("throws while its deciding value is unknown, so Pulumi reports it as advisory", () => {
     const { undecided } = cases[name]!;
     expect(() => findings(rule, atPreview(undecided))).toThrow(/can't be known during preview/);
   });
 
-  it("reports what it knows already, whatever else is unknown", () => {
+  it("reports a violation even if other values are unknown", () => {
     const { broken } = cases[name]!;
     expect(findings(rule, atPreview(broken))).toBeGreaterThan(0);
   });
 });
 
-describe("an image of Docker, at preview", () => {
+describe("image-pinned for a Docker image at preview", () => {
   const rule = allRules.find(({ name }) => name === "image-pinned")!;
-  it("is judged by what is pulled, and needs no line for a container whose id is not known yet", () => {
+  it("checks the pulled image, not the container's unknown image ID", () => {
     expect(findings(rule, atPreview(buildDockerContainer({ image: unknownValue })))).toBe(0);
     expect(findings(rule, atPreview(pulled("registry.example/node:0.16.2")))).toBe(1);
     expect(findings(rule, atPreview(pulled(`registry.example/node@sha256:${"a".repeat(64)}`)))).toBe(0);
   });
 });
 
-describe("a stack in which a secret changes, at preview", () => {
+describe("a preview of a changed secret", () => {
   const delivery = buildDockerContainer({ envs: unknownValue, restart: "no", mustRun: false, attach: true });
   const service = buildDockerContainer({}, "facilitator");
   const labels = [...(service.props["labels"] as unknown[]), { label: "io.gatehouse.files", value: unknownValue }];
   const replaced = { ...service, props: { ...service.props, labels } };
 
-  it("is held to the node's configuration all the same", () => {
+  it("still checks node-configuration", () => {
     const stack = [delivery, replaced, sidecar("GATEHOUSE_SIDECAR_PRUNE_ENABLED=false")].map(atPreview);
     const rule = allRules.find(({ name }) => name === "node-configuration");
     expect(rule?.scope === "stack" ? rule.check(stack) : []).toHaveLength(1);
   });
 
-  it("is read by service, whatever another label says", () => {
+  it("finds the service despite an unknown label", () => {
     expect(findWorkload(atPreview(replaced))?.service()).toBe("facilitator");
   });
 });

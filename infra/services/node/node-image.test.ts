@@ -18,7 +18,7 @@ const problemsOf = (raw: Readonly<Record<string, string>>) => listConfigProblems
 const missing = (raw: Readonly<Record<string, string>>) => findMissingValues(parseConfig(raw)).map(({ key }) => key);
 
 describe("the image of a stack's node", () => {
-  it("is of the family that the stack names, else of the one that its tag looks like, and runs as that one's user", () => {
+  it("determines the node family and user, unless the stack sets them", () => {
     expect(chooseNodeFamily(parseConfig(generic)).name).toBe("generic");
     expect(chooseNodeFamily(parseConfig(tagged)).name).toBe("pharos");
     expect(chooseNodeFamily(parseConfig({ ...generic, nodeFamily: "pharos" })).name).toBe("pharos");
@@ -27,14 +27,14 @@ describe("the image of a stack's node", () => {
     expect(problemsOf({ ...generic, nodeUser: "" })).toEqual([expect.stringMatching(/^nodeUser: missing/)]);
   });
 
-  it("needs its keys' password and a genesis, unless its data are restored", () => {
+  it("requires a key password, and a genesis file unless data is restored, for pharos nodes", () => {
     expect(missing(tagged)).toEqual(expect.arrayContaining(["nodeKeysPassword", "nodeGenesis"]));
     const restore = JSON.stringify({ url: "https://snapshots.example/chain.tar", sha256: "ab".repeat(32) });
     expect(missing({ ...tagged, nodeKeysPassword: "x", restore })).not.toContain("nodeGenesis");
     expect(missing(generic)).not.toContain("nodeKeysPassword");
   });
 
-  it("takes files as text, or from this machine", () => {
+  it("accepts files as text or as a path on this machine", () => {
     const file = join(directory, "genesis.conf");
     writeFileSync(file, "from a file");
     const config = parseConfig({ ...tagged, nodeGenesis: `file:${file}`, nodeForks: "as text" });

@@ -19,7 +19,7 @@ const missing = (raw: Readonly<Record<string, string>>) =>
     .map(({ key, message }) => `${key}: ${message}`);
 
 describe("the keys of a real node", () => {
-  it("are enough from one place, and the devnet needs none", () => {
+  it("are complete from any single source, and not needed by the devnet", () => {
     for (const raw of [{}, { ...real, ...keys }, { ...real, nodeKeysDirectory: "/srv/keys" }]) {
       expect(missing(raw)).toEqual([]);
     }
@@ -28,7 +28,7 @@ describe("the keys of a real node", () => {
   });
 });
 
-describe("keys in a directory of this Docker host", () => {
+describe("keys in a host directory", () => {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-keys-"));
   const domain = join(directory, "domain.key");
   const user = process.getuid?.() ?? 0;
@@ -38,7 +38,7 @@ describe("keys in a directory of this Docker host", () => {
     );
   afterAll(() => rmSync(directory, { recursive: true }));
 
-  it("have to be there, of mode 0400, the node's user's own", () => {
+  it("require mode 0400 and the node's user as owner", () => {
     writeFileSync(domain, "one", { mode: 0o640 });
     expect(found(user)).toEqual([
       `found ${domain} with mode 0640 owned by user ${user}; expected mode 0400 owned by user ${user}, which the node runs as. \`chown ${user} ${domain} && chmod 0400 ${domain}\`.`,

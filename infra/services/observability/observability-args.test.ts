@@ -12,8 +12,8 @@ const warningsOf = (observability: object | undefined, more: Readonly<Record<str
     }),
   ).map(({ key, message }) => `${key}: ${message}`);
 
-describe("what a preview warns of", () => {
-  it("is nothing where nobody watches, or where all is set", () => {
+describe("monitoring warnings of a preview", () => {
+  it("are absent without monitoring, or with complete monitoring", () => {
     const runbookBaseUrl = "https://git.example/runbooks";
     const alertmanagerConfig =
       'route: { receiver: a }\nreceivers: [{ name: a, webhook_configs: [{ url: "https://a.example" }] }]';
@@ -22,7 +22,7 @@ describe("what a preview warns of", () => {
     expect(warningsOf({ runbookBaseUrl, prometheus: {}, alertmanager: {} }, { alertmanagerConfig })).toEqual([]);
   });
 
-  it("is that alerts notify nobody, and that their links lead nowhere", () => {
+  it("report alerts without receivers and broken runbook links", () => {
     expect(warningsOf({ prometheus: {} })).toEqual([
       expect.stringMatching(/^observability\.prometheus: alerts fire in Prometheus but nobody is notified/),
       expect.stringMatching(
