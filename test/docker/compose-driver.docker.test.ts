@@ -28,33 +28,30 @@ const nodeCli =
 const asks = { ps: [], psTimeoutMs: 10_000, passes: composeVariables };
 const file = `services:${service("node")}${service("other")}\n`;
 
-describe.skipIf(!entryExists)(`the compose driver over a real deployment${skipReason(found)}${noCompose}`, () => {
-  test.each(commands.map((command) => [command] as const))(
-    "%j restart node: that service and no other",
-    async (command) => {
-      await using project = await startComposeProject(command, file);
-      const started = (name: string) => project.inspect(name, "{{.State.StartedAt}}");
-      await until(
-        "both are up",
-        20_000,
-        async () => (await project.logs("node")).includes("up") && (await project.logs("other")).includes("up"),
-      );
-      const before = [await started("node"), await started("other")];
-      const directory = () => project.directory;
-      await using output = await keepProgramOutput();
-      const options = { directory, timeoutMs: 60_000, ...asks };
-      await createComposeDriver({ ...options, command: [...command, "restart", "node"] }, output).restart(signal);
-      expect(Date.parse(await started("node"))).toBeGreaterThan(Date.parse(before[0] ?? ""));
-      expect(await started("other")).toBe(before[1]);
-      expect(await project.logs("node")).toMatch(/^up\nstopping/);
+describe.skipIf(!entryExists)(`the compose driver with a real deployment${skipReason(found)}${noCompose}`, () => {
+  test.each(commands.map((command) => [command] as const))("%j restarts only the named service", async (command) => {
+    await using project = await startComposeProject(command, file);
+    const started = (name: string) => project.inspect(name, "{{.State.StartedAt}}");
+    await until(
+      "both are up",
+      20_000,
+      async () => (await project.logs("node")).includes("up") && (await project.logs("other")).includes("up"),
+    );
+    const before = [await started("node"), await started("other")];
+    const directory = () => project.directory;
+    await using output = await keepProgramOutput();
+    const options = { directory, timeoutMs: 60_000, ...asks };
+    await createComposeDriver({ ...options, command: [...command, "restart", "node"] }, output).restart(signal);
+    expect(Date.parse(await started("node"))).toBeGreaterThan(Date.parse(before[0] ?? ""));
+    expect(await started("other")).toBe(before[1]);
+    expect(await project.logs("node")).toMatch(/^up\nstopping/);
 
-      await createComposeDriver({ ...options, command: [...command, "restart"] }, output).restart(signal);
-      expect(Date.parse(await started("other"))).toBeGreaterThan(Date.parse(before[1] ?? ""));
-    },
-  );
+    await createComposeDriver({ ...options, command: [...command, "restart"] }, output).restart(signal);
+    expect(Date.parse(await started("other"))).toBeGreaterThan(Date.parse(before[1] ?? ""));
+  });
 
   test.each(commands.map((command) => [command] as const))(
-    "%j that fails is said in its own words",
+    "%j reports its own error message on failure",
     async (command) => {
       await using project = await startComposeProject(command, file);
       await using output = await keepProgramOutput();
@@ -80,7 +77,7 @@ describe.skipIf(!entryExists)(`the compose driver over a real deployment${skipRe
   );
 
   test.each(commands.map((command) => [command] as const))(
-    "%j exec runs node_cli in its bin directory inside the container, and says whose words a failure's are",
+    "%j exec runs node_cli in the container's bin directory and reports errors",
     async (command) => {
       const bin = await mkdtemp(join(tmpdir(), "gatehouse-bin-"));
       onTestFinished(() => rm(bin, { recursive: true }));

@@ -159,7 +159,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     if (found.ok) images = await buildTestImages(inject("testImagesName"), found.nodeImage);
   }, 900_000);
 
-  test("build.sh makes both images where there is git and Docker, and neither Node nor npm", async () => {
+  test("build.sh builds both images with git and Docker, without Node or npm", async () => {
     await using machine = await cloneWithDockerAlone();
     const name = createUniqueName("from-clone");
     const built = { GATEHOUSE_IMAGE: `${name}:gatehouse`, DEVNET_IMAGE: `${name}:devnet` };
@@ -199,7 +199,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     }
   }, 900_000);
 
-  test("devnet: everything comes up confined, and sells to a fetch and to the client of the file", async () => {
+  test("devnet runs confined and sells to fetch and to the bundled client", async () => {
     const { env, urls } = await buildVariables(createUniqueName("compose"));
     await using example = await copyExample("devnet");
     await using project = await startComposeFile(command!, example.file, env);
@@ -232,7 +232,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     await condition(urls.status, "Pruning", "Enabled");
   }, 900_000);
 
-  test("own-node: the gateway answers at once, and nothing is done at the node before a person agrees", async () => {
+  test("own-node serves RPC at once, and leaves the node unchanged until adopted", async () => {
     await using node = await nodeOfOnesOwn();
     const { env, urls } = await buildVariables(createUniqueName("compose"));
     const own = { NODE_CONTAINER: node.name, NODE_NETWORK: node.name, NODE_WORKSPACE: node.workspace };

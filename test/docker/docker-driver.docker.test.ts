@@ -30,8 +30,8 @@ function driverOf(container: string, stopTimeoutSeconds: number) {
   return createDockerDriver({ container, stopTimeoutSeconds }, connection);
 }
 
-describe.skipIf(!found.ok)(`the docker driver over a real engine${skipReason(found)}`, () => {
-  test("a restart stops the process with SIGTERM and starts another", async () => {
+describe.skipIf(!found.ok)(`the docker driver with a real engine${skipReason(found)}`, () => {
+  test("restarts the process with SIGTERM", async () => {
     await using container = await startNode(obedient);
     const driver = driverOf(container.name, 30);
     const before = { pid: await container.inspect("{{.State.Pid}}"), startedAt: await driver.startedAt?.(signal) };
@@ -43,7 +43,7 @@ describe.skipIf(!found.ok)(`the docker driver over a real engine${skipReason(fou
     expect(await container.logs()).toMatch(/^up\nstopping/);
   });
 
-  test("a process that does not end on SIGTERM is killed after the time it has", async () => {
+  test("kills a process that ignores SIGTERM after the stop timeout", async () => {
     await using container = await startNode(deaf);
     const driver = driverOf(container.name, 1);
     const pid = await container.inspect("{{.State.Pid}}");
@@ -52,7 +52,7 @@ describe.skipIf(!found.ok)(`the docker driver over a real engine${skipReason(fou
     expect(await container.logs()).toMatch(/^up\nno/);
   });
 
-  test("a container that was stopped does not run, and a restart starts it", async () => {
+  test("reports a stopped container as not running, and starts it on restart", async () => {
     await using container = await startNode(obedient);
     await runDocker("stop", container.name);
     const driver = driverOf(container.name, 30);
@@ -61,7 +61,7 @@ describe.skipIf(!found.ok)(`the docker driver over a real engine${skipReason(fou
     expect(await container.inspect("{{.State.Running}}")).toBe("true");
   });
 
-  test("a container that is not there is named in the engine's words", async () => {
+  test("reports a missing container with the engine's message", async () => {
     const name = createUniqueName("gone");
     const driver = driverOf(name, 1);
     const words = `404: No such container: ${name}`;

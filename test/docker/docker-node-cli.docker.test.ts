@@ -57,7 +57,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
     return result.ok ? result : { ...result, message: result.message.replaceAll(container.name, "node") };
   }
 
-  test("its output comes back without what it logged, its arguments untouched by a shell", async () => {
+  test("returns stdout and stderr separately, and bypasses the shell", async () => {
     const args = ["prune", "--c", "$(id) * ; exit 1", "--get"];
     expect(await run("prints", args)).toEqual({
       ok: true,
@@ -66,7 +66,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
     });
   });
 
-  test("an exit status is said with the first line of what it complained about", async () => {
+  test("reports the exit status with the first line of stderr", async () => {
     expect(await run("fails", ["--c", "x.conf"])).toEqual({
       ok: false,
       reason: "Failed",
@@ -75,7 +75,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
     expect(await run("silent", [])).toMatchObject({ message: "./silent in container node exited with status 4." });
   });
 
-  test("one that hangs is given up after its time, and not begun again while it runs", async () => {
+  test("abandons a hung command after its timeout, and starts no second one meanwhile", async () => {
     const connection = createDockerEngine({ engine: engine.url, timeoutMs: 1_000 });
     const options = { container: container.name, timeoutMs: 1_000, outputLimitBytes: 1_000 };
     const nodeCli = createDockerNodeCli(options, () => ({ directory: "/data/bin", command: "hangs" }), connection);
@@ -104,11 +104,11 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
     await until("it ends", generousMs, async () => !(await runDocker("top", container.name)).includes("/dev/zero"));
   });
 
-  test("one that prints no text is passed on as it can be read", async () => {
+  test("replaces invalid UTF-8 in the output", async () => {
     expect(await run("binary", [])).toEqual({ ok: true, output: "\u0000\uFFFD\u0001" });
   });
 
-  test("one that is not there, or can't be executed, is said as such", async () => {
+  test("reports a missing or non-executable command", async () => {
     expect(await run("absent", [])).toEqual({
       ok: false,
       reason: "NotFound",
@@ -125,7 +125,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
     });
   });
 
-  test("a container that is not there, or does not run, is said in the engine's words", async () => {
+  test("reports a missing or stopped container with the engine's message", async () => {
     const connection = createDockerEngine({ engine: engine.url, timeoutMs: 20_000 });
     const { signal } = new AbortController();
     const nodeCliIn = (name: string) =>

@@ -28,7 +28,7 @@ function ask(socketPath: string, method: string, path: string, body?: object): P
   });
 }
 
-describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(found)}${notLocal}`, () => {
+describe.skipIf(!isLocal)(`the engine proxy with a real engine${skipReason(found)}${notLocal}`, () => {
   let directory: string;
   let container: TestContainer;
 
@@ -56,7 +56,7 @@ describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(fou
     });
   }
 
-  test("the sidecar's restart and node_cli pass it", async () => {
+  test("forwards the sidecar's restart and node_cli, but no other command", async () => {
     await using proxy = await startProxy();
     const connection = createDockerEngine({ engine: proxy.urls["engine-proxy"] ?? "", timeoutMs: 60_000 });
     const driver = createDockerDriver({ container: container.name, stopTimeoutSeconds: 30 }, connection);
@@ -74,7 +74,7 @@ describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(fou
     });
   });
 
-  test("a node_cli that hangs is given up through it; a proxy that was restarted keeps nobody from trying again", async () => {
+  test("abandons a hung node_cli, and accepts a retry after a proxy restart", async () => {
     await runDocker("exec", container.name, "touch", "/tmp/hang");
     const connection = createDockerEngine({ engine: `unix://${socketPath()}`, timeoutMs: 2_000 });
     const options = { container: container.name, timeoutMs: 2_000, outputLimitBytes: 1_000 };
@@ -91,7 +91,7 @@ describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(fou
     expect(await run(["--version"], signal)).toEqual({ ok: true, output: "--version\n" });
   });
 
-  test("what would give the machine away is refused before the engine hears of it", async () => {
+  test("rejects calls that would compromise the host before they reach the engine", async () => {
     await using proxy = await startProxy();
     const host = { Image: engine.nodeImage, HostConfig: { Privileged: true, Binds: ["/:/host"] } };
     expect(await ask(socketPath(), "POST", "/v1.41/containers/create?name=gatehouse-test-escape", host)).toBe(403);

@@ -30,13 +30,13 @@ const looping = (name: string, image: string) => ({
   },
 });
 
-describe.skipIf(!found.ok)(`a stack of the tests' own on an engine${skipReason(found)}`, () => {
+describe.skipIf(!found.ok)(`a test's own stack on an engine${skipReason(found)}`, () => {
   afterAll(async () => {
     const left = await runDocker("ps", "--quiet", ...labelled);
     if (left !== "") await runDocker("rm", "--force", ...left.split("\n"));
   });
 
-  test("is removed to its last container, though the engine starts them again and again", async () => {
+  test("is fully removed while its containers keep restarting", async () => {
     if (!found.ok) throw new Error(found.message);
     const names = [1, 2, 3, 4].map((number) => `${prefix}-${number}`);
     const stack = await runOnEngine(

@@ -21,7 +21,7 @@ function run(options: readonly string[], script: string): Promise<string> {
   return runDocker("run", "--rm", ...base, ...options, engine.nodeImage, "sh", "-c", script);
 }
 
-describe.skipIf(!found.ok)(`a node.conf where it can't be put right${skipReason(found)}`, () => {
+describe.skipIf(!found.ok)(`a node.conf that can't be corrected${skipReason(found)}`, () => {
   let directory: string;
   let path: string;
 
@@ -41,33 +41,33 @@ describe.skipIf(!found.ok)(`a node.conf where it can't be put right${skipReason(
 
   const mounted = (how = "") => `--volume=${directory}:/data${how}`;
 
-  test("another user's, which may not be read", async () => {
+  test("reports another user's unreadable file", async () => {
     await chmod(path, 0o600);
     expect(await run([asService, mounted()], plan)).toBe(
       "plan: /data/bin/node.conf can't be read (EACCES); grant the sidecar's user read access.\nstatus 1",
     );
   });
 
-  test("another user's, in a directory that may not be written", async () => {
+  test("reports another user's read-only directory", async () => {
     expect(await run([asService, mounted()], plan)).toBe(
       "plan: /data/bin/.node.conf.lock can't be created (unable to open database file); make the directory writable for the sidecar.\nstatus 1",
     );
   });
 
-  test("another user's, in a directory that may be written: it would become the sidecar's own", async () => {
+  test("reports a file whose owner would change", async () => {
     await chmod(join(directory, "bin"), 0o777);
     expect(await run([asService, mounted()], plan)).toBe(
       "plan: /data/bin/node.conf can't be written (EPERM: the sidecar's user can't preserve the file's owner; run the sidecar as that owner).\nstatus 1",
     );
   });
 
-  test("on a read-only mount", async () => {
+  test("reports a read-only mount", async () => {
     expect(await run([mounted(":ro")], plan)).toBe(
       "plan: /data/bin/.node.conf.lock can't be created (unable to open database file); make the directory writable for the sidecar.\nstatus 1",
     );
   });
 
-  test("on a disk that is full", async () => {
+  test("reports a full disk", async () => {
     const prepare = "mkdir /data/bin; cp /from/node.conf /data/bin; cat /dev/zero >/data/fill 2>/dev/null";
     const disk = "--mount=type=tmpfs,destination=/data,tmpfs-size=1m";
     const script = `${prepare}; ${plan}; cmp /from/node.conf /data/bin/node.conf && echo same`;

@@ -12,7 +12,7 @@ const found = await findEngine();
 const engine = found.ok ? found : { url: "", nodeImage: "" };
 const remedy = "can't be written (EBUSY: the file itself is mounted; mount its directory instead).";
 
-describe.skipIf(!found.ok)(`a node.conf that is mounted by itself${skipReason(found)}`, () => {
+describe.skipIf(!found.ok)(`a node.conf mounted as a single file${skipReason(found)}`, () => {
   let directory: string;
   let path: string;
   let mount: readonly string[];
@@ -26,7 +26,7 @@ describe.skipIf(!found.ok)(`a node.conf that is mounted by itself${skipReason(fo
 
   afterEach(() => rm(directory, { recursive: true }));
 
-  test("can't be replaced: gatehouse config plan --write says so, changes nothing and leaves nothing next to it", async () => {
+  test("makes gatehouse config plan --write fail without changing or leaving a file", async () => {
     const plan = "node /app/cli/gatehouse.js config plan --config /data/bin/node.conf --node-version 0.16.2 --write";
     const script = `${plan} 2>&1 >/plan; echo "status $?"; ls -A /data/bin`;
     const options = ["--network", "none", "--volume", `${root}:/app:ro`, ...mount];
@@ -36,7 +36,7 @@ describe.skipIf(!found.ok)(`a node.conf that is mounted by itself${skipReason(fo
     expect(await readFile(path, "utf8")).toBe(driftedConfig);
   });
 
-  test("is watched all the same, and the sidecar says what keeps it from being right", async () => {
+  test("is still watched, and the sidecar reports why it can't be written", async () => {
     const settings = {
       GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/data",
       GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",

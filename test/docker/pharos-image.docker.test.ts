@@ -18,7 +18,7 @@ const waitForBlocks = (name: string) =>
   until("the node runs", generousMs, async () => (await runDocker("logs", name)).includes("block"));
 
 test.skipIf(!found.ok)(
-  `the public family's image demands password, configuration and genesis, and replaces the programs in its workspace at each start${skipReason(found)}`,
+  `the pharos image requires a password, configuration and genesis, and replaces its binaries at every start${skipReason(found)}`,
   async () => {
     if (!found.ok) return;
     await using resources = new AsyncDisposableStack();

@@ -58,7 +58,7 @@ async function readStartFrom(options: readonly string[], processName: string): P
 const started = (container: TestContainer) => container.inspect("{{.State.StartedAt}}");
 
 describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${skipReason(found)}`, () => {
-  test("the node's process is ended by SIGTERM and runs again; the sidecar's own processes are left alone", async () => {
+  test("restarts the node with SIGTERM and leaves the sidecar's processes alone", async () => {
     await using pod = await startPod();
     const before = await started(pod.container);
     expect(await restartFrom(pod.shared, "node")).toBe("restarted\nthe other one is alive");
@@ -68,7 +68,7 @@ describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${ski
     );
   });
 
-  test("the node's start is reported; a pod without any process of the node's container yet is not one of another name", async () => {
+  test("reports the node's start time, or that no node process is running", async () => {
     await using pod = await startPod();
     const seen = Number(await readStartFrom(pod.shared, "node"));
     expect(Math.abs(seen - Date.parse(await started(pod.container)))).toBeLessThan(2_000);
@@ -78,7 +78,7 @@ describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${ski
     expect(await readStartFrom(pod.shared, "node")).toBe("not-running");
   });
 
-  test("a process that is not there, or may not be signalled, is said with what to do", async () => {
+  test("reports a missing process or missing permission with a fix", async () => {
     await using pod = await startPod();
     const before = await started(pod.container);
     expect(await restartFrom(pod.shared, "nodule")).toContain(

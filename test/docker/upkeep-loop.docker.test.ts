@@ -40,8 +40,8 @@ async function startNode() {
 const config = (node: TestContainer) => runDocker("exec", node.name, "cat", "/data/bin/node.conf");
 const startedMs = async (node: TestContainer) => Date.parse(await node.inspect("{{.State.StartedAt}}"));
 
-describe.skipIf(!isLocal)(`the upkeep of a node in a container${skipReason(found)}${notLocal}`, () => {
-  test("node.conf in a volume is healed, node_cli run and the container restarted, and the node comes back", async () => {
+describe.skipIf(!isLocal)(`the reconciler for a node in a container${skipReason(found)}${notLocal}`, () => {
+  test("corrects node.conf in a volume, runs node_cli and restarts the container", async () => {
     await using node = await startNode();
     const settings = {
       GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/data",

@@ -34,17 +34,21 @@ type Change = readonly [Readonly<Record<string, string>>, Readonly<Record<string
 
 /** Each change, the stack before and after it, and how it reaches the service. */
 const changes = {
-  "a limit of the gateway": [{}, gateway({ ranges: { logsBlocks: 50 } }), "sidecar"],
-  "another limit": [gateway({ ranges: { logsBlocks: 50 } }), gateway({ ranges: { logsBlocks: 60 } }), "sidecar"],
+  "a gateway limit": [{}, gateway({ ranges: { logsBlocks: 50 } }), "sidecar"],
+  "a changed gateway limit": [
+    gateway({ ranges: { logsBlocks: 50 } }),
+    gateway({ ranges: { logsBlocks: 60 } }),
+    "sidecar",
+  ],
   "a method's audience": [{}, gateway({ methods: { net_listening: { audience: "public" } } }), "sidecar"],
   "the access log": [{}, gateway({ accessLog: { slowMs: 50 } }), "sidecar"],
-  "a limit of connections": [{}, gateway({ listener: { connections: 500 } }), "sidecar"],
-  "where spans go": [{}, gateway({ tracing: { otlpUrl: "http://collector:4318/v1/traces" } }), "sidecar"],
-  "the level of the log": [{}, sidecar({ log: { level: "warn" } }), "sidecar"],
+  "the connection limit": [{}, gateway({ listener: { connections: 500 } }), "sidecar"],
+  "the tracing URL": [{}, gateway({ tracing: { otlpUrl: "http://collector:4318/v1/traces" } }), "sidecar"],
+  "the log level": [{}, sidecar({ log: { level: "warn" } }), "sidecar"],
   "the restart budget": [{}, sidecar({ restart: { budgetPerHour: 2 } }), "sidecar"],
-  "a watch of the node": [sidecar({ health: { timeoutMs: 2_000 } }), {}, "sidecar"],
+  "a health check timeout": [sidecar({ health: { timeoutMs: 2_000 } }), {}, "sidecar"],
   "the first API key": [{}, apiKeys({ ops: "a" }), "sidecar"],
-  "an API key that is withdrawn": [apiKeys({ ops: "a", partner: "b" }), apiKeys({ ops: "a" }), "sidecar"],
+  "a revoked API key": [apiKeys({ ops: "a", partner: "b" }), apiKeys({ ops: "a" }), "sidecar"],
   "a price": [route("1"), route("2"), "resource-server"],
 } as const;
 
@@ -52,43 +56,36 @@ const settingsOf = (service: string, settings: object) => ({ settings: JSON.stri
 
 /** The same for settings that make a cluster restart a service. */
 const handedOverOnDocker = {
-  "a limit of the facilitator": [{}, settingsOf("facilitator", { settlement: { inFlightMax: 500 } }), "facilitator"],
-  "the level of the facilitator's log": [{}, settingsOf("facilitator", { log: { level: "warn" } }), "facilitator"],
-  "a fallback of the node": [
+  "a facilitator limit": [{}, settingsOf("facilitator", { settlement: { inFlightMax: 500 } }), "facilitator"],
+  "the facilitator's log level": [{}, settingsOf("facilitator", { log: { level: "warn" } }), "facilitator"],
+  "a fallback RPC URL": [
     {},
     settingsOf("facilitator", { chain: { fallbackRpcUrls: ["http://127.0.0.1:1"] } }),
     "facilitator",
   ],
-  "a limit of the resource server": [
-    settingsOf("resource-server", { payment: { inFlightMax: 100 } }),
-    {},
-    "resource-server",
-  ],
-  "where the resource server is reached": [{}, { publicUrl: "https://shop.example" }, "resource-server"],
+  "a resource server limit": [settingsOf("resource-server", { payment: { inFlightMax: 100 } }), {}, "resource-server"],
+  "the resource server's public URL": [{}, { publicUrl: "https://shop.example" }, "resource-server"],
 } as const;
 
-describe.each(Object.entries(targets))("on %s", (target, place) => {
+describe.each(Object.entries(targets))("a changed file on %s", (target, place) => {
   const deploy = (config: Readonly<Record<string, string>>) =>
     recordStack({ ...devnet, ...place, ...config }, { preview: false });
 
   const all = target === "docker" ? { ...changes, ...handedOverOnDocker } : changes;
-  it.each(Object.entries<Change>(all))(
-    "%s changes the files that the service reads while it runs, and nothing else",
-    async (_, change) => {
-      const [before, after, service] = change;
-      const changed = differing(await deploy(before), await deploy(after));
-      // If the gateway connects to something new, the network policy allows it first.
-      const isConnected = target === "kubernetes" && JSON.stringify(after).includes("otlpUrl");
-      expect(changed.map(({ type, name }) => `${type.split(":").at(-1)} ${name}`).toSorted()).toEqual([
-        ...(isConnected ? ["NetworkPolicy gh-allow-node"] : []),
-        `${target === "docker" ? "Container" : "Secret"} gh-${service}-live`,
-      ]);
-    },
-  );
+  it.each(Object.entries<Change>(all))("changes only the service's hot-reloaded files: %s", async (_, change) => {
+    const [before, after, service] = change;
+    const changed = differing(await deploy(before), await deploy(after));
+    // If the gateway connects to something new, the network policy allows it first.
+    const isConnected = target === "kubernetes" && JSON.stringify(after).includes("otlpUrl");
+    expect(changed.map(({ type, name }) => `${type.split(":").at(-1)} ${name}`).toSorted()).toEqual([
+      ...(isConnected ? ["NetworkPolicy gh-allow-node"] : []),
+      `${target === "docker" ? "Container" : "Secret"} gh-${service}-live`,
+    ]);
+  });
 });
 
-describe("a policy file of the operator's own", () => {
-  it("is the one that the sidecar reads; what stands among the settings is in its settings file then", async () => {
+describe("an operator's own policy file", () => {
+  it("replaces the delivered policy, and moves its settings to the settings file", async () => {
     const recorded = await recordStack(
       { ...devnet, ...targets.docker, ...gateway({ policyPath: "/data/policy.json5", ranges: { logsBlocks: 50 } }) },
       { preview: false },

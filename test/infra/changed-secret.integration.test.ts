@@ -91,36 +91,32 @@ async function startDeployed(spec: ServiceSpec) {
   return { ...sidecar, statusBy };
 }
 
-it(
-  "a stack's secret and a setting that change together, under calls, hand the sidecar over once, and no call fails",
-  { timeout: 180_000 },
-  async () => {
-    const spec = specWith(before);
-    await using sidecar = await startDeployed(spec);
-    const { statusBy } = sidecar;
-    await until("the old token opens", generousMs, async () => (await statusBy(before)) === 200);
-    const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
+it("a changed secret and setting together cause one hot restart, and no call fails", { timeout: 180_000 }, async () => {
+  const spec = specWith(before);
+  await using sidecar = await startDeployed(spec);
+  const { statusBy } = sidecar;
+  await until("the old token opens", generousMs, async () => (await statusBy(before)) === 200);
+  const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
 
-    // Any other difference would make the engine replace the container.
-    expect({ ...specWith(after), liveSecrets: [] }).toEqual({ ...spec, liveSecrets: [] });
-    const changed = specWith(after, 20_000);
-    expect({ ...changed, liveSecrets: [], liveFiles: [] }).toEqual({ ...spec, liveSecrets: [], liveFiles: [] });
-    await deliver(changed.liveSecrets ?? [], liveSecretsDirectory);
-    // A container delivers each, and the second one exits later.
-    await pause(1_500);
-    await deliver(changed.liveFiles ?? [], liveFilesDirectory);
-    await until("the new token opens", generousMs, async () => (await statusBy(after)) === 200);
-    await until("the old token opens no more", generousMs, async () => (await statusBy(before)) === 401);
-    const settings = (changed.liveFiles ?? []).find(({ name }) => name === "settings.json5");
-    const sha256 = hash("sha256", placeOf(String(settings?.content)));
-    await until("the changed setting is in force", generousMs, async () => {
-      return (await (await fetch(`${sidecar.urls["sidecar"]}/configuration`)).text()).includes(sha256);
-    });
-    await until("WebSockets were opened again", generousMs, () => callers.reopened() >= 5);
-    await callers.end();
-    expect(callers.failures).toEqual([]);
-    expect(callers.answered()).toBeGreaterThan(100);
-    expect(sidecar.output().match(/"service-ready"/g)).toHaveLength(2);
-    expect(sidecar.output()).not.toMatch(new RegExp(`${before}|${after}`));
-  },
-);
+  // Any other difference would make the engine replace the container.
+  expect({ ...specWith(after), liveSecrets: [] }).toEqual({ ...spec, liveSecrets: [] });
+  const changed = specWith(after, 20_000);
+  expect({ ...changed, liveSecrets: [], liveFiles: [] }).toEqual({ ...spec, liveSecrets: [], liveFiles: [] });
+  await deliver(changed.liveSecrets ?? [], liveSecretsDirectory);
+  // A container delivers each, and the second one exits later.
+  await pause(1_500);
+  await deliver(changed.liveFiles ?? [], liveFilesDirectory);
+  await until("the new token opens", generousMs, async () => (await statusBy(after)) === 200);
+  await until("the old token opens no more", generousMs, async () => (await statusBy(before)) === 401);
+  const settings = (changed.liveFiles ?? []).find(({ name }) => name === "settings.json5");
+  const sha256 = hash("sha256", placeOf(String(settings?.content)));
+  await until("the changed setting is in force", generousMs, async () => {
+    return (await (await fetch(`${sidecar.urls["sidecar"]}/configuration`)).text()).includes(sha256);
+  });
+  await until("WebSockets were opened again", generousMs, () => callers.reopened() >= 5);
+  await callers.end();
+  expect(callers.failures).toEqual([]);
+  expect(callers.answered()).toBeGreaterThan(100);
+  expect(sidecar.output().match(/"service-ready"/g)).toHaveLength(2);
+  expect(sidecar.output()).not.toMatch(new RegExp(`${before}|${after}`));
+});

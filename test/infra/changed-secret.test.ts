@@ -25,7 +25,7 @@ describe("a changed secret on Docker", () => {
     after = await recordStack(withSigner("18"), { preview: false });
   }, 30_000);
 
-  it("changes the file delivery of the service that uses it, by what it carries alone, and nothing else", () => {
+  it("changes only the file delivery of the service that uses it", () => {
     const changed = after.filter(
       ({ inputs }, index) => JSON.stringify(inputs) !== JSON.stringify(before[index]?.inputs),
     );
@@ -37,14 +37,14 @@ describe("a changed secret on Docker", () => {
     expect((uploads as Record<string, unknown>)[runtime.specialSigKey]).toBe(runtime.specialSecretSig);
   });
 
-  it("is in no environment, label or command", () => {
+  it("appears in no environment, label or command", () => {
     const shown = after
       .filter(({ type }) => type.endsWith(":Container"))
       .map(({ inputs }) => [inputs["envs"], inputs["labels"], inputs["command"]]);
     expect(JSON.stringify(shown)).not.toContain("18".repeat(32));
   });
 
-  it("reaches a service by its file delivery's id, which is in the service's labels and is another after a replacement", () => {
+  it("restarts its service through the delivery container's id in its labels", () => {
     for (const service of ["node", "facilitator", "resource-server"]) {
       const label = { label: "io.gatehouse.files", value: `gh-${service}-files-id` };
       expect(container(after, `gh-${service}`)["labels"], service).toContainEqual(label);
@@ -72,12 +72,12 @@ const withSidecarSecrets = (character: string): Readonly<Record<string, object>>
   },
 });
 
-describe.each(Object.entries(targets))("a changed secret of the sidecar, on %s", (target, place) => {
+describe.each(Object.entries(targets))("a changed secret of the sidecar on %s", (target, place) => {
   const type = target === "docker" ? "Container" : "Secret";
   const deploy = (character: string) =>
     recordStack({ ...place, settings: JSON.stringify({ sidecar: withSidecarSecrets(character) }) }, { preview: false });
 
-  it("replaces only the resource that delivers its secrets, so that the sidecar does a hot restart", async () => {
+  it("replaces only the resource that delivers it, so the sidecar hot-restarts", async () => {
     const [first, second] = [await deploy("x"), await deploy("y")];
     const changed = second.filter(
       ({ inputs }, index) => JSON.stringify(inputs) !== JSON.stringify(first[index]?.inputs),
@@ -87,7 +87,7 @@ describe.each(Object.entries(targets))("a changed secret of the sidecar, on %s",
     ]);
   });
 
-  it("is secret to Pulumi, and in nothing else that is deployed", async () => {
+  it("is marked secret in Pulumi, and appears in no other resource", async () => {
     const recorded = await deploy("x");
     const showing = recorded.filter(({ inputs }) => JSON.stringify(inputs).includes("x".repeat(20)));
     expect(showing.map(({ name }) => name)).toEqual(["gh-sidecar-secrets"]);
@@ -96,8 +96,8 @@ describe.each(Object.entries(targets))("a changed secret of the sidecar, on %s",
   });
 });
 
-describe("another key of the signer, on Kubernetes", () => {
-  it("rolls the pods of the services whose files it changes, and no others", async () => {
+describe("a changed signer key on Kubernetes", () => {
+  it("restarts only the pods of services whose files it changes", async () => {
     const { devAccounts: _, ...place } = targets.kubernetes;
     const listTemplates = async (byte: string) => {
       const keys = { signerPrivateKey: `0x${byte.repeat(32)}`, payTo: `0x${"01".repeat(20)}` };

@@ -69,12 +69,12 @@ beforeAll(async () => {
 });
 afterAll(() => engine?.[Symbol.asyncDispose]());
 
-describe("the plugin of the components", () => {
-  it("gives the engine the schema", async () => {
+describe("the component plugin", () => {
+  it("serves the package schema", async () => {
     expect(await engine.schema()).toBe(printPackageSchema());
   });
 
-  it("makes the whole system below one component, and says where it is", async () => {
+  it("deploys the whole stack below one component, with its URLs as outputs", async () => {
     const { urn, state } = await engine.construct({ inputs: sandbox });
     const registered = engine.takeRegistered();
     expect(state).toMatchObject({
@@ -98,7 +98,7 @@ describe("the plugin of the components", () => {
     );
   });
 
-  it("keeps a secret one, also where it was given as text", async () => {
+  it("keeps a secret input secret, even if given as plain text", async () => {
     for (const key of [signerPrivateKey, markSecret(signerPrivateKey)]) {
       const { state } = await engine.construct({ inputs: { ...paid, signerPrivateKey: key } });
       const registered = engine.takeRegistered();
@@ -109,7 +109,7 @@ describe("the plugin of the components", () => {
     }
   });
 
-  it("makes a second component of a program next to the first", async () => {
+  it("deploys a second component of the same program", async () => {
     await engine.construct({ inputs: sandbox });
     await engine.construct({ name: "sell", inputs: { ...sandbox, namespace: "sell" } });
     const named = engine.takeRegistered().map(({ type, name }) => `${type} ${name}`);
@@ -128,7 +128,7 @@ describe("the plugin of the components", () => {
     expect(containers.filter(({ provider }) => !provider.includes("::pay-test-engine::"))).toEqual([]);
   });
 
-  it("uses the provider that it is given", async () => {
+  it("uses the given provider", async () => {
     const provider = `${givenProvider.urn}::${givenProvider.id}`;
     // Images without a registry: none is queried for them.
     const images = { gatehouseImage: `gatehouse@${digest}`, devnetImage: `devnet@${digest}` };
@@ -140,14 +140,14 @@ describe("the plugin of the components", () => {
     expect(new Set(objects.map((object) => object.provider))).toEqual(new Set([provider]));
   });
 
-  it("does not apply to a given provider's cluster what is to be rendered", async () => {
+  it("rejects renderTo with a given provider", async () => {
     const providers = { kubernetes: `${givenProvider.urn}::${givenProvider.id}` };
     const refusal = await refusalOf({ inputs: sandbox, providers });
     expect(refusal).toContain("renderTo");
     expect(refusal).toContain("found together with an explicit or inherited provider");
   });
 
-  it("names each wrong input, and serves on; a component goes by its old names", async () => {
+  it("reports every invalid input at once, then deploys a component with aliases", async () => {
     const wrong = { ...sandbox, chainId: 0, tokenAddress: "0x12", nodeRestart: "hope" };
     const refusal = await refusalOf({ inputs: wrong });
     expect(refusal).toContain("3 problems in the inputs of pay; nothing was changed");
@@ -160,14 +160,14 @@ describe("the plugin of the components", () => {
     expect(registered[0]).toMatchObject({ type: "gatehouse:index:Stack", name: "pay", aliases: [alias] });
   });
 
-  it("shows no credentials of a URL that it refuses", async () => {
+  it("masks URL credentials in a rejected input", async () => {
     const refusal = await refusalOf({ inputs: { ...sandbox, pushgatewayUrl: "ftp://pusher:hunter2@metrics.example" } });
     expect(refusal).toContain("pushgatewayUrl");
     expect(refusal).toContain("metrics.example");
     expect(refusal).not.toContain("hunter2");
   });
 
-  it("shows itself alone in a preview that does not know an input yet, and says how to go on", async () => {
+  it("registers only itself in a preview with unknown inputs, and explains the next step", async () => {
     const inputs = { ...paid, signerPrivateKey: markSecret(runtime.unknownValue) };
     const { state } = await engine.construct({ inputs, isPreview: true });
     expect(engine.takeRegistered().map(({ type }) => type)).toEqual(["gatehouse:index:Stack"]);
@@ -176,7 +176,7 @@ describe("the plugin of the components", () => {
     expect(engine.logged.join("\n")).toContain("`pulumi up --target <its URN>`");
   });
 
-  it("knows no other component", async () => {
+  it("rejects an unknown component type", async () => {
     const refused = engine.construct({ type: "gatehouse:index:Stak", inputs: sandbox });
     await expect(refused).rejects.toMatchObject({
       message: expect.stringContaining("gatehouse:index:Stak") as unknown,
@@ -184,8 +184,8 @@ describe("the plugin of the components", () => {
   });
 });
 
-describe("a program that makes the component itself", () => {
-  it("ends with what is wrong with its inputs", () => {
+describe("a program that creates the component itself", () => {
+  it("exits with the problems of its inputs", () => {
     const program = `
       import { runtime } from "@pulumi/pulumi";
       import { Stack } from "${pathToFileURL(join(root, "infra/stack-component/stack.ts")).href}";

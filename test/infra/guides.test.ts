@@ -37,7 +37,7 @@ function secretsOf(page: string): Readonly<Record<string, string>> {
   return Object.fromEntries(named) as Record<string, string>;
 }
 
-test("what docs/guides/docker.md says is needed at least is enough", async () => {
+test("the minimum configuration of docs/guides/docker.md deploys a stack", async () => {
   const page = guide("docker.md");
   const table = page.slice(page.indexOf("It needs at least"), page.indexOf("and may have"));
   const needed = new Set([...table.matchAll(/`(\w+)`/g)].map(([, key = ""]) => key));
@@ -49,7 +49,7 @@ test("what docs/guides/docker.md says is needed at least is enough", async () =>
   expect(deployed.map(({ name }) => name)).toEqual(expect.arrayContaining(["gh-node", "gh-facilitator"]));
 });
 
-test("the commands of docs/guides/docker.md for an image that copies its programs are all that such an image needs", async () => {
+test("the commands of docs/guides/docker.md configure an image that copies its binaries", async () => {
   const page = guide("docker.md");
   const section = page.split("## An image that copies")[1] ?? "";
   const files = mkdtempSync(join(tmpdir(), "gatehouse-guide-"));
@@ -78,7 +78,7 @@ test("the commands of docs/guides/docker.md for an image that copies its program
   expect(JSON.stringify(container("gh-node-conf"))).toContain("the genesis.conf");
 });
 
-test("the file that docs/guides/kubernetes.md has its reader fill in deploys a node, once its secrets are set", async () => {
+test("the example file of docs/guides/kubernetes.md deploys a node once its secrets are set", async () => {
   const page = guide("kubernetes.md");
   expect(page).toContain("cp infra/examples/Pulumi.kubernetes.yaml Pulumi.production.yaml");
   const deployed = await listDeployedResources({ ...exampleConfig("Pulumi.kubernetes.yaml"), ...secretsOf(page) });

@@ -41,7 +41,7 @@ async function service() {
   };
 }
 
-it("asks a service that starts at once, and rests before it asks one that was well seconds ago", async () => {
+it("checks a starting service at once, and delays the check of a healthy one", async () => {
   await using starting = await service();
   starting.state.status = 503;
   expect(await starting.checkAtOnce()).toBe(1);
@@ -52,7 +52,7 @@ it("asks a service that starts at once, and rests before it asks one that was we
   expect(askedAfterMs).toBeGreaterThanOrEqual(1_000);
 });
 
-it("finds out after its rest that a service is no longer well, and asks at once from then on", async () => {
+it("detects an unhealthy service after the delay, then checks it at once", async () => {
   await using failing = await service();
   expect(await failing.checkAtOnce()).toBe(0);
   failing.state.status = 503;

@@ -66,7 +66,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     expect((own ?? 0) - (base ?? 0)).toBeLessThan(200 * megabyte);
   });
 
-  test("run as a user that is not root, without a shell, and say what they are", async () => {
+  test("run as a non-root user without a shell, with standard labels", async () => {
     for (const image of [gatehouse, devnet]) {
       const config = await configOf(image);
       expect(config.User).toBe("10001:10001");
@@ -80,7 +80,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     }
   });
 
-  test("hold the program and its dependencies, nothing of tests, tools, keys or configuration of registries", async () => {
+  test("contain the application and its dependencies, but no tests, tools, keys or registry settings", async () => {
     const paths = (await filesOf(gatehouse)).map(({ path }) => path);
     const unwanted =
       /\.test\.ts$|^app\/(?!node_modules).*\/testing\/|\.npmrc$|\.npm\/|package-lock\.json$|\.env|\.git(ignore|\/)|\.(pem|key)$|^app\/test\/|^app\/policies\/|^app\/docs\/(?!$|runbooks\/($|[\w-]+\.md$))|node_modules\/(typescript|vitest|@pulumi|solc|node)\//;
@@ -89,7 +89,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     expect(paths.filter((path) => /(^|\/)(sh|bash|dash|busybox|npm)$/.test(path))).toEqual([]);
   });
 
-  test("give the service's user its own directories, and nothing of the program", async () => {
+  test("give the service's user only its data directories, not the application", async () => {
     const owned = (await filesOf(gatehouse)).filter(({ owner }) => owner !== "0/0").map(({ path }) => path);
     const made = owned.filter((path) => !path.startsWith("var/lib/gatehouse/compile-cache/"));
     expect(made.toSorted()).toEqual([
@@ -103,7 +103,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     ]);
   });
 
-  test("let the group of the service's user write where volumes begin, because a real node's user is another", async () => {
+  test("let the user's group write to volume roots, for a real node with another user", async () => {
     const program = `for (const path of ["/data", "/var/lib/gatehouse", "/run/gatehouse/files"]) console.log((fs.statSync(path).mode & 0o777).toString(8))`;
     for (const image of [gatehouse, devnet]) {
       const seen = await runDocker("run", "--rm", ...confined, "--entrypoint", "node", image, "--eval", program);
@@ -111,7 +111,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     }
   });
 
-  test("start from what Node compiled at the build", async () => {
+  test("start from a compile cache created at build time", async () => {
     const args = ["--env", "NODE_DEBUG_NATIVE=COMPILE_CACHE", gatehouse, "sidecar", "--settings", "/nowhere"];
     for (const user of ["10001:10001", `${testNodeUser}:10001`]) {
       const { stderr } = await run("docker", ["run", "--rm", ...confined, "--user", user, ...args]).catch(
@@ -124,19 +124,19 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     }
   });
 
-  test("hold no address of a registry in any of their layers", async () => {
+  test("contain no registry address in any layer", async () => {
     const history = await runDocker("image", "history", "--no-trunc", "--format", "{{.CreatedBy}}", gatehouse);
     expect(history).not.toMatch(/registry|npm_config|NODE_EXTRA_CA_CERTS|token/i);
   });
 
-  test("are not built on a base without Node, and the build says so", async () => {
+  test("fail to build on a base image without Node, with a clear error", async () => {
     // It ends before anything is copied, so it needs no more of the clone.
     const args = ["--build-arg", "BASE_IMAGE=scratch", "--file", "infra/images/gatehouse.Dockerfile", "infra/images"];
     const said = await runDocker("build", ...args).catch((error: unknown) => JSON.stringify(error));
     expect(said).toMatch(/exec: \\*"node\\*": executable file not found/);
   });
 
-  test("start on a base without a shell, with a read-only root and no rights", async () => {
+  test("start on a base image without a shell, with a read-only root and no capabilities", async () => {
     expect(await runDocker("run", "--rm", ...confined, gatehouse, "--version")).toMatch(/^\d+\.\d+\.\d+$/);
     await using service = await startContainer({ image: gatehouse, options: confined, command: ["upstream"] });
     const ask = ["node", "/app/infra/images/health-check.mjs", "http", "http://127.0.0.1:4022/livez"];
@@ -147,7 +147,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     expect(shell).toContain("executable file not found");
   });
 
-  test("show by the health check's status and words what is wrong", async () => {
+  test("report a failed health check by exit status and message", async () => {
     await expect(check("http", "http://127.0.0.1:1/readyz")).rejects.toThrow(/no response from .*ECONNREFUSED/);
     await expect(check("socket", "/nowhere.sock")).rejects.toThrow(/no response from \/nowhere.sock/);
     await expect(check("constructor", "x")).rejects.toThrow(/usage: health-check.mjs/);

@@ -72,7 +72,7 @@ describe.skipIf(missing !== undefined)(`the program's objects on an API server${
   }, preparationMs);
   afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-  it.each(stacks)("are taken without a word in strict mode, and their pods let in: %s", async (namespace, config) => {
+  it.each(stacks)("are accepted without warnings in strict mode, with their pods: %s", async (namespace, config) => {
     const manifests = listManifests(await recordStack({ ...config, namespace }, { preview: false }));
     expect(manifests.length).toBeGreaterThan(25);
     // A host port violates the Pod Security Standard: the only expected warning.
@@ -88,7 +88,7 @@ describe.skipIf(missing !== undefined)(`the program's objects on an API server${
     expect(findings.filter((finding) => finding !== undefined)).toEqual(due);
   });
 
-  it("are judged by more than their own word: a misspelt field and a pod that runs as root are refused", async () => {
+  it("are rejected if a field is misspelt or a pod runs as root", async () => {
     const [namespace, config] = stacks[0] ?? ["", {}];
     const manifests = listManifests(await recordStack({ ...config, namespace }, { preview: false }));
     const misspelt = { ...manifests.find(({ kind }) => kind === "PodDisruptionBudget"), spec: { maxUnavailabel: 1 } };

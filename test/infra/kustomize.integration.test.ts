@@ -87,8 +87,8 @@ const objectsOf = (text: string) =>
 
 const secretNames = (text: string): readonly string[] => text.match(/secretName: \S+/g) ?? [];
 
-describe("what Kubernetes takes without Pulumi", { timeout }, () => {
-  it("has no secret in it", () => {
+describe("the kustomize tree", { timeout }, () => {
+  it("contains no secret", () => {
     const text = [...tree].map(([path, content]) => `${path}\n${content}`).join("\n");
     for (const secret of [...Object.values(standInSecrets), "stand-in-password"]) expect(text).not.toContain(secret);
     expect([...tree.keys()].filter((path) => path.includes("secrets/") && !path.startsWith("devnet/"))).toEqual(
@@ -99,7 +99,7 @@ describe("what Kubernetes takes without Pulumi", { timeout }, () => {
     );
   });
 
-  it("keeps every secret that is put into it out of a repository", async () => {
+  it("ignores secrets added to a Git repository", async () => {
     const repository = join(directory, "repository");
     await cp(join(root, "infra/kustomize"), repository, { recursive: true });
     const git = (...args: readonly string[]) =>
@@ -115,7 +115,7 @@ describe("what Kubernetes takes without Pulumi", { timeout }, () => {
   });
 
   it.each(["overlays/ingress", "overlays/gateway-api"])(
-    "%s: believes the nearest proxy from any private network, since it knows no cluster's",
+    "%s trusts the nearest proxy from any private network",
     (folder) => {
       const text = [...tree]
         .filter(([path]) => path.startsWith(`${folder}/`))
@@ -126,7 +126,7 @@ describe("what Kubernetes takes without Pulumi", { timeout }, () => {
     },
   );
 
-  it("names every file that it looks for, every folder, and what of a cluster it assumes", async () => {
+  it("has a README that names every folder, required file and cluster assumption", async () => {
     const readme = await readFile(join(root, "infra/kustomize/README.md"), "utf8");
     expect(new Set([...tree.keys()].map((path) => /^(?:overlays\/)?[^/]+/.exec(path)?.[0] ?? ""))).toEqual(
       new Set(Object.keys(kustomizedStacks)),
@@ -145,15 +145,15 @@ describe("what Kubernetes takes without Pulumi", { timeout }, () => {
   });
 });
 
-describe.skipIf(!hasKubectl)(`what kustomize makes of it${skipped}`, { timeout }, () => {
-  it("stops at a secret that is not there, and names it", async () => {
+describe.skipIf(!hasKubectl)(`kustomize over the tree${skipped}`, { timeout }, () => {
+  it("fails on a missing secret, and names it", async () => {
     const untouched = join(directory, "untouched");
     await cp(join(root, "infra/kustomize"), untouched, { recursive: true });
     expect(() => kustomize(join(untouched, "base"))).toThrow("secrets/facilitator-files/signer-privatekey");
   });
 
   it.each(Object.keys(kustomizedStacks))(
-    "%s: objects that Kubernetes' schemas have nothing against, and that are those of `renderTo`",
+    "%s matches Kubernetes' schemas and the objects of `renderTo`",
     async (folder) => {
       const rendered = await renderObjects(kustomizedStacks[folder] ?? {});
       if (folder !== "devnet") {
@@ -174,7 +174,7 @@ describe.skipIf(!hasKubectl)(`what kustomize makes of it${skipped}`, { timeout }
     },
   );
 
-  it("names Secrets by their content where pods shall follow it, and not where services read them as they change", async () => {
+  it("hashes the names of Secrets, except those of hot-reloaded files", async () => {
     await fillIn(join(directory, "base"));
     const before = kustomize(join(directory, "base"));
     const signer = join(directory, "base/secrets/facilitator-files/signer-privatekey");

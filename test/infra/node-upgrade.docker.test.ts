@@ -75,7 +75,7 @@ describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, (
 
   afterAll(() => stack?.[Symbol.asyncDispose]());
 
-  test("runs its image's programs, finds its node.conf next to them, and its keys as separate files", async () => {
+  test("runs its image's binaries, with node.conf linked beside them and keys as separate files", async () => {
     expect(await run("./node_cli")).toBe("node_cli 0.16.2\n");
     expect(await run("readlink", "node.conf")).toBe(`${conf}\n`);
     expect(await starts()).toEqual([`0.16.2 ${keys.domainKey} ${keys.stabilizingKey}`]);
@@ -83,7 +83,7 @@ describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, (
     expect(modes).toBe("400 1000 /data/keys/domain.key\n400 1000 /data/keys/stabilizing.key\n");
   });
 
-  test("shows its keys in no inspection of any container, volume or image", async () => {
+  test("exposes its keys in no container inspection", async () => {
     const ids = (await runDocker("ps", "--all", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).split(
       "\n",
     );
@@ -92,7 +92,7 @@ describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, (
     for (const key of Object.values(keys)) expect(inspected).not.toContain(key);
   });
 
-  test("upgraded, runs the new image's programs, and keeps its node.conf and its data", async () => {
+  test("runs the new image's binaries after an upgrade, and keeps node.conf and data", async () => {
     const edited = `const fs = require("fs"); const conf = JSON.parse(fs.readFileSync("${conf}", "utf8")); conf.chain.edited_by = "the sidecar";
       fs.writeFileSync("${conf}.new", JSON.stringify(conf)); fs.renameSync("${conf}.new", "${conf}");`;
     await run("node", "-e", edited);
@@ -106,7 +106,7 @@ describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, (
     expect((await starts()).map((line) => line.split(" ")[0])).toEqual(["0.16.2", "0.17.0"]);
   });
 
-  test("over the volume of an earlier release takes its node.conf over, sees its data where they are, and runs no program of it", async () => {
+  test("adopts node.conf and data from an earlier release's volume, but runs none of its binaries", async () => {
     if (!found.ok) return;
     await stack[Symbol.asyncDispose]();
     const workspace = `${prefix}-node-workspace`;

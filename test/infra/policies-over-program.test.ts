@@ -99,7 +99,7 @@ function keysOf(path: string): Record<string, string> {
 }
 
 describe("the policy pack over this project's own program", () => {
-  it.each(Object.keys(stacks))("has nothing against the stack on %s", async (target) => {
+  it.each(Object.keys(stacks))("reports nothing for the stack on %s", async (target) => {
     const resources = await listDeployedResources(stacks[target] ?? {});
     expect(resources.length).toBeGreaterThan(15);
     expect(findings(resources)).toEqual([]);
@@ -107,13 +107,13 @@ describe("the policy pack over this project's own program", () => {
 });
 
 describe("the stack files", () => {
-  it("declare every key that the program reads, but for secrets, which can't have an empty default", () => {
+  it("declare every key that the program reads, except secrets", () => {
     const secrets: readonly string[] = secretKeys;
     const known = Object.keys(configSchema.shape).filter((key) => !secrets.includes(key));
     expect(Object.keys(read("Pulumi.yaml").config).toSorted()).toEqual(known.toSorted());
   });
 
-  it("have defaults that the program takes, and that are the program's own", () => {
+  it("have the program's own defaults", () => {
     const declared = read("Pulumi.yaml").config as Record<string, { default: unknown }>;
     const defaults = Object.fromEntries(
       Object.entries(declared).map(([key, { default: value }]) => [
@@ -128,11 +128,11 @@ describe("the stack files", () => {
     "infra/examples/Pulumi.devnet.yaml",
     "infra/examples/Pulumi.docker-node.yaml",
     "infra/examples/Pulumi.kubernetes.yaml",
-  ])("%s is a configuration that the program takes", (path) => {
+  ])("%s is a valid configuration", (path) => {
     expect(() => parseConfig(keysOf(path))).not.toThrow();
   });
 
-  it("name the devnet's token in the development stack", () => {
+  it("specify the devnet's token in the development stack", () => {
     expect(keysOf("infra/examples/Pulumi.devnet.yaml")["tokenAddress"]).toBe(tokenAddress);
   });
 });

@@ -43,7 +43,7 @@ async function rowsByTable(): Promise<Record<string, number>> {
 const healthy = (name: string) =>
   until(`${name} is healthy`, 120_000, async () => (await stack.inspect(name)).State.Health?.Status === "healthy");
 
-describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real engine${skipReason(found)}`, () => {
+describe.skipIf(!found.ok)(`a stack's own PostgreSQL server on a real engine${skipReason(found)}`, () => {
   beforeAll(async () => {
     if (!found.ok) throw new Error(found.message);
     const name = inject("testImagesName");
@@ -57,7 +57,7 @@ describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real en
 
   afterAll(() => stack?.[Symbol.asyncDispose]());
 
-  test("keeps both ledgers: a payment goes through it, and no service has its own ledger", async () => {
+  test("stores both ledgers during a payment, without ledger volumes", async () => {
     const before = await income();
     const sold = await buy(await signPayment());
     expect([sold.status, (await income()) - before]).toEqual([200, price]);
@@ -68,7 +68,7 @@ describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real en
     expect(volumes).not.toContain("ledger");
   });
 
-  test("keeps a payment over a stop of the server and of both services: its record is there, and it gets its response again, uncharged", async () => {
+  test("keeps a payment across a restart of server and services, and replays its response uncharged", async () => {
     const header = await signPayment();
     const before = await income();
     expect((await buy(header)).status).toBe(200);
@@ -87,21 +87,21 @@ describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real en
     expect((await buy(await signPayment())).status).toBe(200);
   });
 
-  test("goes on when the server alone was away: the services find it again by themselves", async () => {
+  test("recovers from a kill of the server, and the services reconnect", async () => {
     await runDocker("kill", "--signal", "KILL", postgres);
     await runDocker("start", postgres);
     await healthy(postgres);
     await until("a payment goes through", 60_000, async () => (await buy(await signPayment())).status === 200);
   });
 
-  test("runs as the image's own user without a capability, published nowhere", async () => {
+  test("runs as the image's own user without capabilities, with no published port", async () => {
     const program =
       "echo $(id -u) $(grep CapEff /proc/self/status) $(stat -c '%a %u' /run/gatehouse/files/postgres-password)";
     expect((await stack.api.run(postgres, ["sh", "-c", program])).trim()).toBe("999 CapEff: 0000000000000000 400 999");
     expect(await runDocker("port", postgres)).toBe("");
   });
 
-  test("shows its password in no inspection and no log", async () => {
+  test("exposes its password in no inspection and no log", async () => {
     const filter = ["--filter", `label=io.gatehouse.stack=${stack.prefix}`];
     const containers = (await runDocker("ps", "--all", "--quiet", ...filter)).split("\n");
     expect(containers.length).toBeGreaterThan(8);

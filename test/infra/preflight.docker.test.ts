@@ -39,12 +39,12 @@ async function listening(server: Server, at: string | number): Promise<AsyncDisp
   return { [Symbol.asyncDispose]: async () => void (await new Promise((resolve) => server.close(resolve))) };
 }
 
-describe.skipIf(!found.ok)(`what the engine is queried for before anything is made${skipReason(found)}`, () => {
-  test("is content with free ports and images that are there", async () => {
+describe.skipIf(!found.ok)(`preflight queries to a real engine${skipReason(found)}`, () => {
+  test("accept free ports and existing images", async () => {
     expect(await problems({})).toEqual([]);
   });
 
-  test("names a port that another program listens on", async () => {
+  test("report a port that another program listens on", async () => {
     const [port = 0] = await findFreePorts(1);
     await using _ = await listening(createServer(), port);
     expect(await problems({ gatewayPort: String(port) })).toEqual([
@@ -52,7 +52,7 @@ describe.skipIf(!found.ok)(`what the engine is queried for before anything is ma
     ]);
   });
 
-  test("reports a port published by another container, but allows those of the stack's own containers", async () => {
+  test("report a port published by another container, but allow those of the stack's own containers", async () => {
     const [port = 0] = await findFreePorts(1);
     await using container = await startContainer({
       image,
@@ -66,7 +66,7 @@ describe.skipIf(!found.ok)(`what the engine is queried for before anything is ma
     expect(await problems({ statusPort: String(port) }, ownPrefix)).toEqual([]);
   });
 
-  test("names an image that is neither there nor to be had", async () => {
+  test("report an image that neither exists nor can be pulled", async () => {
     expect(await problems({ gatehouseImage: "127.0.0.1:1/gatehouse:none" })).toEqual([
       expect.stringMatching(
         /^gatehouseImage: found 127\.0\.0\.1:1\/gatehouse:none, which the engine does not have and can't pull \(.+\); correct it with/,
@@ -74,7 +74,7 @@ describe.skipIf(!found.ok)(`what the engine is queried for before anything is ma
     ]);
   });
 
-  test("names an engine that does not answer, and one that is too old", async () => {
+  test("report an unresponsive engine, and one that is too old", async () => {
     const directory = await mkdtemp(join(tmpdir(), "gatehouse-engine-check-"));
     try {
       const dockerEngine = `unix://${join(directory, "engine.sock")}`;

@@ -10,14 +10,14 @@ import { buildDockerContainer } from "../../policies/testing/sample-resources.ts
 const root = join(import.meta.dirname, "../..");
 const thirdParties = ["prometheus", "alertmanager", "grafana", "postgres", "pushgateway"] as const;
 
-test.each(thirdParties)("the policy private-ports knows the port on which a stack runs %s", (name) => {
+test.each(thirdParties)("the policy private-ports includes the port of %s", (name) => {
   const [internal] = Object.values(stackServices[name].ports);
   const container = buildDockerContainer({ ports: [{ internal, external: internal, ip: "0.0.0.0" }] });
   const found = privatePorts.check(container, { allowedRegistries: [] });
   expect(found).toEqual([expect.stringContaining(`publishes port ${internal}`)]);
 });
 
-test.each(globSync("examples/compose/*/compose.yaml", { cwd: root }))("%s publishes default ports", (file) => {
+test.each(globSync("examples/compose/*/compose.yaml", { cwd: root }))("%s publishes only default ports", (file) => {
   const { services } = parse(readFileSync(join(root, file), "utf8")) as {
     services: Record<string, { ports?: string[] }>;
   };

@@ -49,7 +49,7 @@ describe.skipIf(!pulumi.ok)(`a preview of the stack on Kubernetes${skipped}`, { 
     await rm(rendered, { recursive: true });
   });
 
-  test("warns of a change that recreates the node's pod, with what changes in it", async () => {
+  test("warns of a change that recreates the node's pod, with the changed field", async () => {
     expect(await listWarnings({ nodeVersion: "0.16.2" })).toEqual([
       expect.stringMatching(
         /^gatehouse-preview-node would recreate its pod because of spec\.template\.spec\..*: the node stops/,
@@ -57,7 +57,7 @@ describe.skipIf(!pulumi.ok)(`a preview of the stack on Kubernetes${skipped}`, { 
     ]);
   });
 
-  test("warns of every volume and of the node when the namespace is another", async () => {
+  test("warns of the node and every volume when the namespace changes", async () => {
     const names = (await listWarnings({ namespace: "other" })).map((text) => text.split(" ")[0]);
     expect(names).toEqual(
       ["facilitator-ledger", "namespace-namespace", "node", "node-workspace", "resource-server-ledger"].map(
@@ -66,7 +66,7 @@ describe.skipIf(!pulumi.ok)(`a preview of the stack on Kubernetes${skipped}`, { 
     );
   });
 
-  test("warns of a change that recreates a pod with a ledger, and of no other service's", async () => {
+  test("warns of a recreated pod with a ledger, but not of other services", async () => {
     const limits = { facilitator: { cpus: 2, memoryMebibytes: 600 }, upstream: { cpus: 2, memoryMebibytes: 600 } };
     expect(await listWarnings({ limits })).toEqual([
       expect.stringMatching(

@@ -109,18 +109,18 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     await stack[Symbol.asyncDispose]();
   });
 
-  test("brings the system up from nothing to a paid request", async () => {
+  test("deploys the system from scratch to a paid request", async () => {
     const printed = await up("up from nothing, both images built");
     expect(printed).not.toContain("warning:");
     await pay();
   });
 
-  test("changes nothing the second time", async () => {
+  test("changes nothing on a second run", async () => {
     await up("up again", "--expect-no-changes");
     await step("preview with refresh", stack.run("preview", "--refresh", "--expect-no-changes"));
   });
 
-  test("heals a node.conf that is broken inside the volume, and leaves the node alone, which never read it", async () => {
+  test("corrects a broken node.conf in the volume without restarting the node", async () => {
     const before = await readConf();
     const since = await startedAt("node");
     await evaluate("node", `require("fs").writeFileSync("${nodeConf}", "{")`);
@@ -130,7 +130,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     times.push(`  node.conf broken and healed: ${Math.round(performance.now() - brokenAt) / 1_000} s`);
   });
 
-  test("warns at preview of a change that interrupts the node, and of no other", async () => {
+  test("warns at preview only of a change that interrupts the node", async () => {
     await stack.configure({ ...config, settings: { sidecar: { gateway: { ranges: { logsBlocks: 70 } } } } });
     const harmless = await step("preview of a change to the sidecar", stack.run("preview"));
     expect(harmless).not.toContain("would be");
@@ -142,7 +142,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     expect(printed.match(/^ *warning: .* would be/gm)).toHaveLength(2);
   });
 
-  test("migrates the metrics keys of a node that is upgraded, and metrics still arrive", async () => {
+  test("migrates the metrics keys of an upgraded node, and metrics still arrive", async () => {
     expect(await readConf()).toContain("pamir_cetina_push_address");
     await stack.configure({ ...config, nodeVersion: "0.16.2" });
     await up("nodeVersion 0.15.0 to 0.16.2");
@@ -154,7 +154,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     await until("metrics arrive", 60_000, async () => (await lastPush()) > now);
   });
 
-  test("takes a changed limit to the gateway without a restart of the node", async () => {
+  test("applies a changed gateway limit without restarting the node", async () => {
     const since = await startedAt("node");
     expect(await rangeOf(60)).toBeUndefined();
     config = { ...config, nodeVersion: "0.16.2", settings: { sidecar: { gateway: { ranges: { logsBlocks: 50 } } } } };
@@ -164,7 +164,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     expect(await startedAt("node")).toBe(since);
   });
 
-  test("hands the sidecar over to changed settings in its container, without a failed call", async () => {
+  test("hot-restarts the sidecar for changed settings without a failed call", async () => {
     const before = await containerIds();
     const settings = { sidecar: { gateway: { ranges: { logsBlocks: 50 }, listener: { connections: 900 } } } };
     config = { ...config, settings };
@@ -182,7 +182,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     expect(changed).toEqual([container("sidecar-live")]);
   });
 
-  test("fails no call of 200 a second and of 50 WebSockets in ten updates", async () => {
+  test("fails no call of 200 per second and 50 WebSockets during ten updates", async () => {
     const { sidecar } = config["settings"] as Readonly<{ sidecar: Readonly<{ gateway: object }> }>;
     const room = { ...limitlessTier, concurrency: 192, webSockets: 100 };
     const tiers = { public: room, paid: room, internal: limitlessTier };
@@ -220,7 +220,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     await up("all as before the calls");
   });
 
-  test("hands a changed secret to the service that uses it, and leaves the others alone", async () => {
+  test("delivers a changed secret only to the service that uses it", async () => {
     const before = await containerIds();
     const signer = testAccount(3);
     const settings = { facilitator: { signer: { privateKey: signer.privateKey } } };
@@ -233,7 +233,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     expect(await senderOf(await pay())).toBe(signer.account.address.toLowerCase());
   });
 
-  test("hands facilitator and resource server over to changed settings in their containers, without a failed purchase", async () => {
+  test("hot-restarts facilitator and resource server for changed settings without a failed purchase", async () => {
     const before = await containerIds();
     const others = config["settings"] as Readonly<{ facilitator: object }>;
     const settings = {
@@ -268,7 +268,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     expect(changed.toSorted()).toEqual([container("facilitator-live"), container("resource-server-live")]);
   });
 
-  test("is stopped by the policies at preview", async () => {
+  test("is rejected by the policies at preview", async () => {
     // Also without the signer's own key: a changed secret leaves values unknown, which must not silence the rule.
     await stack.configure({ ...config, settings: { sidecar: { prune: { enabled: false } } } });
     const printed = await step(
@@ -283,7 +283,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     await stack.configure(config);
   });
 
-  test("ends with one line about a container that never becomes healthy, also when nothing has changed since", async () => {
+  test("fails with one line about a container that never becomes healthy, even without changes", async () => {
     if (!engine.ok) throw new Error(engine.message);
     await stack.configure({ ...config, pushgatewayImage: engine.nodeImage });
     for (const what of ["up with an image that is no Pushgateway", "the same again"]) {
@@ -294,7 +294,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     await up("with a Pushgateway again");
   });
 
-  test("recovers from a kill -9 half way", async () => {
+  test("recovers from kill -9 during an update", async () => {
     // A change to the sidecar's environment that does not change the node, which is not restarted during the payment.
     const { sidecar } = config["settings"] as { sidecar: object };
     const changed = { ...sidecar, docker: { stopTimeoutSeconds: 299 } };
@@ -325,7 +325,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     await up("up again after recovery", "--expect-no-changes");
   });
 
-  test("destroys all but what is protected", async () => {
+  test("destroys everything except protected volumes", async () => {
     await step("destroy of protected volumes", stack.run("destroy", "--yes", "--skip-preview"), "fails");
     await step("destroy --exclude-protected", stack.run("destroy", "--yes", "--skip-preview", "--exclude-protected"));
     expect(await labelled("ps", "--all", "--quiet")).toBe("");

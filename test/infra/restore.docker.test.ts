@@ -130,7 +130,7 @@ describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason
 
   afterAll(() => rm(directory, { recursive: true }));
 
-  test("goes on where a killed one ended, reports how far it is, and is done once", async () => {
+  test("resumes after kill -9, reports progress, and restores only once", async () => {
     await using place = await prepare(sha256);
     const killed = await start(place, "restore");
     await until("a part is downloaded", 60_000, async () => /download: .* \(\d/.test(await killed.printed()));
@@ -155,7 +155,7 @@ describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason
     expect(await asked(place)).toHaveLength(2);
   });
 
-  test("leaves nothing that the node would start on when the checksum is another, and says what was found", async () => {
+  test("leaves no data after a checksum mismatch, and reports both checksums", async () => {
     await using place = await prepare("0".repeat(64));
     const refused = await start(place, "restore");
     expect(await refused.end()).toBe(1);
@@ -165,7 +165,7 @@ describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason
     expect((await filesOf(place)).filter((line) => /data|blocks|archive/.test(line))).toEqual([]);
   });
 
-  test("is followed by the node's first configuration, with the keys of its version, and never written over", async () => {
+  test("is followed by the first node.conf of the node's version, which is never overwritten", async () => {
     await using place = await prepare(sha256);
     const seeded = await start(place, "conf");
     expect(await seeded.end(), await seeded.printed()).toBe(0);

@@ -29,7 +29,7 @@ const type = (...options: readonly string[]) =>
 /** The same; returns its output and exit status. */
 const upgrade = (...options: readonly string[]) => type(...options).end();
 
-describe.skipIf(lacking.length > 0)(`an upgrade of a stack by Pulumi itself${skipped}`, { timeout: 900_000 }, () => {
+describe.skipIf(lacking.length > 0)(`a stack upgrade by Pulumi${skipped}`, { timeout: 900_000 }, () => {
   beforeAll(async () => {
     state = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
     deployed = await deployChainStack(name, { engine });
@@ -42,7 +42,7 @@ describe.skipIf(lacking.length > 0)(`an upgrade of a stack by Pulumi itself${ski
 
   beforeEach(() => waitUntilStackSettles(deployed.statusPort), 150_000);
 
-  test("takes a good version's image, proves it, and leaves nothing for Pulumi to do", async () => {
+  test("upgrades to a good version, verifies it, and leaves Pulumi nothing to do", async () => {
     const before = await deployed.readData("chain");
     const image = await chainImage(engine, "0.17.0");
     const done = await upgrade("--node-image", image, "--node-version", "0.17.0", "--yes");
@@ -58,7 +58,7 @@ describe.skipIf(lacking.length > 0)(`an upgrade of a stack by Pulumi itself${ski
     await deployed.runPulumi("up", "--yes", "--skip-preview", "--expect-no-changes");
   });
 
-  test("takes everything back after its pulumi up was killed, past the lock that this has left and a person removes", async () => {
+  test("rolls back after its pulumi up was killed, once an operator removes the lock", async () => {
     const before = await deployed.readData("chain");
     const image = await chainImage(engine, "0.17.3");
     const running = type("--node-image", image, "--node-version", "0.17.3", "--yes");
@@ -79,7 +79,7 @@ describe.skipIf(lacking.length > 0)(`an upgrade of a stack by Pulumi itself${ski
   test.each([
     ["0.17.1", "corrupts", "its data differs"],
     ["0.17.2", "silent", "pulumi up --yes took longer than 120000 ms"],
-  ] as const)("rolls back image, data and configuration of a version (%s) that %s", async (version, behaviour, why) => {
+  ] as const)("rolls back image, data and configuration of version %s (%s)", async (version, behaviour, why) => {
     const before = await deployed.readData("chain");
     const image = await chainImage(engine, version, behaviour);
     const done = await upgrade("--node-image", image, "--node-version", version, "--update-within", "120", "--yes");

@@ -78,7 +78,7 @@ async function pulumi(...args: readonly string[]): Promise<void> {
   expect(status).toBe(0);
 }
 
-describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(found)}`, { timeout: 600_000 }, () => {
+describe.skipIf(!found.ok)(`a stack upgrade on a real engine${skipReason(found)}`, { timeout: 600_000 }, () => {
   beforeAll(async () => {
     if (!found.ok) throw new Error(found.message);
     directory = await mkdtemp(join(tmpdir(), "gatehouse-program-"));
@@ -128,7 +128,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
 
   beforeEach(waitUntilSettled, 150_000);
 
-  test("takes a good version's image, proves it, and removes the copy", async () => {
+  test("upgrades to a good version, verifies it, and removes the copy", async () => {
     const before = await chain();
     const done = await upgrade(await image("0.17.0"));
     expect(done.printed).toContain(`Verified: ${stack} runs 0.17.0`);
@@ -143,7 +143,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
   test.each([
     ["0.17.1", "corrupts", "its data differs"],
     ["0.17.2", "silent", "is healthy"],
-  ] as const)("rolls back image, data and configuration of a version (%s) that %s", async (version, behaviour, why) => {
+  ] as const)("rolls back image, data and configuration of version %s (%s)", async (version, behaviour, why) => {
     const before = await chain();
     const done = await upgrade(await image(version, behaviour));
     expect(done.printed).toContain(`Rolled back: ${stack} runs 0.17.0`);
@@ -156,7 +156,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
     await runDocker(...discard.split(" "));
   });
 
-  test("goes on after kill -9 while it copies, while Pulumi works, and on the way back, to one of the two versions", async () => {
+  test("resumes after kill -9 during copy, update and rollback, and rolls back", async () => {
     const before = await chain();
     const bad = await image("0.17.4", "corrupts");
     for (const line of ["Now copying", "Now running pulumi up", "Now restoring the old data"]) {
@@ -174,7 +174,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
     expect(await starts()).not.toContain("0.17.4");
   });
 
-  test("proves a version that the node does not report by its image, and says so", async () => {
+  test("verifies a version that the node does not report by its image ID, with a warning", async () => {
     const config = { ...(await readConfig()), nodeImage: await image("0.17.5", "secretive"), nodeVersion: "0.17.5" };
     await writeFile(configPath(), JSON.stringify(config));
     await pulumi("up", "--yes", "--skip-preview");
@@ -185,7 +185,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
     expect(done.status).toBe(0);
   });
 
-  test("refuses what would change more than the node, and changes nothing", async () => {
+  test("rejects an upgrade that changes more than the node, and changes nothing", async () => {
     const config = await readConfig();
     await writeFile(
       configPath(),

@@ -66,7 +66,7 @@ function inNoOrder(inputs: Inputs): Inputs {
   return Array.isArray(inputs["envs"]) ? { ...inputs, envs: inputs["envs"].toSorted() } : inputs;
 }
 
-describe.each(Object.entries(recordedStacks))("pulumi up over the last version's stack %s", (stack, config) => {
+describe.each(Object.entries(recordedStacks))("pulumi up over the last release's stack %s", (stack, config) => {
   const recorded = JSON.parse(readFileSync(locateRecording(stack), "utf8")) as readonly Registration[];
   let registered: readonly Registered[] = [];
   const successorOf = (urn: string) => registered.find(({ options }) => options.knownAs.includes(urn));
@@ -75,12 +75,12 @@ describe.each(Object.entries(recordedStacks))("pulumi up over the last version's
     registered = await listRegistrations(config);
   }, 30_000);
 
-  it("knows every resource by its URN or an alias, so that it deletes none", () => {
+  it("finds every resource by URN or alias, and deletes none", () => {
     expect(recorded.length).toBeGreaterThan(20);
     expect(recorded.map(({ urn }) => urn).filter((urn) => successorOf(urn) === undefined)).toEqual([]);
   });
 
-  it("replaces none but those that are named: the inputs that would, the providers and what protects data are the same", () => {
+  it("replaces only the expected containers", () => {
     for (const before of recorded) {
       const { registration: now, options } = successorOf(before.urn) ?? { registration: undefined, options: undefined };
       const ignoreChanges = options?.ignoreChanges ?? [];
@@ -95,7 +95,7 @@ describe.each(Object.entries(recordedStacks))("pulumi up over the last version's
     }
   });
 
-  it("lets a container that runs keep the times of its health check, and follows every other change", () => {
+  it("ignores changed health check times of a running container, but no other change", () => {
     const times = ["interval", "startInterval", "timeout", "retries"].map((time) => `healthcheck.${time}`);
     for (const { registration, options } of registered) {
       if (!registration.urn.includes("docker:index/container:Container::")) continue;
@@ -106,7 +106,7 @@ describe.each(Object.entries(recordedStacks))("pulumi up over the last version's
 });
 
 describe("the recorded stacks", () => {
-  it("have volumes that Pulumi protects", () => {
+  it("have protected volumes", () => {
     const recorded = Object.keys(recordedStacks).flatMap(
       (stack) => JSON.parse(readFileSync(locateRecording(stack), "utf8")) as readonly Registration[],
     );

@@ -31,7 +31,7 @@ const callProxy = async (calls: readonly EngineCall[]): Promise<number[]> => {
 const readConf = () => stack.api.run(node, print(`process.stdout.write(require("fs").readFileSync("${nodeConf}"))`));
 const rpc = (method: string, params: unknown[]) => callRpc(urls.gateway, method, params);
 
-describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${skipReason(found)}`, () => {
+describe.skipIf(!found.ok)(`the deployed stack on a real engine${skipReason(found)}`, () => {
   beforeAll(async () => {
     if (!found.ok) throw new Error(found.message);
     images = await buildTestImages(inject("testImagesName"), found.nodeImage);
@@ -48,7 +48,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     expect(await runDocker("network", "ls", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).toBe("");
   });
 
-  test("runs every service confined, its secrets in files of mode 0400", async () => {
+  test("runs services confined, with secrets in files of mode 0400", async () => {
     const program = `const { statSync, readdirSync, readFileSync } = require("fs");
       const files = readdirSync("/run/gatehouse/files").map((name) => [name, (statSync("/run/gatehouse/files/" + name).mode & 0o777).toString(8), statSync("/run/gatehouse/files/" + name).uid]);
       let written = "";
@@ -63,7 +63,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     });
   });
 
-  test("hands the sidecar over to another value of a secret, in its container and without a failed call", async () => {
+  test("hot-restarts the sidecar for a changed secret without a failed call", async () => {
     const { StartedAt: startedAt } = (await stack.inspect(sidecar)).State;
     const statusBy = async (token: string) =>
       (await fetch(`${urls.status}/control`, { headers: { Authorization: `Bearer ${token}` } })).status;
@@ -82,7 +82,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     expect(JSON.stringify(await stack.api.call("GET", `/containers/${sidecar}/json`))).not.toMatch(/a{32}|b{32}/);
   });
 
-  test("sells a request: the client pays through the resource server and the facilitator", async () => {
+  test("sells a request through the resource server and the facilitator", async () => {
     const before = await readBalance(urls.gateway, payee.address);
     const answer = await createClientFetch()(`${urls.resourceServer}/data`);
     expect(answer.status).toBe(200);
@@ -90,7 +90,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     expect((await readBalance(urls.gateway, payee.address)) - before).toBe(10_000n);
   });
 
-  test("takes what a real node pushes, shows it to Prometheus on the host's loopback, and keeps it over a restart", async () => {
+  test("keeps pushed metrics across a Pushgateway restart and exposes them on loopback", async () => {
     const gateway = `${prefix}-pushgateway`;
     const pushed = await fetch(`${urls.pushgateway}/metrics/job/real-node`, {
       method: "PUT",
@@ -113,14 +113,14 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     expect(identity).toMatch(/^65534\nCapEff:\s+0{16}\nrefused\n$/);
   });
 
-  test("publishes the node's own RPC nowhere", async () => {
+  test("publishes no port of the node's RPC", async () => {
     const { HostConfig } = (await stack.api.call("GET", `/containers/${node}/json`)) as {
       HostConfig: { PortBindings: object };
     };
     expect(HostConfig.PortBindings).toEqual({});
   });
 
-  test("heals a node.conf that is broken inside the volume, and restarts the node through the engine proxy", async () => {
+  test("corrects a broken node.conf in the volume, and restarts the node through the engine proxy", async () => {
     const before = await readConf();
     const startedAt = (await stack.inspect(node)).State.StartedAt;
     const broken = `const { readFileSync, writeFileSync } = require("fs");
@@ -142,7 +142,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
     await until("the gateway answers", generousMs, async () => (await rpc("eth_blockNumber", [])).result !== undefined);
   });
 
-  test("lets inspect, node_cli and restart through the engine proxy", async () => {
+  test("allows inspect, node_cli and restart through the engine proxy", async () => {
     const startedAt = (await stack.inspect(node)).State.StartedAt;
     const path = `/v1.41/containers/${node}`;
     const statuses = await callProxy([
