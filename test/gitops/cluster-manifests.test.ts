@@ -25,7 +25,7 @@ const stackNamed = (name: string) => {
 };
 
 describe("the manifests for Pulumi's Kubernetes operator", () => {
-  it("are of the kinds of operator 2", () => {
+  it("use the kinds of operator 2", () => {
     expect(objects.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`).toSorted()).toEqual([
       "auto.pulumi.com/v1alpha1 Workspace",
       "pulumi.com/v1 Stack",
@@ -36,7 +36,7 @@ describe("the manifests for Pulumi's Kubernetes operator", () => {
   });
 
   it.each(["gatehouse-production", "gatehouse-production-preview"])(
-    "%s has a configuration that the program deploys, at a commit, and deletes nothing with the object",
+    "%s has a valid configuration, a pinned commit, and no destroy on deletion",
     (name) => {
       const spec = stackNamed(name);
       const texts = Object.entries(spec["config"] as Readonly<Record<string, unknown>>).map(([key, value]) => [
@@ -51,13 +51,13 @@ describe("the manifests for Pulumi's Kubernetes operator", () => {
     },
   );
 
-  it("changes nothing in preview mode, of the same stack", () => {
+  it("preview the same stack in preview mode", () => {
     const preview = stackNamed("gatehouse-production-preview");
     expect([preview["preview"], preview["stack"]]).toEqual([true, stackNamed("gatehouse-production")["stack"]]);
     expect(stackNamed("gatehouse-production")["preview"]).toBeUndefined();
   });
 
-  it("hold no secret, and name images by digest", () => {
+  it("contain no secret, and pin images by digest", () => {
     const text = files.map((file) => readFileSync(join(template, file), "utf8")).join("\n");
     expect(text).not.toMatch(/PrivateKey: |pul-[0-9a-f]{8}/);
     const images = [...text.matchAll(/[iI]mage: (\S+)/g)].map(([, image = ""]) => image);
@@ -68,7 +68,7 @@ describe("the manifests for Pulumi's Kubernetes operator", () => {
 describe("docs/gitops-clusters.md", () => {
   const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""]) => parse(text) as unknown);
 
-  it("has an Application that leaves a volume's size alone, and a Kustomization that patches no annotation away", () => {
+  it("ignores a changed volume size in Argo CD, and has no annotation patches in Flux", () => {
     const application = blocks.find((block) => objectSchema.safeParse(block).data?.kind === "Application");
     expect(application).toMatchObject({
       spec: {

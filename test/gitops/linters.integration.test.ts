@@ -21,15 +21,15 @@ function runLinter(program: string, files: readonly string[]): string | undefine
 describe("examples/gitops", () => {
   const scripts = globSync("scripts/*.sh", { cwd: template });
 
-  it.skipIf(!found("actionlint"))(`has workflows that actionlint passes${without("actionlint")}`, () => {
+  it.skipIf(!found("actionlint"))(`has workflows that pass actionlint${without("actionlint")}`, () => {
     expect(runLinter("actionlint", globSync(join(template, ".github/workflows/*.yml")))).toBeUndefined();
   });
 
-  it.skipIf(!found("shellcheck"))(`has scripts that shellcheck passes${without("shellcheck")}`, () => {
+  it.skipIf(!found("shellcheck"))(`has scripts that pass shellcheck${without("shellcheck")}`, () => {
     expect(runLinter("shellcheck", scripts)).toBeUndefined();
   });
 
-  it("has scripts that bash can read", () => {
+  it("has scripts with valid bash syntax", () => {
     expect(scripts.length).toBeGreaterThan(8);
     for (const script of scripts) execFileSync("bash", ["-n", script], { cwd: template });
   });

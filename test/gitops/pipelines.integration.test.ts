@@ -32,13 +32,13 @@ const judged = () => [
 const drifted = `{ "chain": { "monitor_config": { "enable_pamir_cetina": true } } }\n`;
 
 describe("a pull request", () => {
-  it("installs from the lock file, and passes where there is no node.conf", async () => {
+  it("installs from the lock file, and passes without a node.conf", async () => {
     const { status, output } = await pipeline.runJob("pull-request.yml", "lint");
     expect([status, output]).toEqual([0, expect.stringContaining("Judged 0 node.conf")]);
     expect(await pipeline.calls()).toEqual([["npm", "ci", "--no-audit", "--no-fund"]]);
   });
 
-  it("fails on a node.conf with findings, each at its line, judged for the version next to it", async () => {
+  it("reports each finding in a node.conf at its line, for the version beside it", async () => {
     await pipeline.commit("hosts/a b/node.conf", drifted);
     await pipeline.commit("hosts/a b/node-version", "0.16.2\n");
     await pipeline.commit("hosts/c/node.conf", drifted);
@@ -50,7 +50,7 @@ describe("a pull request", () => {
     expect(output).not.toMatch(/^::error file=hosts\/c\/node\.conf,.*other-version/m);
   });
 
-  it("fails on a broken node.conf at the place where it breaks, and as an error on one that can't be read", async () => {
+  it("reports where a node.conf is broken, and fails on an unreadable one", async () => {
     await pipeline.commit("broken.node.conf", `{ "chain": `);
     const broken = await pipeline.runJob("pull-request.yml", "lint");
     expect(broken.status).toBe(2);
@@ -63,7 +63,7 @@ describe("a pull request", () => {
     expect([away.status, away.output]).toEqual([1, expect.stringContaining("./away/node.conf can't be read (ENOENT)")]);
   });
 
-  it("runs the unit tests of what it deploys and its own, and fails with either", async () => {
+  it("runs the unit tests of Gatehouse and its own, and fails if either fails", async () => {
     const own = join(pipeline.directory, "tests/own.sh");
     await pipeline.commit("tests/own.sh", "#!/bin/sh\nexit 3\n");
     await chmod(own, 0o755);
@@ -77,7 +77,7 @@ describe("a pull request", () => {
     expect((await pipeline.runJob("pull-request.yml", "test")).status).toBe(1);
   });
 
-  it("previews with the policies, and reports the diff, what would stop the node, and what a policy forbids", async () => {
+  it("previews with the policies, and reports the diff, interruptions and violations", async () => {
     const output = [
       "Previewing update (staging):",
       "    warning: gatehouse-staging-node would be replaced: the node stops, for which it has 300 s.",
@@ -108,7 +108,7 @@ describe("a pull request", () => {
     expect(log).toMatch(/::stop-commands::([0-9a-f]{32})\n[\s\S]*::error::from a pull request\n::\1::/);
   });
 
-  it("shows the error of a failed preview, which comes after all that a comment has room for", async () => {
+  it("shows the error of a failed preview even after a long output", async () => {
     const output = `${"x".repeat(60_000)}\nDiagnostics:\n  error: 2 problems in the stack's configuration\n    gatehouse:payTo: missing\n`;
     await pipeline.stand("pulumi-preview", { output, status: 1 });
     expect((await pipeline.runJob("pull-request.yml", "preview", "dev")).status).toBe(1);
@@ -119,7 +119,7 @@ describe("a pull request", () => {
     expect(Buffer.byteLength(comment)).toBeLessThan(65_536);
   });
 
-  it("reports a quiet preview without those sections, and cuts a long one to what a comment may hold", async () => {
+  it("omits empty sections, and truncates a long preview to the comment limit", async () => {
     await pipeline.stand("pulumi-preview", { output: `${"é".repeat(60_000)}\n` });
     expect((await pipeline.runJob("pull-request.yml", "preview", "dev")).status).toBe(0);
     const comment = await pipeline.report("preview-dev.md");
@@ -129,7 +129,7 @@ describe("a pull request", () => {
     expect(comment).not.toContain("\uFFFD");
   });
 
-  it("keeps the report of a preview with many warnings and findings within what a comment may hold", async () => {
+  it("keeps a report with many warnings within the comment limit", async () => {
     const lines = Array.from({ length: 3_000 }, (_, index) => [
       `    warning: ${"x".repeat(30)}-${index} would be replaced`,
       `    [mandatory]  [severity: high]  image-pinned  ${index} ${"~".repeat(40)}`,
@@ -142,7 +142,7 @@ describe("a pull request", () => {
     expect(comment.length).toBeLessThan(65_536);
   });
 
-  it("puts the report under the pull request, and in place of the last one from then on", async () => {
+  it("posts the report as a comment, and updates it from then on", async () => {
     await pipeline.stand("pulumi-preview", { output: "nothing\n" });
     await pipeline.runJob("pull-request.yml", "preview", "dev");
     await pipeline.calls();
@@ -176,14 +176,14 @@ describe("a pull request", () => {
 });
 
 describe("a merge", () => {
-  it("updates with the policies, then looks that nothing is left to do", async () => {
+  it("updates with the policies, then expects no remaining changes", async () => {
     expect((await pipeline.runJob("deploy.yml", "production")).status).toBe(0);
     const [, up, after] = await pipeline.calls();
     expect(up).toEqual(["pulumi", "up", "--yes", ...judged(), ...onStack("production")]);
     expect(after).toEqual(["pulumi", "preview", "--expect-no-changes", ...onStack("production")]);
   });
 
-  it("fails with the update, and does not look after it", async () => {
+  it("fails when the update fails, without the check afterwards", async () => {
     await pipeline.stand("pulumi-up", { output: "error: it broke\n", status: 255 });
     const { status, output } = await pipeline.runJob("deploy.yml", "dev");
     expect([status, output]).toEqual([
@@ -193,21 +193,21 @@ describe("a merge", () => {
     expect((await pipeline.calls()).filter(([, command]) => command === "preview")).toEqual([]);
   });
 
-  it("says what to do about the lock of a killed run", async () => {
+  it("explains how to unlock a stack after a killed run", async () => {
     const locked = "error: the stack is currently locked by 1 lock(s).\n";
     await pipeline.stand("pulumi-up", { output: locked, status: 255 });
     const { status, output } = await pipeline.runJob("deploy.yml", "dev");
     expect([status, output]).toEqual([1, expect.stringContaining("If nobody is updating: pulumi cancel --yes")]);
   });
 
-  it("tells an update that left something to do from one that failed", async () => {
+  it("exits with 2 when an update leaves changes", async () => {
     await pipeline.stand("pulumi-preview", { output: "error: no changes were expected\n", status: 7 });
     expect((await pipeline.runJob("deploy.yml", "dev")).status).toBe(2);
   });
 });
 
-describe("a night", () => {
-  it("looks with a refresh, changes nothing, and closes the issue when nothing drifted", async () => {
+describe("the nightly drift check", () => {
+  it("refreshes without changes, and closes the issue without drift", async () => {
     expect((await pipeline.runJob("drift.yml", "look", "dev")).status).toBe(0);
     const look = ["pulumi", "preview", "--refresh", "--expect-no-changes", "--diff", ...onStack("dev")];
     expect((await pipeline.calls()).slice(1)).toEqual([look]);
@@ -225,8 +225,8 @@ describe("a night", () => {
 
   it.each([
     ["Pulumi 3.226.1 and later", 7],
-    ["earlier", 255],
-  ])("opens an issue with what drifted, then keeps it: %s", async (_, status) => {
+    ["an earlier Pulumi", 255],
+  ])("opens one issue with the drift and keeps it updated: %s", async (_, status) => {
     const output = "~ image: changed by hand\nerror: no changes were expected but changes were proposed\n";
     await pipeline.stand("pulumi-preview", { output, status });
     expect((await pipeline.runJob("drift.yml", "look", "production")).status).toBe(0);
@@ -242,7 +242,7 @@ describe("a night", () => {
     expect((await pipeline.calls()).at(-1)).toEqual(["gh", "issue", "edit", "12", ...body]);
   });
 
-  it("fails where it could not look, and leaves the issue as it is", async () => {
+  it("fails when it can't check, and leaves the issue unchanged", async () => {
     await pipeline.stand("pulumi-preview", { output: "error: no credentials\n", status: 3 });
     expect((await pipeline.runJob("drift.yml", "look", "dev")).status).toBe(1);
     await pipeline.calls();
@@ -259,7 +259,7 @@ const servicesOutputs = {
 const askServices = () => pipeline.runScript("drift.sh", ["dev"], { SERVICE_URLS: "sidecar=http://127.0.0.1:1" });
 
 describe("scripts/drift.sh with the running services", () => {
-  it("asks them for what the stack's outputs say, and says that it could not", async () => {
+  it("queries the URLs from the stack's outputs, and reports an unreachable service", async () => {
     await pipeline.stand("pulumi-stack-output", { output: JSON.stringify(servicesOutputs) });
     expect((await askServices()).status).toBe(1);
     expect(await pipeline.report("drift-dev.txt")).toContain(
@@ -267,7 +267,7 @@ describe("scripts/drift.sh with the running services", () => {
     );
   });
 
-  it("says so where the outputs can't be had", async () => {
+  it("reports missing stack outputs", async () => {
     await pipeline.stand("pulumi-stack-output", { status: 3 });
     expect((await askServices()).status).toBe(1);
     expect(await pipeline.report("drift-dev.txt")).toContain(
@@ -283,7 +283,7 @@ describe("scripts/drift.sh with the running node's node.conf", () => {
   const look = (command: string, environment = "dev", version: Readonly<Record<string, string>> = node0162) =>
     pipeline.runScript("drift.sh", [environment], { ...settings, ...version, NODE_CONF_COMMAND: command });
 
-  it("finds what the provider can't see, shows no secret of it, and leaves no copy", async () => {
+  it("reports drift that the provider can't see, without secrets or leftover copies", async () => {
     await pipeline.commit("running-in-dev.conf", `{ "chain": { "domain_key_path": "${key}", "monitor_config": {} } }`);
     const { status, output } = await look('cat "running-in-$ENVIRONMENT.conf"');
     expect(status).toBe(2);
@@ -292,7 +292,7 @@ describe("scripts/drift.sh with the running node's node.conf", () => {
     expect(existsSync(join(pipeline.directory, "reports/dev.running.node.conf"))).toBe(false);
   });
 
-  it("measures by the version that the environment's own stack names", async () => {
+  it("uses the version of the environment's stack", async () => {
     await pipeline.commit("running.conf", `{ "chain": { "domain_key_path": "${key}", "monitor_config": {} } }`);
     expect((await look("cat running.conf", "staging", {})).status).toBe(2);
     expect(await pipeline.report("drift-staging.md")).toContain("storage_enable_cetina added as true");
@@ -300,7 +300,7 @@ describe("scripts/drift.sh with the running node's node.conf", () => {
     expect([status, output]).toEqual([1, expect.stringContaining("set gatehouse:nodeVersion of the stack")]);
   });
 
-  it("says that it could not look, and still reports drift that the provider sees", async () => {
+  it("reports a failed command, and still reports drift that the provider sees", async () => {
     expect((await look("exit 9")).status).toBe(1);
     expect(await pipeline.report("drift-dev.txt")).toContain(
       "NODE_CONF_COMMAND ended with 9, so node.conf was not looked at.",
@@ -312,14 +312,14 @@ describe("scripts/drift.sh with the running node's node.conf", () => {
 });
 
 describe("a script", () => {
-  it("refuses an environment that has no stack, or is not a name", async () => {
+  it("rejects an environment without a stack, and an invalid name", async () => {
     for (const name of ["", "../etc", "test"]) {
       const { status, output } = await pipeline.runScript("deploy.sh", [name]);
       expect([status, output]).toEqual([1, expect.stringContaining("dev production staging")]);
     }
   });
 
-  it("says how to get the submodule where it is missing", async () => {
+  it("prints the submodule command when the submodule is missing", async () => {
     await pipeline.commit("node.conf", drifted);
     for (const script of ["setup.sh", "lint.sh"]) {
       const { status, output } = await pipeline.runScript(script, [], { GATEHOUSE_DIRECTORY: "/nowhere" });

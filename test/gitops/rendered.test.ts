@@ -55,7 +55,7 @@ async function renderedAgain(path: string): Promise<readonly Manifest[]> {
 }
 
 describe.each(stacks)("the objects that %s renders", { timeout }, (path) => {
-  it("are the same bytes every time", async () => {
+  it("are identical on every run", async () => {
     const texts = [await rendered(path), await renderedAgain(path)].map((manifests) =>
       manifests.map((m) => stringify(m)),
     );
@@ -63,7 +63,7 @@ describe.each(stacks)("the objects that %s renders", { timeout }, (path) => {
     expect(texts[1]).toEqual(texts[0]);
   });
 
-  it("have a name each that no other has, whatever the file system makes of letters, and a namespace", async () => {
+  it("have a namespace and a case-insensitively unique name", async () => {
     const manifests = await rendered(path);
     expect(manifests.length).toBeGreaterThan(25);
     const places = manifests.map(({ apiVersion, kind, metadata }) =>
@@ -76,7 +76,7 @@ describe.each(stacks)("the objects that %s renders", { timeout }, (path) => {
     expect(placeless.map(({ kind }) => kind)).toEqual([]);
   });
 
-  it("can be applied by a server: no field of the cluster's own, no key twice in a list", async () => {
+  it("support server-side apply: no server-set fields, no duplicate list keys", async () => {
     for (const manifest of await rendered(path)) {
       expect(Object.keys(manifest)).not.toContain("status");
       const own = new Set([
@@ -97,10 +97,10 @@ describe.each(stacks)("the objects that %s renders", { timeout }, (path) => {
   });
 });
 
-describe("what a controller that prunes reads of the namespace and the claims", { timeout }, () => {
+describe("the prune annotations of the namespace and the claims", { timeout }, () => {
   const production = configOf("stacks/Pulumi.production.yaml");
 
-  it("keeps the namespace, chain data and ledgers when their files are gone", async () => {
+  it("retain the namespace, chain data and ledgers when their files are removed", async () => {
     expect(await ownersAnnotations(production)).toEqual({
       gatehouse: prunedByNobody,
       "node-workspace": prunedByNobody,
@@ -111,14 +111,14 @@ describe("what a controller that prunes reads of the namespace and the claims", 
     });
   });
 
-  it("has Flux apply a claim once whose size the sidecar changes", async () => {
+  it("make Flux apply a claim once if the sidecar resizes it", async () => {
     const grows = { ...production, volumeGrowth: JSON.stringify({ stepGibibytes: 100, ceilingGibibytes: 2_000 }) };
     const { "node-workspace": workspace, gatehouse } = await ownersAnnotations(grows);
     expect(workspace).toEqual({ ...prunedByNobody, "kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent" });
     expect(gatehouse).toEqual(prunedByNobody);
   });
 
-  it("says nothing where data are not protected, or where Pulumi applies the objects itself", async () => {
+  it("are absent if data is not protected, or if Pulumi applies the objects", async () => {
     const { renderTo: _renderTo, ...applied } = production;
     for (const config of [{ ...production, protectData: "false" }, applied]) {
       for (const annotations of Object.values(await ownersAnnotations(config))) expect(annotations).toEqual({});
@@ -156,8 +156,8 @@ function hasKey(entry: unknown, key: string): boolean {
   return typeof entry === "object" && entry !== null && Object.hasOwn(entry, key);
 }
 
-describe("the check of lists", () => {
-  it("finds a key that stands twice", () => {
+describe("the check for duplicate list keys", () => {
+  it("reports a duplicate key", () => {
     const spec = { containers: [{ name: "a", ports: [{ containerPort: 1 }, { containerPort: 1 }] }, { name: "a" }] };
     expect(twice({ spec })).toEqual(["ports: 1/undefined", "containers: a"]);
     expect(

@@ -10,16 +10,16 @@ const stacks = globSync("stacks/Pulumi.*.yaml", { cwd: template }).toSorted();
 const environments = stacks.map((path) => basename(path).split(".")[1]);
 
 describe("the workflows of examples/gitops", () => {
-  it.each(workflows)("$name gives no right to a job that did not request it", ({ permissions }) => {
+  it.each(workflows)("$name grants no default permissions", ({ permissions }) => {
     expect(permissions).toEqual({});
   });
 
-  it.each(jobs)("$workflow $name requests rights by name, and ends in time", ({ job }) => {
+  it.each(jobs)("$workflow $name requests permissions explicitly and has a timeout", ({ job }) => {
     expect(job.permissions).toMatchObject({ contents: "read" });
     expect(job["timeout-minutes"]).toBeLessThanOrEqual(60);
   });
 
-  it("lets one job write what it has to, and none of those run a pull request's code or hold a token for the cloud", () => {
+  it("grants write access per job, and none to a pull request's code", () => {
     const writing = jobs.flatMap(({ workflow, name, job }) =>
       Object.entries(job.permissions ?? {})
         .filter(([, level]) => level === "write")
@@ -43,7 +43,7 @@ describe("the workflows of examples/gitops", () => {
     expect(findJob("pull-request.yml", "preview")["if"]).toBe(sameRepository);
   });
 
-  it("pins every action to a full commit, and says of which version", () => {
+  it("pins every action to one commit with its version in a comment", () => {
     const used = workflows.flatMap(({ text }) => [...text.matchAll(/uses: (.*)/g)].map(([, action = ""]) => action));
     expect(used.length).toBeGreaterThan(10);
     expect(used.filter((action) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action))).toEqual([]);
@@ -51,19 +51,19 @@ describe("the workflows of examples/gitops", () => {
     expect(new Set([...versions].map((action) => action.split("@")[0])).size).toBe(versions.size);
   });
 
-  it("installs the Pulumi whose SDK the program is written with", () => {
+  it("installs the Pulumi version of the SDK", () => {
     const versions = workflows.flatMap(({ text }) => [...text.matchAll(/pulumi-version: "(.*)"/g)].map(([, v]) => v));
     expect(new Set(versions)).toEqual(new Set([packageJson.devDependencies["@pulumi/pulumi"]]));
   });
 
-  it("leaves no checkout's token on the disk", () => {
+  it("persists no checkout token on disk", () => {
     const checkouts = jobs.flatMap(({ job }) => job.steps).filter(({ uses }) => uses?.startsWith("actions/checkout@"));
     expect(checkouts.map((found) => found["with"])).toEqual(
       checkouts.map(() => expect.objectContaining({ "persist-credentials": false }) as unknown),
     );
   });
 
-  it("runs nothing but scripts that are there, and puts no text of an event or a secret into a command", () => {
+  it("runs only existing scripts, without interpolated event data or secrets", () => {
     const commands = jobs.flatMap(({ job }) => job.steps).flatMap(({ run }) => (run === undefined ? [] : [run]));
     for (const command of commands) {
       const [script = ""] = command.split(" ");
@@ -74,7 +74,7 @@ describe("the workflows of examples/gitops", () => {
     expect(workflows.filter(({ text }) => text.includes("secrets."))).toEqual([]);
   });
 
-  it("updates one environment after the other, each behind its gate, and cancels no update", () => {
+  it("updates environments in order, each behind its gate, without cancelling an update", () => {
     const deploy = ["dev", "staging", "production"].map((name) => findJob("deploy.yml", name));
     expect(deploy.map(({ needs }) => needs)).toEqual([undefined, "dev", "staging"]);
     expect(deploy.map(({ environment }) => environment)).toEqual(["dev", "staging", "production"]);
@@ -83,19 +83,19 @@ describe("the workflows of examples/gitops", () => {
     );
   });
 
-  it("updates from main alone, whatever branch is dispatched by hand", () => {
+  it("deploys only from main, even if another branch is dispatched manually", () => {
     const conditions = ["dev", "staging", "production"].map((name) => findJob("deploy.yml", name)["if"]);
     expect(new Set(conditions)).toEqual(new Set(["github.ref == 'refs/heads/main'"]));
   });
 
-  it("looks at night without waiting for a person, with separate credentials", () => {
+  it("checks for drift without approval, with separate credentials", () => {
     expect(findJob("drift.yml", "look").environment).toBe("drift");
     const readme = readFileSync(join(template, "README.md"), "utf8");
     expect(readme).toMatch(/give `drift` none, or each night's look waits/);
     expect(readme).toContain("…:environment:drift` may only read");
   });
 
-  it("gives each environment of a matrix what is its own, not what all of them share", () => {
+  it("uses per-environment variables for matrix jobs", () => {
     const shared = new Set(["PULUMI_ORGANIZATION", "GATEHOUSE_RUNNER", "NODE_CONF_COMMAND"]);
     const inMatrix = jobs.filter(({ job }) => job["strategy"] !== undefined);
     const named = inMatrix.flatMap(({ job }) =>
@@ -105,7 +105,7 @@ describe("the workflows of examples/gitops", () => {
     expect(named.filter((name) => !shared.has(name))).toEqual([]);
   });
 
-  it("looks at every environment that has a stack", () => {
+  it("checks every environment that has a stack", () => {
     expect(environments.toSorted()).toEqual(["dev", "production", "staging"]);
     const looks = [findJob("pull-request.yml", "preview"), findJob("drift.yml", "look")];
     for (const { strategy } of looks) {
@@ -115,7 +115,7 @@ describe("the workflows of examples/gitops", () => {
 });
 
 describe("the stacks of examples/gitops", () => {
-  it.each(stacks)("%s is one that the program deploys, once its secrets are there", (path) => {
+  it.each(stacks)("%s is deployable once its secrets are set", (path) => {
     const { config, environment } = parse(readFileSync(join(template, path), "utf8")) as {
       config: Readonly<Record<string, unknown>>;
       environment: readonly string[];
@@ -129,7 +129,7 @@ describe("the stacks of examples/gitops", () => {
     expect(environment).toEqual([`gatehouse/${basename(path).split(".")[1]}`]);
   });
 
-  it("differ between staging and production only in what docs/gitops.md says", () => {
+  it("differ between staging and production only as docs/gitops.md documents", () => {
     const [production = {}, staging = {}] = ["production", "staging"].map((name) => {
       const text = readFileSync(join(template, `stacks/Pulumi.${name}.yaml`), "utf8");
       return (parse(text) as { config: Readonly<Record<string, unknown>> }).config;
@@ -145,7 +145,7 @@ describe("the stacks of examples/gitops", () => {
     );
   });
 
-  it("hold no secret", () => {
+  it("contain no secret", () => {
     for (const path of stacks) expect(readFileSync(join(template, path), "utf8")).not.toMatch(/secure:|PrivateKey: /);
   });
 });

@@ -31,7 +31,7 @@ function expectSamples(series: Readonly<Record<string, string>>, expr: string, e
 const at = (job: string, more = "") => `{job="${job}",instance="i"${more}}`;
 
 describe.skipIf(!hasPromtool)(`the overview's panels${withoutPromtool}`, () => {
-  it("shows a service that is gone, and one that never answered, as not scraped", () => {
+  it("show a missing service, and one that never responded, as not scraped", () => {
     const series = {
       [`up${at("gh/sidecar", ',pod="node-0",gatehouse="sidecar"')}`]: "1x9",
       // A separate operator adds labels.
@@ -51,7 +51,7 @@ describe.skipIf(!hasPromtool)(`the overview's panels${withoutPromtool}`, () => {
     ]);
   });
 
-  it("shows 0 alerts only where none fires", () => {
+  it("show 0 alerts only when none fires", () => {
     const expr = queryOf("Firing alerts");
     const firing = {
       'ALERTS{alertname="GatehouseNodeDown",alertstate="firing",severity="critical",job="gh/sidecar"}': "1x9",

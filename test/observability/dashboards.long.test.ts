@@ -89,7 +89,7 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that scrapes a stack under load${w
     expect(samples.length).toBeGreaterThan(0);
   });
 
-  it("fires no alert meanwhile", async () => {
+  it("fires no alert", async () => {
     expect(await listFiringAlerts(prometheus)).toEqual([]);
   });
 });

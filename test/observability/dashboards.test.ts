@@ -12,14 +12,14 @@ const runbooks = join(import.meta.dirname, "../../docs/runbooks");
 const stackOfJob = dashboards[0]?.templating.list.find(({ name }) => name === "stack")?.regex ?? "";
 
 describe("the dashboards", () => {
-  it("use only metrics, labels and values that services expose, and recordings that exist", () => {
+  it("use only exposed metrics, labels and values, and existing recordings", () => {
     const targets = panels.flatMap((panel) => panel.targets.map(({ expr }) => expr));
     const annotations = dashboards.flatMap(({ annotations: { list } }) => list.map(({ expr }) => expr));
     expect(targets.length).toBeGreaterThan(panels.length);
     expect([...targets, ...annotations].flatMap(listUnknownNames)).toEqual([]);
   });
 
-  it("describe every panel, and select the stack and the node in every query", () => {
+  it("describe every panel, and filter every query by stack and node", () => {
     expect(panels.filter(({ description }) => description.length < 20).map(({ title }) => title)).toEqual([]);
     const unselected = panels
       .flatMap(({ targets }) => targets)
@@ -28,7 +28,7 @@ describe("the dashboards", () => {
     expect(new Set(panels.map(({ dashboard, title }) => `${dashboard}: ${title}`)).size).toBe(panels.length);
   });
 
-  it("take the stack from its jobs, of which each ends with a service", () => {
+  it("extract the stack's name from its jobs", () => {
     const jobs = ["gatehouse-prod/sidecar", "gatehouse-prod/facilitator", "monitoring/eu/sidecar", "gatehouse"];
     const pattern = new RegExp(stackOfJob.slice(1, -1));
     expect(jobs.map((job) => pattern.exec(job)?.[1])).toEqual([
@@ -39,7 +39,7 @@ describe("the dashboards", () => {
     ]);
   });
 
-  it("link to a stack's own runbooks, and to its logs if their URL is set", () => {
+  it("link to the stack's runbooks, and to its logs if a URL is set", () => {
     const logsUrl = "https://logs.example/explore?stack=${stack}";
     for (const { text } of renderDashboards({ runbookBaseUrl: "https://git.example/", logsUrl })) {
       const { links } = dashboardSchema.parse(JSON.parse(text));
@@ -55,7 +55,7 @@ describe("the dashboards", () => {
     );
   });
 
-  it("show every alert at a panel, with a link to its runbook", () => {
+  it("show every alert in a panel, with a link to its runbook", () => {
     const links = panels.flatMap((panel) => panel.links);
     const shown = new Map(links.map(({ title, url = "" }) => [title.replace("Runbook: ", ""), url]));
     const pages = [...shown.values()].map((url) => url.slice(placeholderRunbooks.length + 1));
@@ -70,7 +70,7 @@ describe("the dashboards", () => {
     ]);
   });
 
-  it.each(dashboards)("$title has panels that do not overlap", ({ schemaVersion, panels: placed }) => {
+  it.each(dashboards)("$title has no overlapping panels", ({ schemaVersion, panels: placed }) => {
     expect(schemaVersion).toBeGreaterThanOrEqual(39);
     const taken = new Set<string>();
     for (const { gridPos } of placed) {

@@ -76,7 +76,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
       repair: () => startSidecar(),
     },
   ])(
-    "fires $alert while $what, resolves it afterwards, and fires nothing else",
+    "fires $alert while $what, resolves it afterwards, and fires no other alert",
     async ({ what, alert, besides, strike, repair }) => {
       const seen = new Set<string>();
       const isFiring = async () => {

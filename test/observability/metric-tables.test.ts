@@ -6,7 +6,7 @@ import { findOperationsPort, isOperatedService, listScrapedServices, stackServic
 
 const root = join(import.meta.dirname, "../..");
 
-test("the scrape_configs for a plain Prometheus give each service the job, port and label that the rules go by", () => {
+test("the documented scrape_configs match the jobs, ports and labels of the rules", () => {
   const page = readFileSync(join(root, "docs/observability.md"), "utf8");
   const [, block = ""] = /```yaml\n# prometheus\.yml\n(.*?)```/s.exec(page) ?? [];
   const { scrape_configs: jobs } = parse(block) as { scrape_configs: readonly { job_name: string }[] };

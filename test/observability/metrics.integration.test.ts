@@ -90,8 +90,8 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync());
 
-describe("the catalogue of metrics", () => {
-  it("has each metric of the running services, with its type, its help, and labels that it bears", () => {
+describe("the metric catalogue", () => {
+  it("has the type, help and labels of each metric of the running services", () => {
     for (const text of scrapes.values()) {
       for (const { name, type, help, labels } of registered(text)) {
         const known = Object.entries(metricCatalogue).find(([key]) => key === name)?.[1];
@@ -111,7 +111,7 @@ describe("the catalogue of metrics", () => {
 });
 
 it.skipIf(!hasPromtool).each(["sidecar", "facilitator", "resource-server", "engine-proxy"])(
-  `promtool finds nothing in what the %s answers at /metrics${withoutPromtool}`,
+  `promtool accepts the metrics of the %s${withoutPromtool}`,
   (service) => {
     const { status, output } = runPromtool(["check", "metrics"], {}, scrapes.get(service) ?? "");
     expect([status, output]).toEqual([0, ""]);

@@ -27,7 +27,7 @@ const restarting = { from: 10, to: 18, end: 90 };
 export const nodeCases: readonly AlertCase[] = [
   {
     alert: "GatehouseNodeDown",
-    of: "a node that stopped",
+    of: "a stopped node",
     series: [up(buildPhases("1", "0")), ...buildWrong("RpcResponding", "ConnectionRefused")],
     silentAt: [9, 12],
     firesAt: 14,
@@ -41,7 +41,7 @@ export const nodeCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseNodeDown",
-    of: "a restart that does not end",
+    of: "a restart that never completes",
     series: [
       up(buildPhases("1", "0")),
       ...buildWrong("RpcResponding", "TimedOut"),
@@ -56,7 +56,7 @@ export const nodeCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseNodeDown",
-    of: "after an upgrade that leaves the node down",
+    of: "a failed upgrade with the node down",
     series: [up(buildPhases("1", "0", long)), buildUpgrading({ ...long, to: 70 })],
     silentAt: [14, 40, 69, 71],
     firesAt: 74,

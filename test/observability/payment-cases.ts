@@ -57,7 +57,7 @@ export const paymentCases: readonly AlertCase[] = [
   {
     alert: "GatehouseSignerLow",
     severity: "warning",
-    of: "one out of use among others",
+    of: "one unusable signer among several",
     series: [usable(buildPhases("1", "0", { from: 10, to: 100, end: 130 })), settler("1x130")],
     silentAt: [60],
     firesAt: 72,
@@ -93,7 +93,7 @@ export const paymentCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseSettlementStuck",
-    of: "while one replica after another settles",
+    of: "replicas settle in turn",
     series: [
       pending("0x9 4x8 0x8 4x8 0x8 4x8 0x39"),
       ofOther("gatehouse_facilitator_settlements_pending", "0x17 0 4x7 0 0x8 4x8 0x48"),
@@ -112,7 +112,7 @@ export const paymentCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseSettlementStuck",
-    of: "while others settle",
+    of: "others settle meanwhile",
     // The oldest one ages from the 10th minute on; the others settle.
     series: [oldest("5x9 0+60x49 5x30")],
     silentAt: [9, 20],
@@ -125,7 +125,7 @@ export const paymentCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseSettlementStuck",
-    of: "an old one while another replica takes over",
+    of: "an old payment during a failover",
     // The settling replica stops in the 25th minute, and the other one continues the ledger's settlement in the 27th.
     series: [
       oldest("5x9 0+60x15 0x64"),
@@ -170,7 +170,7 @@ export const paymentCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseLedgerNotReconciled",
-    of: "none that worked",
+    of: "no successful comparison",
     series: [settler("1x90"), compared(`${unknown(60)} 3600+60x30`)],
     silentAt: [9],
     firesAt: 11,

@@ -92,8 +92,8 @@ function testFile(one: AlertCase, rulesFile: string): string {
   });
 }
 
-describe("the rules", () => {
-  it("and their cases use only metrics, labels and values that services expose, and recordings that exist", () => {
+describe("the alerting rules", () => {
+  it("use only exposed metrics, labels and values, and existing recordings, as do their cases", () => {
     const texts = ruleGroups.flatMap(({ rules }) =>
       rules.flatMap((rule) => [rule.expr, ...("alert" in rule ? Object.values(rule.annotations) : [])]),
     );
@@ -104,7 +104,7 @@ describe("the rules", () => {
     ).toEqual(['gatehouse_node_up{tier="x"}', "gatehouse_nod_up", 'gatehouse_condition{type="X"}']);
   });
 
-  it("have a duration, a summary with a value or label, a description without the value, and their own runbook", () => {
+  it("have a duration, a summary with a value or label, a description and a runbook", () => {
     const poor = alerts.filter(({ alert, annotations: { summary, description, runbook_url }, ...rule }) => {
       const page = alert
         .slice("Gatehouse".length)
@@ -128,14 +128,14 @@ describe("the rules", () => {
     expect(readFileSync(path, "utf8")).toBe(renderRuleResource(ruleGroups));
   });
 
-  it("each have a case in which they fire", () => {
+  it("each have a case that fires", () => {
     const tried = new Set(cases.map(definitionOf));
     expect(alerts.filter((alert) => !tried.has(alert))).toEqual([]);
   });
 });
 
-describe.skipIf(!hasPromtool)(`in promtool${withoutPromtool}`, () => {
-  it("the rule file is valid", () => {
+describe.skipIf(!hasPromtool)(`promtool${withoutPromtool}`, () => {
+  it("accepts the rule file", () => {
     const { status, output } = runPromtool(["check", "rules", "rules.yaml"], { "rules.yaml": renderRuleFile(groups) });
     expect([status, output]).toEqual([0, expect.stringContaining("SUCCESS")]);
   });
@@ -158,7 +158,7 @@ describe.skipIf(!hasPromtool)(`in promtool${withoutPromtool}`, () => {
   });
 
   it.each(cases.map((one, at) => [`${one.alert}${one.of === undefined ? "" : `: ${one.of}`}`, at] as const))(
-    "%s fires, and is silent before, after, and at what is like it",
+    "fires %s only when expected, and not in its near miss",
     (_, at) => {
       expect(outputs.get(`test-${at}.yaml`) ?? all).toBe("SUCCESS");
     },

@@ -45,7 +45,7 @@ const quoted = (text: string) =>
   [...text.replaceAll(/^```[^]*?^```$/gm, "").matchAll(/`([^`\n]+)`/g)].map(([, word = ""]) => word);
 
 describe("the runbooks", () => {
-  it("are one page for each alert, and no other", () => {
+  it("have exactly one page per alert", () => {
     expect(pages.map(({ name }) => name)).toEqual([...alerts.values()].toSorted());
     for (const [alert, file] of alerts) {
       const { text } = pages.find(({ name }) => name === file) ?? { text: "" };
@@ -54,25 +54,25 @@ describe("the runbooks", () => {
     }
   });
 
-  it.each(pages)("$name says what it means, how to see it, what to do, and whom to wake", ({ text }) => {
+  it.each(pages)("$name has the sections of a runbook and a query", ({ text }) => {
     const parts = [...text.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
     expect(parts).toEqual(["What it means", "Check", "Fix", "Escalation"]);
     expect(queries(text)).not.toEqual([]);
   });
 
-  it.each(pages)("$name says where its commands are typed", ({ text }) => {
+  it.each(pages)("$name links to where its commands are run", ({ text }) => {
     expect(text).toContain(
       "## Check\n\nWhere to run this: [runbooks](README.md#where-to-run-the-commands).\n\n```sh\n",
     );
     expect(index).toContain("\n## Where to run the commands\n");
   });
 
-  it.each([...pages, { name: "README.md", text: index }])("$name links to files that are there", ({ text }) => {
+  it.each([...pages, { name: "README.md", text: index }])("$name has no broken links", ({ text }) => {
     const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link = ""]) => link);
     expect(links.filter((link) => !existsSync(join(folder, link.replace(/#.*$/, ""))))).toEqual([]);
   });
 
-  it.each(pages)("$name names conditions, reasons, metrics and settings that exist", ({ text }) => {
+  it.each(pages)("$name names existing conditions, reasons, metrics and settings", ({ text }) => {
     const conditions = Object.entries(conditionReasons);
     const words = new Set<string>(
       conditions.flatMap(([type, { True, False, Unknown }]) => [type, "True", "False", ...True, ...False, ...Unknown]),
@@ -95,7 +95,7 @@ describe("the runbooks", () => {
     });
   });
 
-  it.each(pages)("$name names commands, addresses and levels that exist", ({ text }) => {
+  it.each(pages)("$name names existing commands, URLs and levels", ({ text }) => {
     const verbs = [...text.matchAll(/\bgatehouse ([a-z][\w-]*)/g)].map(([, verb = ""]) => verb);
     const paths = [...text.matchAll(/http:\/\/127\.0\.0\.1:(\d+)(\/\w*)/g)];
     const levels = /The verdict is ((?:`\w+`(?:, | or )?)+)/.exec(text)?.[1] ?? "";
@@ -105,7 +105,7 @@ describe("the runbooks", () => {
     expect(quoted(levels).filter((level) => !verdictLevels.some((known) => known === level))).toEqual([]);
   });
 
-  it.skipIf(!hasPromtool)(`have queries that Prometheus understands${withoutPromtool}`, () => {
+  it.skipIf(!hasPromtool)(`have valid PromQL queries${withoutPromtool}`, () => {
     const rules = pages.flatMap(({ name, text }) =>
       queries(text).map((expr, place) => ({
         record: `page:${basename(name, ".md").replaceAll("-", "_")}:${place}`,

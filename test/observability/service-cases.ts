@@ -13,7 +13,7 @@ const scrapedUntilTrouble = buildPhases("1", "_");
 export const serviceCases: readonly AlertCase[] = [
   {
     alert: "GatehouseServiceDown",
-    of: "a target that does not answer",
+    of: "an unresponsive target",
     series: [buildUpSample(buildPhases("1", "0")), build("sidecar", scrapedUntilTrouble)],
     silentAt: [9, 12],
     firesAt: 14,
@@ -51,7 +51,7 @@ export const serviceCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseServiceDown",
-    of: "a target that never answered",
+    of: "a target that never responded",
     // Watched for a quarter of an hour first: a service may start that long after its Prometheus.
     series: [[labelled("up", "sidecar"), "0x59 1x30"]],
     silentAt: [3, 16],
@@ -69,7 +69,7 @@ export const serviceCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseServiceDown",
-    of: "a target that never answered",
+    of: "a target that never responded",
     series: [[labelled("up", "pushgateway"), "0x59 1x30"]],
     silentAt: [3, 16],
     firesAt: 20,
@@ -86,7 +86,7 @@ export const serviceCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseServiceDown",
-    of: "a target that has been away for ten days",
+    of: "a target missing for ten days",
     stepMinutes: 4,
     // Longer than Prometheus remembers it.
     series: [

@@ -106,7 +106,7 @@ export const upkeepCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseReconcileStopped",
-    of: "a sidecar that never made a pass",
+    of: "a sidecar that never reconciled",
     series: [
       buildSample("gatehouse_reconcile_last_success_timestamp_seconds", {}, `0x59 3600+60x30`),
       buildStartTime(`${trouble.from * 60}x${trouble.end}`),

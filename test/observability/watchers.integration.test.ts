@@ -39,14 +39,14 @@ function filesOf(name: WatcherName, more?: Readonly<Record<string, string>>, rep
   return Object.fromEntries(files.map((file) => [file.name, String(file.content)]));
 }
 
-describe.skipIf(!hasPromtool)(`what configures a stack's own Prometheus${withoutPromtool}`, () => {
-  it.each([1, 3])("is a configuration with rules that promtool takes, with %d replicas", (replicas) => {
+describe.skipIf(!hasPromtool)(`the configuration of a stack's own Prometheus${withoutPromtool}`, () => {
+  it.each([1, 3])("passes promtool with its rules, with %d replicas", (replicas) => {
     const checked = runPromtool(["check", "config", "prometheus.yaml"], filesOf("prometheus", {}, replicas));
     expect(checked.output).toMatch(/SUCCESS: prometheus\.yaml is valid[\s\S]*SUCCESS: \d+ rules found/);
     expect(checked.status).toBe(0);
   });
 
-  it("has the watchdog where that is requested, and only there", () => {
+  it("has the watchdog alert only if requested", () => {
     const watchdog = { prometheus: {}, alertmanager: { watchdog: true } };
     const observability = JSON.stringify(watchdog);
     const files = filesOf("prometheus", { observability });
@@ -65,7 +65,7 @@ describe.skipIf(!hasPromtool)(`what configures a stack's own Prometheus${without
     expect([status, output]).toEqual([0, expect.stringContaining("SUCCESS")]);
   });
 
-  it("is judged by more than its own word: promtool refuses a misspelt field", () => {
+  it("fails promtool with a misspelt field", () => {
     const files = filesOf("prometheus");
     const misspelt = { ...files, "prometheus.yaml": files["prometheus.yaml"]?.replace("job_name", "jobname") ?? "" };
     expect(runPromtool(["check", "config", "prometheus.yaml"], misspelt).status).toBe(1);
@@ -74,7 +74,7 @@ describe.skipIf(!hasPromtool)(`what configures a stack's own Prometheus${without
 
 const relabelling: unknown = parse(readFileSync(join(rules, "pod-relabelling.yaml"), "utf8"));
 
-describe.skipIf(!hasPromtool)(`the relabelling of pods that annotations find${withoutPromtool}`, () => {
+describe.skipIf(!hasPromtool)(`the relabelling of annotated pods${withoutPromtool}`, () => {
   /** Pods as reported by Kubernetes discovery to a scrape job that all of them share. */
   const pods: readonly (readonly [namespace: string, name: string, component: string])[] = [
     ["gatehouse", "gatehouse", "node"],
@@ -98,7 +98,7 @@ describe.skipIf(!hasPromtool)(`the relabelling of pods that annotations find${wi
     ],
   };
 
-  it("gives each service of each stack its own job and its label, and leaves others alone", () => {
+  it("gives each service of each stack its own job and label, and ignores other pods", () => {
     const args = ["check", "service-discovery", "--timeout=2s", "prometheus.yaml", "kubernetes-pods"];
     const { status, output } = runPromtool(args, { "prometheus.yaml": stringify(config) });
     expect(status, output).toBe(0);
@@ -111,7 +111,7 @@ describe.skipIf(!hasPromtool)(`the relabelling of pods that annotations find${wi
     ]);
   });
 
-  it("is what docs/observability.md says to add", () => {
+  it("matches docs/observability.md", () => {
     const page = readFileSync(join(import.meta.dirname, "../../docs/observability.md"), "utf8");
     const [, block = ""] = /```yaml\n(relabel_configs:[^`]*)```/.exec(page) ?? [];
     expect(parse(block)).toEqual(relabelling);
@@ -119,7 +119,7 @@ describe.skipIf(!hasPromtool)(`the relabelling of pods that annotations find${wi
 });
 
 describe.skipIf(!hasAmtool)(
-  `what configures a stack's own Alertmanager${hasAmtool ? "" : " (skipped: amtool is not on PATH)"}`,
+  `the configuration of a stack's own Alertmanager${hasAmtool ? "" : " (skipped: amtool is not on PATH)"}`,
   () => {
     const receivers = [
       "route: { receiver: pager, group_by: [alertname, job] }",
@@ -128,8 +128,8 @@ describe.skipIf(!hasAmtool)(
 
     it.each([
       ["without receivers", {}],
-      ["with the user's own", { alertmanagerConfig: receivers }],
-    ])("is a configuration that amtool takes, %s", (_, more) => {
+      ["with the operator's receivers", { alertmanagerConfig: receivers }],
+    ])("passes amtool %s", (_, more) => {
       const checked = runProgram("amtool", ["check-config", "alertmanager.yaml"], filesOf("alertmanager", more));
       expect(checked.output).toMatch(/SUCCESS[\s\S]*1 receivers/);
       expect(checked.status).toBe(0);
@@ -140,31 +140,28 @@ describe.skipIf(!hasAmtool)(
 /** Programs of the official images, by their names on Debian. */
 const programs = { prometheus: "prometheus", alertmanager: "prometheus-alertmanager" } as const;
 
-describe.skipIf(!hasPromtool || !hasAmtool)("the programs themselves, where they are installed", () => {
-  it.each(["prometheus", "alertmanager"] as const)(
-    "%s starts with the arguments and files that it is deployed with",
-    async (name) => {
-      const folder = await mkdtemp(join(tmpdir(), "gatehouse-watcher-"));
-      onTestFinished(() => rm(folder, { recursive: true, force: true }));
-      const [port = 0] = await findFreePorts(1);
-      const files = filesOf(name);
-      for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text, { mode: 0o400 });
-      const args = (specsOf()(name)?.arguments ?? []).map((argument) =>
-        argument
-          .replace(filesDirectory, folder)
-          .replace(/(?<=path=)\/\w+$/, join(folder, "data"))
-          .replace(/(?<=web\.listen-address=):\d+$/, `127.0.0.1:${port}`),
-      );
-      const child = spawn(programs[name], args, { stdio: ["ignore", "ignore", "pipe"] });
-      onTestFinished(() => void child.kill("SIGKILL"));
-      let printed = "";
-      child.stderr.on("data", (chunk: Buffer) => (printed += String(chunk)));
-      const answer = await until(`${name} is ready`, generousMs, async () => {
-        if (child.exitCode !== null) throw new Error(`${name} ended: ${printed}`);
-        const asked = await fetch(`http://127.0.0.1:${port}/-/ready`).catch(() => undefined);
-        return asked?.ok === true && asked;
-      });
-      expect(answer.status).toBe(200);
-    },
-  );
+describe.skipIf(!hasPromtool || !hasAmtool)("the installed monitoring binaries", () => {
+  it.each(["prometheus", "alertmanager"] as const)("%s starts with its deployed arguments and files", async (name) => {
+    const folder = await mkdtemp(join(tmpdir(), "gatehouse-watcher-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const [port = 0] = await findFreePorts(1);
+    const files = filesOf(name);
+    for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text, { mode: 0o400 });
+    const args = (specsOf()(name)?.arguments ?? []).map((argument) =>
+      argument
+        .replace(filesDirectory, folder)
+        .replace(/(?<=path=)\/\w+$/, join(folder, "data"))
+        .replace(/(?<=web\.listen-address=):\d+$/, `127.0.0.1:${port}`),
+    );
+    const child = spawn(programs[name], args, { stdio: ["ignore", "ignore", "pipe"] });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let printed = "";
+    child.stderr.on("data", (chunk: Buffer) => (printed += String(chunk)));
+    const answer = await until(`${name} is ready`, generousMs, async () => {
+      if (child.exitCode !== null) throw new Error(`${name} ended: ${printed}`);
+      const asked = await fetch(`http://127.0.0.1:${port}/-/ready`).catch(() => undefined);
+      return asked?.ok === true && asked;
+    });
+    expect(answer.status).toBe(200);
+  });
 });

@@ -66,7 +66,7 @@ describe("docs/dependencies.md", () => {
     expect(page).toContain(`**In a clone and in the images: ${names.length} packages, `);
   });
 
-  it("names what the npm package brings along instead of asking npm for it", () => {
+  it("lists the bundled packages", () => {
     const asked = Object.keys(packageJson.dependencies);
     const installedBeside = closure(asked.filter((name) => !isBundled(name)));
     const bundled = [...closure(asked)].filter((name) => !installedBeside.has(name)).toSorted();
@@ -75,7 +75,7 @@ describe("docs/dependencies.md", () => {
     expect(page).toContain(`**In the npm package: ${installedBeside.size} packages, `);
   });
 
-  it("lists every package's licence, and the packages that run install scripts", () => {
+  it("lists every licence, and the packages with install scripts", () => {
     const [, licences = ""] = /^- \*\*Licences\*\*: (.*?)\. /m.exec(page) ?? [];
     expect([...new Set(installed.map(({ licence }) => licence))].toSorted()).toEqual(licences.split(", "));
     const scripted = installed.filter(({ script }) => script === "yes").map(({ name }) => name);
@@ -87,7 +87,7 @@ describe("docs/dependencies.md", () => {
 });
 
 describe("allowScripts of package.json", () => {
-  it("names every package whose install script `npm ci` has to run, and no other", () => {
+  it("names exactly the packages with install scripts", () => {
     const scripted = Object.entries(lock.packages)
       .filter(([, { hasInstallScript = false }]) => hasInstallScript)
       .map(([path]) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length));
@@ -95,7 +95,7 @@ describe("allowScripts of package.json", () => {
   });
 });
 
-it("holds every package against a hash, those of other processors and systems among them", () => {
+it("package-lock.json has a hash for every package of every platform", () => {
   const unheld = Object.entries(lock.packages).filter(
     ([path, { integrity }]) => path !== "" && integrity === undefined,
   );

@@ -32,19 +32,19 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync());
 
-it("every function and class that the package exports has an example", () => {
+it("every exported function and class has an example", () => {
   expect(calls.length).toBeGreaterThan(10);
   expect(calls.filter(({ example }) => example === undefined)).toEqual([]);
 });
 
-it("the examples, and the TypeScript on the pages, compile", () => {
+it("the examples and the TypeScript on the pages compile", () => {
   const onPages = readPageExamples();
   expect(onPages.map(({ page }) => page)).toEqual(expect.arrayContaining(["client/README.md", "docs/package.md"]));
   const texts = [...examples.map(({ example }) => example), ...onPages.map(({ text }) => text)];
   expect(checkExamples(texts, given)).toEqual([]);
 });
 
-it.each(examples)("the example of $name runs, and prints what it says", async ({ name, example }) => {
+it.each(examples)("the example of $name prints its documented output", async ({ name, example }) => {
   const path = join(folder, `${name}.mjs`);
   await writeFile(path, compileExample(example, given, places));
   const printed: string[] = [];
@@ -57,7 +57,7 @@ it.each(examples)("the example of $name runs, and prints what it says", async ({
   expect(printed).toEqual(listExpectedLines(example));
 });
 
-it("what the examples deploy is registered with Pulumi without an error", async () => {
+it("the deployments of the examples register with Pulumi", async () => {
   const path = join(folder, "finish.mjs");
   await writeFile(path, compileExample("export { finishDeployment };", [...given, "finishDeployment"], {}));
   const { finishDeployment } = (await import(/* @vite-ignore */ pathToFileURL(path).href)) as {

@@ -49,7 +49,7 @@ async function gatehouse(args: readonly string[], env: Readonly<Record<string, s
   }
 }
 
-it("is one file of a size to carry, with the licences of what is in it, and an SBOM that names Node", async () => {
+it("is one file of at most 70 MB, with its licences and an SBOM that includes Node", async () => {
   expect((await readdir(join(folder, name))).toSorted()).toEqual(["LICENSE", "LICENSES.md", "gatehouse"]);
   const { size } = await stat(join(artifacts, `${name}.tar.gz`));
   process.stdout.write(`the executable's archive: ${(size / megabytes).toFixed(1)} MB\n`);
@@ -65,7 +65,7 @@ it("is one file of a size to carry, with the licences of what is in it, and an S
   );
 });
 
-it("runs commands where there is no Node, no PATH and no home", async () => {
+it("runs commands without Node, PATH or HOME", async () => {
   expect(await gatehouse(["--version"])).toEqual({ status: 0, stdout: `${packageJson.version}\n`, stderr: "" });
   await writeFile(join(folder, "node.conf"), driftedConfig);
   const plan = await gatehouse(["config", "plan", "--config", join(folder, "node.conf"), "--node-version", "0.16.2"]);
@@ -78,7 +78,7 @@ it("runs commands where there is no Node, no PATH and no home", async () => {
   expect(JSON.parse(doctor.stdout), doctor.stderr).toBeInstanceOf(Object);
 });
 
-it.each(["stack", "devnet"])("says in one line that %s is not in it, and what to do", async (command) => {
+it.each(["stack", "devnet"])("reports in one line that %s is not included, with a fix", async (command) => {
   const { status, stdout, stderr } = await gatehouse([command]);
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
   expect(stderr).toMatch(
@@ -86,7 +86,7 @@ it.each(["stack", "devnet"])("says in one line that %s is not in it, and what to
   );
 });
 
-it("guards a node: health, page with its style, runbooks, RPC; and ends when it is told to", async () => {
+it("runs a sidecar with status page, runbooks and metrics, and exits on SIGTERM", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using sidecar = await startGuardingSidecar(node, { program, folder: empty, env: alone });
@@ -109,7 +109,7 @@ it("guards a node: health, page with its style, runbooks, RPC; and ends when it 
   expect(await sidecar.end("SIGTERM")).toBe(0);
 });
 
-it("guards the RPC of any node", async () => {
+it("serves the RPC of any node", async () => {
   const [port = 0] = await findFreePorts(1);
   await using node = await startBareAnvil(port, 31_337);
   const settings = { GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.url, GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "31337" };

@@ -31,7 +31,7 @@ async function readMachine(path: string): Promise<number> {
 }
 
 it.each(["arm64", "amd64"] as const)(
-  "prepares images for %s on whatever machine, one after the other in a clone",
+  "prepares images for %s on any architecture, one after the other in a clone",
   async (architecture) => {
     expect((await prepare(architecture)).stdout).toContain(`for linux/${architecture} are in`);
     const prepared = join(clone, ".gatehouse/images");
@@ -45,7 +45,7 @@ it.each(["arm64", "amd64"] as const)(
   310_000,
 );
 
-it("names the processors that there are images for", async () => {
+it("rejects an unsupported architecture and lists the supported ones", async () => {
   const refused = prepare("riscv64");
   await expect(refused).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("expected amd64 or arm64") });
 });

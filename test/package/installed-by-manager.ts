@@ -13,7 +13,7 @@ import { fetchManager, type ManagerName, type PackageManager } from "./package-m
  * concurrently.
  */
 export function describeInstalledBy(name: ManagerName): void {
-  describe(`installed by ${name}`, () => {
+  describe(`the package installed by ${name}`, () => {
     let folder: string;
     let manager: PackageManager;
     let consumer: ConsumerFolder;
@@ -30,7 +30,7 @@ export function describeInstalledBy(name: ManagerName): void {
     }, 1_200_000);
     afterAll(() => rm(folder, { recursive: true, force: true }));
 
-    it("is run by that manager's own command", async () => {
+    it("runs through the package manager's own command", async () => {
       const runner = name === "pnpm" ? ["exec"] : ["run", "--silent"];
       const version = await consumer.run(manager.program, [...runner, "gatehouse", "--version"]);
       expect(version).toMatchObject({ status: 0, stdout: `${packageJson.version}\n` });
@@ -38,9 +38,9 @@ export function describeInstalledBy(name: ManagerName): void {
       expect(help).toMatchObject({ status: 0, stdout: expect.stringContaining("Usage: gatehouse") as unknown });
     });
 
-    it("brings up the whole stack, and buys one request", () => expectSale(consumer));
+    it("starts the whole stack, and buys one request", () => expectSale(consumer));
 
-    it("compiles for a strict consumer of every export, and gives it to import and to require", async () => {
+    it("compiles for a strict consumer of every export, and supports import and require", async () => {
       await expectStrictTypes(consumer, "typescript-native");
       const exported = await consumer.run(process.execPath, ["require-all.cjs"]);
       expect(exported, exported.stderr).toMatchObject({ status: 0, stderr: "" });

@@ -27,8 +27,8 @@ const files = (pattern: string) => globSync(pattern, { cwd: installed.directory,
 
 const manifest = () => JSON.parse(readFileSync(inPackage("package.json"), "utf8")) as typeof packageJson;
 
-describe("what is packed", () => {
-  it("is small, compiled, and free of tests and sources", () => {
+describe("the packed files", () => {
+  it("are small, compiled, and free of tests and sources", () => {
     expect(installed.artifacts.unpackedBytes).toBeLessThanOrEqual(5.5 * megabytes);
     const paths = installed.artifacts.files.map(({ path }) => path);
     expect(paths).toEqual(
@@ -38,7 +38,7 @@ describe("what is packed", () => {
     expect(paths.filter((path) => /(?<!\.d)\.m?ts$/.test(path))).toEqual([]);
   });
 
-  it("has a README whose links lead to what is there", () => {
+  it("have a README with valid links", () => {
     const readme = readFileSync(inPackage("README.md"), "utf8");
     const links = [...readme.matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)].map(([, link = ""]) => link);
     expect(links).toContain("LICENSE");
@@ -51,7 +51,7 @@ describe("what is packed", () => {
     );
   });
 
-  it("has a source map for every compiled file, and declarations for every export", () => {
+  it("have a source map per compiled file, and declarations for every export", () => {
     const compiled = files("**/*.js").filter((path) =>
       readFileSync(inPackage(path), "utf8").includes("sourceMappingURL"),
     );
@@ -62,7 +62,7 @@ describe("what is packed", () => {
     expect(exported.filter((path) => !existsSync(inPackage(path.replace(/\.js$/, ".d.ts"))))).toEqual([]);
   });
 
-  it("imports nothing but its own files, Node, its dependencies and its optional peers", () => {
+  it("import only their own files, Node, dependencies and optional peers", () => {
     const allowed = new Set([
       ...Object.keys(manifest().dependencies),
       ...Object.keys(manifest().peerDependencies),
@@ -77,8 +77,8 @@ describe("what is packed", () => {
   });
 });
 
-describe("what a release has besides the package", () => {
-  it("are checksums, an SBOM that names what is bundled, the single executable, and Kubernetes' objects", () => {
+describe("the other release artifacts", () => {
+  it("are checksums, SBOMs with bundled packages, the executable and the Kubernetes objects", () => {
     const { directory: artifacts, tarball } = installed.artifacts;
     const sums = spawnSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: artifacts, encoding: "utf8" });
     const kubernetes = `gatehouse-kubernetes-${packageJson.version}.tar.gz`;
@@ -100,8 +100,8 @@ describe("what a release has besides the package", () => {
   });
 });
 
-describe("what is installed", () => {
-  it("takes at most 60 MB without Node, and no more than docs/dependencies.md says", () => {
+describe("the installed package", () => {
+  it("takes at most 60 MB, and no more than docs/dependencies.md states", () => {
     const page = readFileSync(join(root, "docs/dependencies.md"), "utf8");
     const stated = Number(/npm package: \d+ packages, (\d+) MB/.exec(page)?.[1]) * megabytes;
     const measured = measureInstalledBytes(installed.directory);
@@ -110,7 +110,7 @@ describe("what is installed", () => {
     expect(measured).toBeLessThanOrEqual(stated * 1.05);
   });
 
-  it("has the licence of everything that is bundled", () => {
+  it("includes the licence of every bundled package", () => {
     const text = readFileSync(inPackage("bundled/LICENSES.md"), "utf8");
     const parts = text.split(/^# (?=\S+ \d+\.\d+\.\d+$)/m).slice(1);
     const titles = parts.map((part) => part.split(" ")[0]);
@@ -120,7 +120,7 @@ describe("what is installed", () => {
     expect(parts.filter((part) => !/Permission is hereby granted|Apache License|Licence: \S+/.test(part))).toEqual([]);
   });
 
-  it("has nothing of it from npm", () => {
+  it("installs no bundled package from npm", () => {
     const names = Object.keys(manifest().dependencies);
     expect(names.filter(isBundled)).toEqual([]);
     expect(existsSync(join(installed.folder, "node_modules/viem"))).toBe(false);
@@ -135,7 +135,7 @@ describe("the installed command", () => {
     expect(await installed.run(other, ["--version"])).toMatchObject({ status: 0, stdout: version });
   });
 
-  it("helps with each command", async () => {
+  it("prints help for each command", async () => {
     const { stdout } = await installed.gatehouse(["--help"]);
     const list = stdout.slice(stdout.indexOf("\nStart:"), stdout.indexOf("\nStart here:"));
     const commands = [...list.matchAll(/^ {2}([a-z][a-z-]+)/gm)]
@@ -148,7 +148,7 @@ describe("the installed command", () => {
     }
   });
 
-  it("judges and plans a node.conf", async () => {
+  it("lints a node.conf and plans its changes", async () => {
     const path = join(installed.folder, "node.conf");
     await writeFile(path, driftedConfig);
     const plan = await installed.gatehouse(["config", "plan", "--config", path, "--node-version", "0.16.2"]);
@@ -159,13 +159,13 @@ describe("the installed command", () => {
     expect(JSON.parse(lint.stdout)).toMatchObject({ configPath: path });
   });
 
-  it("names each wrong setting of a service, and does not start", async () => {
+  it("reports an invalid setting of a service, and does not start", async () => {
     const { status, stderr } = await installed.gatehouse(["gateway"], { GATEHOUSE_GATEWAY_PUBLIC_PORT: "none" });
     expect(status).toBe(1);
     expect(stderr).toContain("GATEHOUSE_GATEWAY_PUBLIC_PORT");
   });
 
-  it("brings up the whole stack, and buys one request", () => expectSale(installed));
+  it("starts the whole stack, and buys one request", () => expectSale(installed));
 
   it("guards a node, and serves the runbooks to a browser and to curl", async () => {
     await using node = await createFakeNode();
@@ -178,7 +178,7 @@ describe("the installed command", () => {
 
   const old = findOldNode();
   it.skipIf(old === undefined)(
-    `refuses an old Node in one line${old === undefined ? " (skipped: no old Node on PATH)" : ""}`,
+    `rejects an old Node in one line${old === undefined ? " (skipped: no old Node on PATH)" : ""}`,
     async () => {
       const { status, stdout, stderr } = await installed.run(old!, [inPackage("cli/gatehouse.js"), "sidecar"]);
       expect({ status, stdout }).toEqual({ status: 1, stdout: "" });

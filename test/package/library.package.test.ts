@@ -29,7 +29,7 @@ describe("the installed library", () => {
     (compiler) => expectStrictTypes(installed, compiler),
   );
 
-  it("compiles for a strict consumer that resolves as a bundler does, or as Node 16 did", async () => {
+  it("compiles for a strict consumer with bundler and with Node 16 resolution", async () => {
     for (const [module, resolution] of [
       ["esnext", "bundler"],
       ["node16", "node16"],
@@ -39,12 +39,12 @@ describe("the installed library", () => {
     }
   });
 
-  it("compiles for the example of a program with the component", async () => {
+  it("compiles with the example of a Pulumi program", async () => {
     await cp(join(root, "examples/pulumi/typescript/index.ts"), join(installed.folder, "program.mts"));
     expect(await installed.compile("typescript-native", "program.mts", "--module", "nodenext")).toEqual([]);
   });
 
-  it("is there for require", async () => {
+  it("supports require", async () => {
     const { stderr, stdout } = await installed.run(process.execPath, ["require-all.cjs"]);
     expect(stderr).toBe("");
     expect(JSON.parse(stdout)).toEqual({
@@ -58,7 +58,7 @@ describe("the installed library", () => {
     });
   });
 
-  it("deploys by a Pulumi program", async () => {
+  it("deploys from a Pulumi program", async () => {
     const { status, stdout, stderr } = await installed.run(process.execPath, ["deployment.mjs"]);
     expect(status, stderr).toBe(0);
     const resources = JSON.parse(stdout) as readonly { type: string }[];
@@ -69,7 +69,7 @@ describe("the installed library", () => {
     });
   });
 
-  it("judges by its policies, and its pack serves Pulumi", async () => {
+  it("reports a policy violation, and its policy pack starts for Pulumi", async () => {
     const { stdout, stderr } = await installed.run(process.execPath, ["policy-check.mjs"]);
     expect(stderr).toBe("");
     expect(stdout).toMatch(/^image-pinned: shop /m);
@@ -87,7 +87,7 @@ describe("the installed library", () => {
 });
 
 describe("the installed components", () => {
-  it("are there for every language: the plugin gives the schema, and makes the whole system", async () => {
+  it("serve their schema through the plugin, and deploy the whole stack", async () => {
     await using engine = await startComponentEngine(inPackage("infra/plugin"));
     expect(JSON.parse(await engine.schema())).toEqual(buildPackageSchema());
     const inputs = {
@@ -106,7 +106,7 @@ describe("the installed components", () => {
   for (const language of programLanguages) {
     const needed = { yaml: pulumi, python, go, typescript: pulumi }[language];
     const skipped = needed.ok ? "" : ` (skipped: ${needed.message})`;
-    it.skipIf(!needed.ok)(`deploy by the example in ${language}${skipped}`, async () => {
+    it.skipIf(!needed.ok)(`deploy with the example in ${language}${skipped}`, async () => {
       const { folder, outputs } = await deployProgram(installed, language);
       expect(outputs).toMatchObject({
         status: "http://sidecar-status:9600/status",

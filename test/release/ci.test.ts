@@ -20,7 +20,7 @@ const hasActionlint = spawnSync("actionlint", ["--version"]).error === undefined
 
 const usesIn = (workflowText: string) => [...workflowText.matchAll(/uses: (.*)/g)].map(([, action]) => action);
 
-describe("the workflow of every push", () => {
+describe("the CI workflow", () => {
   it.skipIf(!hasActionlint)(
     `passes actionlint${hasActionlint ? "" : " (skipped: go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12)"}`,
     () => {
@@ -29,14 +29,14 @@ describe("the workflow of every push", () => {
     },
   );
 
-  it("runs all of it on each push and pull request, in the time that it takes", () => {
+  it("runs .ci/run on each push and pull request, within the job's timeout", () => {
     expect(Object.keys(workflow.on)).toEqual(["push", "pull_request"]);
     expect(text).toMatch(/ \.ci\/run$/m);
     const minutes = Number(/^limit_minutes=(\d+)$/m.exec(readFileSync(join(root, ".ci/run"), "utf8"))?.[1]);
     for (const job of Object.values(workflow.jobs)) expect(job["timeout-minutes"]).toBeGreaterThan(minutes);
   });
 
-  it("may read the repository and no more, by the actions that a release is made with", () => {
+  it("has read-only permissions and only pinned actions of the release workflow", () => {
     expect(workflow.permissions).toEqual({});
     for (const job of Object.values(workflow.jobs)) expect(job.permissions).toEqual({ contents: "read" });
     expect(text).not.toContain("secrets.");

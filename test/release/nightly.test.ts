@@ -41,14 +41,14 @@ describe("the nightly workflow", () => {
     },
   );
 
-  it("runs all of the long tests and the attacks once a night, and no others", () => {
+  it("runs exactly the long tests and the attacks once a night", () => {
     expect(workflow.on.schedule.map(({ cron }) => cron)).toEqual([expect.stringMatching(/^\d+ \d+ \* \* \*$/)]);
     const scripts = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, script]) => script);
     expect(scripts).toEqual(["test:long", "test:attack"]);
     expect(packageJson.scripts["test:long"]).toBe("vitest run --project=long*");
   });
 
-  it("runs the whole of what npm test runs a slice of", () => {
+  it("runs every test in full that npm test shortens", () => {
     const sized = globSync("**/*.test.ts", { cwd: root, exclude: ["node_modules/**", "**/*.long.test.ts"] }).filter(
       (file) => /\/support\/(?:run-size|status-page)\.ts"/.test(readFileSync(join(root, file), "utf8")),
     );
@@ -56,7 +56,7 @@ describe("the nightly workflow", () => {
     expect(sized.filter((file) => !sizedTests.some((pattern) => matchesGlob(file, pattern)))).toEqual([]);
   });
 
-  it("may read the repository and no more, by the actions that a release is made with", () => {
+  it("has read-only permissions and only pinned actions of the release workflow", () => {
     expect(workflow.permissions).toEqual({});
     const jobs = Object.values(workflow.jobs);
     for (const job of jobs) expect(job.permissions).toEqual({ contents: "read" });

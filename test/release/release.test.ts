@@ -55,7 +55,7 @@ describe("the release workflow", () => {
     },
   );
 
-  it("gives each job what it needs by name, and none both the rights to publish and the code of the tests", () => {
+  it("grants each job minimal permissions, and no publishing job runs test code", () => {
     expect(workflow.permissions).toEqual({});
     const rights = Object.entries(workflow.jobs).map(([name, { permissions }]) => [name, permissions]);
     expect(Object.fromEntries(rights)).toEqual({
@@ -71,13 +71,13 @@ describe("the release workflow", () => {
     expect(workflow.jobs["package"]?.steps.filter(({ uses }) => uses?.startsWith("actions/checkout@"))).toEqual([]);
   });
 
-  it("pins every action to a full commit, and ends each job in time", () => {
+  it("pins every action to a full commit, and limits each job to 60 minutes", () => {
     const used = [...text.matchAll(/uses: (.*)/g)].map(([, action]) => action);
     expect(used.filter((action) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action ?? ""))).toEqual([]);
     expect(Object.values(workflow.jobs).filter((found) => found["timeout-minutes"] > 60)).toEqual([]);
   });
 
-  it("runs no package's script where images may be pushed, and gives the token to the login alone", () => {
+  it("runs no package scripts where images are pushed, and gives the token only to docker login", () => {
     const images = text.slice(text.indexOf("\n  images:"), text.indexOf("\n  index:"));
     expect([...images.matchAll(/npm ci.*/g)].map(([command]) => command)).toEqual(["npm ci --ignore-scripts"]);
     for (const name of ["images", "index"]) {
@@ -88,21 +88,21 @@ describe("the release workflow", () => {
     }
   });
 
-  it("publishes images only once npm has taken the package, which it may refuse", () => {
+  it("publishes images only after npm accepted the package", () => {
     expect(workflow.jobs["package"]?.needs).toBe("artifacts");
     expect(workflow.jobs["images"]?.needs).toBe("package");
     expect(workflow.jobs["index"]?.needs).toBe("images");
     expect(workflow.jobs["release"]?.needs).toEqual(["package", "index"]);
   });
 
-  it("builds images and executables for amd64 and arm64, each on a machine with that processor", () => {
+  it("builds images and executables for amd64 and arm64 on native runners", () => {
     expect(workflow.jobs["images"]?.["strategy"]).toEqual({ matrix: { runner: ["ubuntu-24.04", "ubuntu-24.04-arm"] } });
     expect(workflow.jobs["images"]?.["runs-on"]).toBe("${{ matrix.runner }}");
     expect(workflow.jobs["executable-arm64"]?.["runs-on"]).toBe("ubuntu-24.04-arm");
     expect(workflow.jobs["artifacts"]).toMatchObject({ "runs-on": "ubuntu-24.04", needs: "executable-arm64" });
   });
 
-  it("runs scripts that are there", () => {
+  it("runs existing scripts", () => {
     const scripts = [...text.matchAll(/run: (\.ci\/\S+)/g)].map(([, script = ""]) => script);
     expect(new Set(scripts)).toEqual(new Set([".ci/release"]));
     for (const script of scripts) accessSync(join(root, script), constants.X_OK);
@@ -111,7 +111,7 @@ describe("the release workflow", () => {
 });
 
 describe(".ci/release", () => {
-  it("takes a tag only where package.json and the changelog have its version", () => {
+  it("accepts only a tag that matches package.json and the changelog", () => {
     expect(run(".ci/release", ["check", "v99.0.0"])).toMatchObject({
       status: 1,
       stderr: `release: v99.0.0 is not the version of package.json, ${packageJson.version}\n`,
@@ -122,7 +122,7 @@ describe(".ci/release", () => {
     expect(run(".ci/release", ["images"])).toMatchObject({ status: 1 });
   });
 
-  it("takes a tag only where package.json names the repository that npm is to prove", () => {
+  it("accepts a tag only if package.json specifies the repository", () => {
     const clone = join(directory, "clone");
     const script = join(clone, ".ci/release");
     cpSync(join(root, ".ci"), join(clone, ".ci"), { recursive: true });
@@ -143,7 +143,7 @@ describe(".ci/release", () => {
   });
 
   it.each(["amd64", "arm64"])(
-    "builds and pushes the images of an engine on %s, by names that end so",
+    "builds and pushes the images of an engine on %s with an architecture suffix",
     (architecture) => {
       const { programs, recorded } = standIns({ architecture });
       const images = (env: NodeJS.ProcessEnv = {}) =>
@@ -175,7 +175,7 @@ describe(".ci/release", () => {
     expect(recorded()).toBe(created.join(""));
   });
 
-  it("prints what the changelog says of one version and no other", () => {
+  it("prints only the changelog of the requested version", () => {
     const file = join(directory, "CHANGELOG.md");
     writeFileSync(
       file,
@@ -189,7 +189,7 @@ describe(".ci/release", () => {
   });
 });
 
-it("publishes a package that says where it is from, as soon as package.json does", () => {
+it("publishes the repository, homepage, bugs and keywords of package.json", () => {
   const repository = { type: "git", url: "git+https://github.com/somebody/gatehouse.git" };
   const project = { repository, homepage: "https://gatehouse.example", bugs: { url: "b" }, keywords: ["evm"] };
   expect(buildPublishedManifest({ ...packageJson, ...project })).toMatchObject(project);
