@@ -17,7 +17,7 @@ function served({ payees = [], assets = [{ ...token, minAmount: 1_000 }], ...cha
 }
 
 test.each(["0.0.0.0", "::", "192.0.2.1", "facilitator.internal"])(
-  "on %s, without API keys and payees, the start is refused with what to set",
+  "refuses to start on %s without API keys and payees, and names the settings",
   (host) => {
     expect(served({ listen: { host } })).toThrow(
       new RegExp(
@@ -28,25 +28,25 @@ test.each(["0.0.0.0", "::", "192.0.2.1", "facilitator.internal"])(
   },
 );
 
-test.each(["127.0.0.1", "127.1.2.3", "::1", "localhost"])("on %s anybody is served", (host) => {
+test.each(["127.0.0.1", "127.1.2.3", "::1", "localhost"])("serves every caller on loopback address %s", (host) => {
   expect(served({ listen: { host } })).not.toThrow();
 });
 
 test.each<[string, Changes]>([
-  ["API keys", { apiKeys: new Secret("a-key-of-sixteen-or-more") }],
-  ["payees", { payees: [`0x${"02".repeat(20)}`] }],
-  ["the setting that says so", { openToAnybody: true }],
-])("%s let it listen to other machines", (_, changes) => {
+  ["with API keys", { apiKeys: new Secret("a-key-of-sixteen-or-more") }],
+  ["with payees", { payees: [`0x${"02".repeat(20)}`] }],
+  ["with openToAnybody", { openToAnybody: true }],
+])("listens beyond loopback %s", (_, changes) => {
   expect(served(changes)).not.toThrow();
 });
 
-test("payees of one network don't open another one", () => {
+test("requires payees on every network", () => {
   const assets = [{ ...token, minAmount: 1_000 }];
   const limited = { payees: [`0x${"02".repeat(20)}` as const], assets };
   expect(served({ networks: [limited, { payees: [], assets }] })).toThrow(/any payment to anyone/);
 });
 
-test("payees alone do not, where a token has no minimum amount", () => {
+test("rejects payees alone when a token has no min amount", () => {
   const payees = [`0x${"02".repeat(20)}`] as const;
   expect(served({ payees: [...payees], assets: [token] })).toThrow(
     /one smallest unit of 0x0a.*Add minAmount to it in GATEHOUSE_FACILITATOR_ASSETS/,

@@ -22,7 +22,7 @@ function read(settings: Readonly<Record<string, unknown>>) {
 
 const chain = { id: 8453, rpcUrl: "https://base.example" };
 
-test("a further network has its own chain and tokens, and what it leaves out of payees and settlement is the first one's", () => {
+test("inherits payees and settlement of a further network from the first", () => {
   const [first, second, third] = read({
     NETWORKS: [
       { chain: { ...chain, batchCallsMax: 9 }, assets, settlement: { gasLimit: 90_000 } },
@@ -38,7 +38,7 @@ test("a further network has its own chain and tokens, and what it leaves out of 
   expect(third).toMatchObject({ payees: [], settlement: { gasLimit: 200_000 } });
 });
 
-test("a seller's limits apply on the first network; it has those of a further one that is named for it, and no other", () => {
+test("applies a seller's limits on the first network and on those listed for it", () => {
   const limits = { assets: [{ address: token, minAmount: 5 }], gasPerDay: 0.1 };
   const alice = { name: "alice", payees: [payee], gasPerDay: 2, networks: [{ id: 8453, ...limits }] };
   const [first, second, third] = read({
@@ -56,11 +56,11 @@ test("a seller's limits apply on the first network; it has those of a further on
 });
 
 test.each([
-  ["a chain twice", [{ chain: { ...chain, id: 1672 }, assets }], /chain 1672 is configured twice/],
-  ["no node", [{ chain: { id: 10 }, assets }], /NETWORKS: nothing at 0\.chain\.rpcUrl/],
-  ["no tokens", [{ chain }], /NETWORKS: nothing at 0\.assets/],
+  ["a repeated chain", [{ chain: { ...chain, id: 1672 }, assets }], /chain 1672 is configured twice/],
+  ["a network without a node", [{ chain: { id: 10 }, assets }], /NETWORKS: nothing at 0\.chain\.rpcUrl/],
+  ["a network without tokens", [{ chain }], /NETWORKS: nothing at 0\.assets/],
   ["an unknown key", [{ chain, assets, confirmations: 2 }], /NETWORKS: 0\.confirmations: no such setting/],
   ["a bad limit", [{ chain, assets, settlement: { confirmations: 0 } }], /found 0 at 0\.settlement\.confirmations/],
-])("%s is refused with its place", (_, NETWORKS, message) => {
+])("rejects %s with the path of the error", (_, NETWORKS, message) => {
   expect(() => read({ NETWORKS })).toThrow(message);
 });

@@ -11,16 +11,16 @@ const minimum = (limits: object, cost = 10n ** 14n) =>
   createMinAmounts({ assets: [{ ...token, ...limits }] }, { settlementCost: () => cost })(`0x${"0A".repeat(20)}`);
 
 test.each([
-  ["the setting, whatever a settlement costs", { minAmount: 500, nativePrice: 420_000 }, 500n],
-  ["what a settlement costs by the native currency's price, rounded up", { nativePrice: 420_000 }, 43n],
-  ["one unit where nothing is known", {}, 1n],
-])("the minimum is %s", (_, limits, least) => {
+  ["the configured amount", { minAmount: 500, nativePrice: 420_000 }, 500n],
+  ["a settlement's cost at the native currency's price", { nativePrice: 420_000 }, 43n],
+  ["one unit by default", {}, 1n],
+])("requires at least %s", (_, limits, least) => {
   expect(minimum(limits)).toBe(least);
   expect(rejectAmount(least, least)).toBeUndefined();
   expect(rejectAmount(least - 1n, least)?.reason).toBe("invalid_payment_requirements");
 });
 
-test("a value of 0 is refused before a cost is known", () => {
+test("rejects a value of 0 before the settlement cost is known", () => {
   expect(rejectAmount(0n, minimum({ nativePrice: 1 }, 0n))).toBeDefined();
 });
 
@@ -67,13 +67,13 @@ function settleByWallet(checkSigner: () => Promise<Refusal | undefined>, hasCopy
   return transfersFor({ kind: "sale", owner: "a sale" }).settle(signedByWallet);
 }
 
-test("a copy of a payment that is being settled gets its outcome, whatever its wallet or the node says meanwhile", async () => {
+test("returns the outcome to a copy in flight although its wallet or the node fails meanwhile", async () => {
   const pending = { answer: { state: "pending", transaction: "0x44" } };
   expect(await settleByWallet(async () => rejection, true)).toMatchObject(pending);
   expect(await settleByWallet(() => Promise.reject(unreachable), true)).toMatchObject(pending);
 });
 
-test("a payment of which no copy is settled depends on its wallet", async () => {
+test("rejects a payment without a copy in flight by its wallet's verdict", async () => {
   expect(await settleByWallet(async () => rejection, false)).toMatchObject({
     answer: { state: "refused", refusal: rejection },
   });

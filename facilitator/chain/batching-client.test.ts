@@ -38,14 +38,14 @@ const client = (url: string, timeoutMs = 1_000, batchCallsMax?: number) =>
     { transport: createHttpTransport({ url, timeoutMs, connectionsMax: 6 }), observe: () => undefined },
   );
 
-test("credentials of the node's URL are sent", async () => {
+test("sends the credentials in the node's URL", async () => {
   await using node = await startNode(answerAll);
   await using rpc = client(node.url.replace("//", "//user:p%40ss@"));
   expect(await rpc.call("a", [])).toEqual({ ok: true, result: "a" });
   expect(node.authorizations).toEqual([`Basic ${btoa("user:p@ss")}`]);
 });
 
-test("a call alone is one request, calls at the same time are one batch, each with its own answer", async () => {
+test("sends one call as a request, and concurrent calls as one batch", async () => {
   await using node = await startNode(answerAll);
   await using rpc = client(node.url);
   expect(await rpc.call("a", [])).toEqual({ ok: true, result: "a" });
@@ -60,14 +60,14 @@ test("a call alone is one request, calls at the same time are one batch, each wi
 test.each([
   [undefined, [100, 100, 50]],
   [90, [90, 90, 70]],
-])("no batch is larger than its bound, %s", async (batchCallsMax, sizes) => {
+])("splits calls into batches of at most %s", async (batchCallsMax, sizes) => {
   await using node = await startNode(answerAll);
   await using rpc = client(node.url, 1_000, batchCallsMax);
   await Promise.all(Array.from({ length: 250 }, (_, index) => rpc.call(`m${index}`, [])));
   expect(node.bodies.map((body) => (Array.isArray(body) ? body.length : 1))).toEqual(sizes);
 });
 
-test("an error of the node is a value", async () => {
+test("returns a JSON-RPC error as a value", async () => {
   const error = { code: 3, message: "execution reverted", data: "0x" };
   await using node = await startNode(() => JSON.stringify({ jsonrpc: "2.0", id: 0, error }));
   await using rpc = client(node.url);
@@ -77,18 +77,18 @@ test("an error of the node is a value", async () => {
 test.each([
   ["HTML", "<html>", 200, "bad_answer"],
   ["HTTP 503", "busy", 503, "bad_answer"],
-  ["JSON that is no response", "{}", 200, "bad_answer"],
-  ["an error for all calls together", '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"no"}}', 200, "refused"],
-  ["an answer to something else", '{"jsonrpc":"2.0","id":9,"result":1}', 200, "bad_answer"],
-  ["nothing in time", undefined, 200, "timeout"],
-])("%s is a fault of the chain", async (_, answer, status, fault) => {
+  ["JSON other than a response", "{}", 200, "bad_answer"],
+  ["an error for the whole batch", '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"no"}}', 200, "refused"],
+  ["a response to another call", '{"jsonrpc":"2.0","id":9,"result":1}', 200, "bad_answer"],
+  ["no response in time", undefined, 200, "timeout"],
+])("throws a ChainError for %s", async (_, answer, status, fault) => {
   await using node = await startNode(() => answer, status);
   // On a busy machine, a response may take longer than a short limit.
   await using rpc = client(node.url, answer === undefined ? 200 : 20_000);
   await expect(rpc.call("eth_chainId", [])).rejects.toMatchObject({ code: "chain_unavailable", fault });
 });
 
-test("a node that is not there is a fault of the chain, and its URL is shown to nobody", async () => {
+test("throws a ChainError without the URL for an unreachable node", async () => {
   const node = await startNode(answerAll);
   await node[Symbol.asyncDispose]();
   await using rpc = client(node.url);
@@ -99,14 +99,14 @@ test("a node that is not there is a fault of the chain, and its URL is shown to 
 });
 
 test.each([
-  ["a page", "<html>maintenance</html>", "the node returned something other than JSON"],
+  ["HTML", "<html>maintenance</html>", "the node returned something other than JSON"],
   ["other JSON", '{"status":"ok"}', "the node returned something other than a JSON-RPC response"],
   [
-    "a refusal",
+    "an error response",
     '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"limit"}}',
     "the node returned an error: limit (code -32005)",
   ],
-])("%s in place of an answer is said as what it is", async (_, body, message) => {
+])("names %s from the node in the error", async (_, body, message) => {
   await using node = await startNode(() => body);
   await using rpc = client(node.url, 20_000);
   await expect(rpc.call("a", [])).rejects.toMatchObject({ name: "ChainError", message });
@@ -114,7 +114,7 @@ test.each([
 
 const verifying = (caller: string, signal?: AbortSignal) => ({ line: "verifying", caller, signal }) as const;
 
-test("a call's time begins when it is made, however many wait before it", async () => {
+test("counts a call's timeout from the call, including its time in the queue", async () => {
   await using node = await startNode(() => undefined);
   await using rpc = client(node.url, 500);
   const others = Array.from({ length: 4_000 }, (_, at) => rpc.call("eth_call", [at], verifying("flood")));
@@ -126,7 +126,7 @@ test("a call's time begins when it is made, however many wait before it", async 
   await expect(last).rejects.toMatchObject({ fault: "timeout", message: "the node did not respond within 500 ms" });
 });
 
-test("what keeps the chain watched and settled is sent while every request for verifying hangs", async () => {
+test("sends calls of upkeep and settlements while all verification requests hang", async () => {
   await using node = await startNode((body) =>
     JSON.stringify(body).includes("eth_call") ? undefined : answerAll(body),
   );
@@ -140,7 +140,7 @@ test("what keeps the chain watched and settled is sent while every request for v
   await Promise.allSettled(calls);
 });
 
-test("no more calls wait than may, in one line or the other", async () => {
+test("rejects calls beyond 20,000 in a queue", async () => {
   await using node = await startNode(() => undefined);
   await using rpc = client(node.url, 300);
   const calls = Array.from({ length: 20_001 }, () => rpc.call("eth_call", [], verifying("flood")));
@@ -153,7 +153,7 @@ test("no more calls wait than may, in one line or the other", async () => {
   expect(reasons.at(-1)).toMatchObject({ fault: "timeout" });
 });
 
-test("callers take turns: one's thousand calls delay another's by one", async () => {
+test("serves callers round-robin despite one caller's thousand calls", async () => {
   await using node = await startNode(answerAll);
   await using rpc = client(node.url, 20_000);
   const flood = Array.from({ length: 1_000 }, () => rpc.call("flood", [], verifying("a")));
@@ -162,7 +162,7 @@ test("callers take turns: one's thousand calls delay another's by one", async ()
   expect(JSON.stringify(node.bodies[0])).toContain('"other"');
 });
 
-test("calls of who has gone are not sent, and leave their places", async () => {
+test("drops queued calls of a disconnected caller", async () => {
   const held = Promise.withResolvers<void>();
   await using node = await startNode((body) => (JSON.stringify(body).includes("hang") ? undefined : answerAll(body)));
   await using rpc = client(node.url, 20_000);

@@ -44,11 +44,11 @@ function createNode() {
   return { node, start, warned, signers };
 }
 
-describe("a token that the node does not have", () => {
+describe("a token missing from the node", () => {
   it.each([
-    ["says that it is syncing", { isSyncing: true }, /^the node is syncing; until it has caught up, there is no token/],
-    ["has an old block for its newest", { ageMs: 600_000 }, /^the node's newest block is more than 120 s old; until/],
-  ])("is waited for while the node %s, and is found once it has caught up", async (_, behind, reason) => {
+    ["is syncing", { isSyncing: true }, /^the node is syncing; until it has caught up, there is no token/],
+    ["has only old blocks", { ageMs: 600_000 }, /^the node's newest block is more than 120 s old; until/],
+  ])("does not stop the start while the node %s, and is found after it caught up", async (_, behind, reason) => {
     const { node, start, warned } = createNode();
     Object.assign(node, behind);
     await using watch = await start();
@@ -62,12 +62,12 @@ describe("a token that the node does not have", () => {
     expect(watch.contracts()).toEqual(new Set());
   });
 
-  it("ends the start of a service whose node is up to date: waiting would not help", async () => {
+  it("stops the start if the node is in sync", async () => {
     await expect(createNode().start()).rejects.toThrow(`no token at ${token} on chain 1672; correct assets.`);
   });
 });
 
-it("still starts when a signer has no gas, and reports how much to send it", async () => {
+it("starts when a signer has no gas, and reports how much to send it", async () => {
   const { node, start } = createNode();
   Object.assign(node, { has: separator, balance: 0n });
   await using watch = await start();
@@ -83,7 +83,7 @@ it("still starts when a signer has no gas, and reports how much to send it", asy
 const waitUntilCut: Pause = (_, signal) =>
   new Promise((resolve) => void signal?.addEventListener("abort", () => resolve()));
 
-it("looks at once, not ten seconds later, when a problem takes the last signer out of use", async () => {
+it("checks the chain at once when the last usable signer fails", async () => {
   const { node, start, signers } = createNode();
   Object.assign(node, { has: separator });
   await using watch = await start({ pause: waitUntilCut });

@@ -12,10 +12,10 @@ test.each([
   ["txpool is full", "unknown"],
   ["daily request count exceeded, request rate limited", "unknown"],
   ["Internal error", "unknown"],
-])('"%s" means %s', (message, kind) => {
+])('classifies the error "%s" as %s', (message, kind) => {
   expect(readSendOutcome({ ok: false, error: { code: -32_000, message } }).kind).toBe(kind);
 });
 
-test("a hash means accepted", () => {
+test("classifies a transaction hash as accepted", () => {
   expect(readSendOutcome({ ok: true, result: "0x12" })).toEqual({ kind: "accepted" });
 });

@@ -18,12 +18,12 @@ function quotesFor(baseFeePerGas: bigint | undefined, tip: bigint, maxFeePerGasG
   return { quotes, asked: () => asked, pass: (ms: number) => (nowMs += ms) };
 }
 
-test("a quote leaves room for the base fee to double", async () => {
+test("quotes twice the base fee plus the tip", async () => {
   const { quotes } = quotesFor(parseGwei("10"), parseGwei("1"), 500);
   expect(await quotes.quote()).toEqual({ maxFeePerGas: parseGwei("21"), maxPriorityFeePerGas: parseGwei("1") });
 });
 
-test("a quote is used for a moment and then requested again", async () => {
+test("caches a quote for two seconds", async () => {
   const { quotes, asked, pass } = quotesFor(1n, 1n, 500);
   await quotes.quote();
   pass(1_999);
@@ -34,7 +34,7 @@ test("a quote is used for a moment and then requested again", async () => {
   expect(asked()).toBe(2);
 });
 
-test("the limit caps the quote, and refuses when the chain asks more", async () => {
+test("caps a quote at the limit, and throws if the chain charges more", async () => {
   expect(await quotesFor(parseGwei("10"), parseGwei("1"), 15).quotes.quote()).toMatchObject({
     maxFeePerGas: parseGwei("15"),
   });
@@ -43,11 +43,11 @@ test("the limit caps the quote, and refuses when the chain asks more", async () 
   );
 });
 
-test("a chain before EIP-1559 is an error, not a wrong price", async () => {
+test("throws for a chain without EIP-1559", async () => {
   await expect(quotesFor(undefined, 1n, 500).quotes.quote()).rejects.toThrow(/no baseFeePerGas/);
 });
 
-test("a replacement raises both fees by the percentage, rounded up, or to what the chain asks", () => {
+test("raises both fees by the percentage or to the chain's current fees", () => {
   const before = { maxFeePerGas: 101n, maxPriorityFeePerGas: 3n };
   const limit = 1_000n;
   expect(raiseFees(before, { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }, { percent: 25, limit })).toEqual({

@@ -25,11 +25,11 @@ function createChain(word: bigint, mask: bigint): Pick<Chain, "recentLogs" | "re
 }
 
 test.each([
-  ["by itself", 5n, 8n, true],
-  ["among others", 5n, 0xffn, true],
-  ["in no mask", 5n, 7n, false],
-  ["in no word", 6n, 8n, false],
-])("a payment by Permit2 whose nonce the payer cancelled %s has an end", async (_how, word, mask, isFound) => {
+  ["alone", 5n, 8n, true],
+  ["among other nonces", 5n, 0xffn, true],
+  ["with another mask", 5n, 7n, false],
+  ["in another word", 6n, 8n, false],
+])("looks up the cancellation of a Permit2 nonce %s", async (_how, word, mask, isFound) => {
   for (const contract of [permit2Proxies.exact, permit2Proxies.upto]) {
     const settlement = { ...sampleSettlement, contract, authorizationNonce: `0x${encodeInteger(nonce)}` as const };
     const found = await findForeignUse(settlement, 100, createChain(word, mask));

@@ -11,16 +11,16 @@ const create = (gasMarginPercent = 20, entriesMax = 2, monotonicMs = () => 0) =>
 const idOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
 
 test.each([
-  ["the margin on top, rounded up", 20, 65_224, 78_269n],
-  ["no margin", 0, 65_224, 65_224n],
-  ["never more than the most", 20, 190_000, 200_000n],
-])("a limit is the estimate: %s", async (_, margin, estimate, limit) => {
+  ["adds the margin to", 20, 65_224, 78_269n],
+  ["returns", 0, 65_224, 65_224n],
+  ["caps", 20, 190_000, 200_000n],
+])("%s the gas estimate", async (_, margin, estimate, limit) => {
   const limits = create(margin);
   await limits.estimate(sampleSettlement, chainThatSays(`0x${estimate.toString(16)}`));
   expect(limits.find(sampleSettlement)).toBe(limit);
 });
 
-test("it knows the newest estimate of a payment, of the newest payments alone", async () => {
+test("keeps the newest estimate of each of the newest payments", async () => {
   const limits = create(0);
   for (const [id, gas] of [
     [1, 10],
@@ -33,7 +33,7 @@ test("it knows the newest estimate of a payment, of the newest payments alone", 
   expect([1, 2, 3].map((id) => limits.find({ ...sampleSettlement, id: idOf(id) }))).toEqual([30n, undefined, 40n]);
 });
 
-test("an error of the node leaves no estimate, and what is not an amount of gas is the node's fault", async () => {
+test("stores no estimate after a node's error, and rejects a malformed amount of gas", async () => {
   const limits = create();
   const error = { ok: false, error: { code: 3, message: "execution reverted" } };
   expect(await limits.estimate(sampleSettlement, { estimateGas: async () => error } as unknown as Chain)).toEqual(
@@ -62,7 +62,7 @@ function recordCalls() {
   return { chain, made, needs: (gas: number) => void (need = gas) };
 }
 
-test("within a minute of its estimate a batch's gas serves the payee's other batches, and those that need more are estimated", async () => {
+test("reuses a batch's estimate for the payee's batches for a minute, unless they need more", async () => {
   let nowMs = 0;
   const { chain, made, needs } = recordCalls();
   const limits = create(20, 10, () => nowMs);
@@ -90,7 +90,7 @@ test("within a minute of its estimate a batch's gas serves the payee's other bat
   ]);
 });
 
-test("within a minute of an estimate the payee's payments are called with it and half the margin, and estimated if they need more", async () => {
+test("simulates a payee's payments with the last minute's estimate, and estimates those that need more", async () => {
   let nowMs = 0;
   const { chain, made, needs } = recordCalls();
   const limits = create(20, 10, () => nowMs);

@@ -34,7 +34,7 @@ function open(...nodes: ReturnType<typeof createNode>[]) {
   return { ask, time, events: () => lines.map(({ event, node }) => `${event} ${node}`) };
 }
 
-test("the first node is used while it responds, the next one while it does not, and the first again once it responds", async () => {
+test("fails over to the second node, and returns to the first after its recovery", async () => {
   const [first, second] = [createNode("first"), createNode("second")];
   const { ask, time, events } = open(first, second);
   expect(await ask()).toBe("first");
@@ -53,7 +53,7 @@ test("the first node is used while it responds, the next one while it does not, 
   expect(events()).toEqual(["node-failed http://first", "node-recovered http://first"]);
 });
 
-test("a node of another chain is never used", async () => {
+test("never uses a node of another chain", async () => {
   const [first, wrong, third] = [createNode("first"), createNode("wrong", 1), createNode("third")];
   const { ask, events } = open(first, wrong, third);
   first.behaviour = "is down";
@@ -62,7 +62,7 @@ test("a node of another chain is never used", async () => {
   expect(events()).toContain("node-wrong-chain http://wrong");
 });
 
-test("what a node refuses is not asked of another one, and without a node the error names the settings", async () => {
+test("does not retry a rejected call on another node, and names the setting if all are down", async () => {
   const [first, second] = [createNode("first"), createNode("second")];
   const { ask } = open(first, second);
   first.behaviour = "refuses";

@@ -35,7 +35,7 @@ async function startKms(keys: Readonly<Record<string, Hex>>) {
   return kms;
 }
 
-test("keys of a program are its lines, and it gets no secret of ours", async () => {
+test("reads a key from each line of a program that gets no secrets", async () => {
   vi.stubEnv("GATEHOUSE_FACILITATOR_API_KEYS", keyA);
   onTestFinished(() => void vi.unstubAllEnvs());
   const script = `console.log(process.env.GATEHOUSE_FACILITATOR_API_KEYS ?? "${keyB}"); console.log("${"c3".repeat(32)}")`;
@@ -44,18 +44,18 @@ test("keys of a program are its lines, and it gets no secret of ours", async () 
 });
 
 test.each([
-  ["fails", `console.log("${keyB}"); process.exitCode = 3`, /^signer\.command: .* failed; run it manually/],
-  ["prints something else", `console.log("${keyB.slice(0, 60)}")`, /must print private keys of 64 hexadecimal digits/],
-  ["prints no key of the curve", `console.log("${"f".repeat(64)}")`, /^a key that signer\.command printed is not a/],
-  ["prints a key that is configured", `console.log("${keyA}")`, /^signer: two keys belong to account 0x/],
-])("a program that %s ends the start, and its output is not shown", async (_, script, message) => {
+  ["that fails", `console.log("${keyB}"); process.exitCode = 3`, /^signer\.command: .* failed; run it manually/],
+  ["that prints other text", `console.log("${keyB.slice(0, 60)}")`, /must print private keys of 64 hexadecimal digits/],
+  ["that prints an invalid key", `console.log("${"f".repeat(64)}")`, /^a key that signer\.command printed is not a/],
+  ["that prints a configured key", `console.log("${keyA}")`, /^signer: two keys belong to account 0x/],
+])("refuses to start with a key program %s, without printing its output", async (_, script, message) => {
   const opened = openSigners({ privateKey: [new Secret(keyA)], command: runScript(script) }, { signal });
   const error: unknown = await opened.catch((found: unknown) => found);
   expect(error).toMatchObject({ message: expect.stringMatching(message) });
   expect(String(error)).not.toContain(keyB.slice(2, 40));
 });
 
-test.skipIf(!hasKms)("a key of AWS KMS signs as the key itself does, whatever half its `s` is in", async () => {
+test.skipIf(!hasKms)("signs with an AWS KMS key exactly as with the local key", async () => {
   const kms = await startKms({ "alias/signer": keyA });
   const [signer] = await openSigners({ kmsKeys: ["alias/signer"] }, { signal });
   expect(signer.address).toBe(addressOf(keyA));
@@ -72,7 +72,7 @@ test.skipIf(!hasKms)("a key of AWS KMS signs as the key itself does, whatever ha
   await signer.check();
 });
 
-test.skipIf(!hasKms)("a key that KMS does not have ends the start with what to check", async () => {
+test.skipIf(!hasKms)("refuses to start with an unknown KMS key, and names the likely causes", async () => {
   await startKms({});
   await expect(openSigners({ kmsKeys: ["alias/none"] }, { signal })).rejects.toThrow(
     "signer.kmsKeys: AWS KMS returns no usable public key for alias/none: Invalid keyId 'alias/none'. Check the key, the region, and the permissions kms:GetPublicKey and kms:Sign.",

@@ -41,7 +41,7 @@ function createClocked(paid: readonly number[] = []) {
   };
 }
 
-test("a payer is rejected for a minute, then two, whatever the token, until a payment of it is settled", async () => {
+test("rejects a payer for a minute, then two, until one of its payments is settled", async () => {
   const { state, add, end, refuse } = createClocked();
   add({ kind: "payer" }, parties(1));
   expect((await refuse(1, "0x", 7))?.message).toMatch(/the payer 0x0+1 .* rejected for another 60 s/);
@@ -55,7 +55,7 @@ test("a payer is rejected for a minute, then two, whatever the token, until a pa
   expect((await refuse(1))?.message).toMatch(/another 60 s/);
 });
 
-test("a token is rejected for all payers; the oldest of a thousand is forgotten", async () => {
+test("rejects a token for all payers, and evicts the oldest of a thousand suspensions", async () => {
   const { add, refuse } = createClocked();
   add({ kind: "token" }, parties(1, 7));
   expect((await refuse(2, "0x", 7))?.reason).toBe("invalid_exact_evm_transaction_failed");
@@ -65,7 +65,7 @@ test("a token is rejected for all payers; the oldest of a thousand is forgotten"
   expect(await refuse(1_000, "0x", 7)).toBeDefined();
 });
 
-test("wallets with one code share their failures: from the third on those that never paid are rejected, longer each time", async () => {
+test("rejects new wallets after three failures of their code, longer each time", async () => {
   const { state, add, asksForCode, refuse } = createClocked([9]);
   const fail = (payer: number, code: Hex = "0x60") => add({ kind: "wallet", code }, parties(payer));
   for (const payer of [1, 2, 2]) fail(payer);
@@ -84,7 +84,7 @@ test("wallets with one code share their failures: from the third on those that n
   expect((await refuse(5, "0x60"))?.message).toMatch(/another 600 s/);
 });
 
-test("an hour without a failure ends the doubling of a code's suspension", async () => {
+test("resets a code's suspension after an hour without a failure", async () => {
   const { state, add, asksForCode } = createClocked();
   for (const payer of [1, 2, 3]) add({ kind: "wallet", code: "0x60" }, parties(payer));
   state.nowMs += 3_660_001;
@@ -94,7 +94,7 @@ test("an hour without a failure ends the doubling of a code's suspension", async
   expect(await asksForCode()).toBe(true);
 });
 
-test("wallets of ever new code share what they may waste in an hour, and those that paid before are not rejected", async () => {
+test("rejects new wallets of any code after ten failures in an hour", async () => {
   const { state, add, asksForCode, refuse } = createClocked([9]);
   const fail = (payer: number) => add({ kind: "wallet", code: `0x60${payer}` }, parties(payer));
   for (let payer = 10; payer < 19; payer += 1) {
@@ -113,7 +113,7 @@ test("wallets of ever new code share what they may waste in an hour, and those t
   expect((await refuse(5, "0x62"))?.message, "since the second one").toMatch(/another 60 s/);
 });
 
-test("after three failed payments of wallets, new ones with their code are refused, and neither others nor payers with a key are", async () => {
+test("rejects neither payers with a key nor channel calls after three failed wallets", async () => {
   const suspensions = createSuspensions({
     monotonicMs: () => 0,
     log: pino({ level: "silent" }),

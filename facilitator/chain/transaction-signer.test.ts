@@ -23,7 +23,7 @@ const transactions = fc.record({
 /** Below the group order, and not zero. */
 const keys = hex({ minLength: 32, maxLength: 32 }).filter((key) => !/^0x(?:f{8}|0{64})/.test(key));
 
-it("has the address, the bytes and the hash that viem has of the same key and transaction", async () => {
+it("produces the same address, bytes and hash as viem", async () => {
   await fc.assert(
     fc.asyncProperty(keys, transactions, async (key, { more, ...fields }) => {
       const transaction = { ...fields, maxFeePerGas: fields.maxPriorityFeePerGas + more };

@@ -45,14 +45,14 @@ function receipt(...logs: ContractLog[]): Receipt {
   return { status: 1, blockNumber: 1, transactionHash: `0x${"aa".repeat(32)}`, gasUsed: 65_000n, logs };
 }
 
-test("a transaction of ours is proven by the transfer, whatever else the token returns", () => {
+test("accepts our own transaction by its transfer log alone", () => {
   expect(showsTransfer(receipt(use(), transfer()), settlement)).toBe(true);
   expect(showsTransfer(receipt(transfer(payer)), settlement)).toBe(false);
   expect(showsTransfer(receipt(transfer(payTo, 1n)), settlement)).toBe(false);
   expect(showsTransfer(receipt({ ...transfer(), address: payer }), settlement)).toBe(false);
 });
 
-test("a foreign transaction has to show this authorization's use and right after it the transfer", () => {
+test("requires the authorization's use right before the transfer in a foreign transaction", () => {
   const otherNonce: Hex = `0x${"0d".repeat(32)}`;
   expect(showsAuthorizedTransfer(receipt(use(), transfer()), settlement)).toBe(true);
   expect(showsAuthorizedTransfer(receipt(transfer()), settlement)).toBe(false);
@@ -60,7 +60,7 @@ test("a foreign transaction has to show this authorization's use and right after
   expect(showsAuthorizedTransfer(disguised, settlement), "the payment belongs to another authorization").toBe(false);
 });
 
-test("a channel's deposit is proven by the payer's transfer to its collector, a refund and a settle by the contract's", async () => {
+test("accepts a deposit by the transfer to its collector, a refund or settle by the contract's", async () => {
   const collector = canonicalContracts.erc3009Collector.address;
   const config = {
     payer,

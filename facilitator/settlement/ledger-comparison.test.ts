@@ -90,7 +90,7 @@ function comparedLedger(isSettler = true) {
   };
 }
 
-test("on a busy facilitator a mismatch is counted for an hour, and reported once", async () => {
+test("counts a mismatch for an hour, and logs it once", async () => {
   await using ledger = comparedLedger();
   lose(ledger, await ledger.settle(1));
   const counts = [];
@@ -105,7 +105,7 @@ test("on a busy facilitator a mismatch is counted for an hour, and reported once
   expect(ledger.comparison()?.mismatches).toBe(0);
 });
 
-test("of more settlements than one look takes, each is compared, and none twice before all are", async () => {
+test("compares every settlement once before any twice when there are more than one check's max", async () => {
   await using ledger = comparedLedger();
   const first = await ledger.settle(1_200);
   await ledger.minute();
@@ -122,7 +122,7 @@ test("of more settlements than one look takes, each is compared, and none twice 
   expect(counts).toEqual([1, 2, 3]);
 });
 
-test("after a look that failed there is no count, and the time stays that of the last one that did not", async () => {
+test("reports no count after a failed check, and keeps the last successful check's time", async () => {
   await using ledger = comparedLedger(false);
   lose(ledger, await ledger.settle(1));
   Object.assign(ledger.state, { isNodeDown: true, isSettler: true });
@@ -140,7 +140,7 @@ test("after a look that failed there is no count, and the time stays that of the
   expect(ledger.comparison(), "a replica that does not settle").toBeUndefined();
 });
 
-test("a settlement that is newer than the node's newest block is reported with the node's lag", async () => {
+test("reports the node's lag for a settlement newer than its newest block", async () => {
   await using ledger = comparedLedger();
   lose(ledger, await ledger.settle(1));
   ledger.state.headMs = sampleMs - minuteMs;
@@ -156,7 +156,7 @@ function lose({ lost }: Readonly<{ lost: Set<Hex> }>, ...numbers: readonly numbe
   for (const number of numbers) lost.add(idOf(number));
 }
 
-test("a ledger is compared when its facilitator starts, so that nothing is unknown for the first minute", async () => {
+test("compares the ledger at startup", async () => {
   await using ledger = comparedLedger();
   await vi.waitFor(() => expect(ledger.comparison()).toEqual({ mismatches: 0, atMs: ledger.state.nowMs }));
 });

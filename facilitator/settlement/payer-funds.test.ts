@@ -22,7 +22,7 @@ function openFunds(balance: bigint) {
 const inFlight = () => Promise.withResolvers<void>();
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-test("a payer's only settlement that was simulated needs no balance read, the next one does", async () => {
+test("reads no balance for a payer's only simulated settlement, but for the next one", async () => {
   const { node, funds } = openFunds(20n);
   const [first, second] = [inFlight(), inFlight()];
   expect(await funds.open(spending).reserve(first.promise, { isSimulated: true })).toBeUndefined();
@@ -31,7 +31,7 @@ test("a payer's only settlement that was simulated needs no balance read, the ne
   expect(node.reads).toBe(1);
 });
 
-test("one that the balance does not cover next to those in flight waits for their end, and is refused when nothing is left", async () => {
+test("holds an uncovered settlement until those in flight end, then rejects it", async () => {
   const { node, funds } = openFunds(10n);
   const first = inFlight();
   funds.add(spending, first.promise);
@@ -46,7 +46,7 @@ test("one that the balance does not cover next to those in flight waits for thei
   expect(ended).toEqual(["invalid_exact_evm_insufficient_balance", "invalid_exact_evm_insufficient_balance"]);
 });
 
-test("of those that wait as many go on as what is left covers", async () => {
+test("releases as many waiting settlements as the balance covers", async () => {
   const { node, funds } = openFunds(10n);
   const first = inFlight();
   funds.add({ ...spending, asset: `0x${"A5".repeat(20)}` }, first.promise);
@@ -64,7 +64,7 @@ test("of those that wait as many go on as what is left covers", async () => {
   expect(covered).toBe(2);
 });
 
-test("a balance that was read while another settlement ended is read again", async () => {
+test("rereads a balance if another settlement ended during the read", async () => {
   const { node, funds } = openFunds(10n);
   const [first, answered] = [inFlight(), inFlight()];
   node.answers = answered.promise;
@@ -78,7 +78,7 @@ test("a balance that was read while another settlement ended is read again", asy
   expect(node.reads).toBe(2);
 });
 
-test("a simulation that another settlement's end made old does not count", async () => {
+test("ignores a simulation from before another settlement's end", async () => {
   const { node, funds } = openFunds(0n);
   const other = inFlight();
   const judged = funds.open(spending);

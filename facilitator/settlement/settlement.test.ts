@@ -5,7 +5,7 @@ import { createInFlightSettlements } from "./settlement.ts";
 const rival = { ...sampleSettlement, id: `0x${"2d".repeat(32)}` } as const;
 const ending = new Error("the node is away");
 
-test("one that ends a second time leaves the same payment alone, which is under way again", () => {
+test("ending an abandoned settlement twice keeps its retry in flight", () => {
   const book = createInFlightSettlements({ clock: Date.now, monotonicMs: () => 0 });
   const abandoned = book.add(sampleSettlement, []);
   book.end(abandoned, ending);
@@ -15,7 +15,7 @@ test("one that ends a second time leaves the same payment alone, which is under 
   expect(book.hasConflict(rival)).toBe(true);
 });
 
-test("the oldest age counts from the first request, whatever order they came in, and never below zero", () => {
+test("reports the age of the oldest request, never below zero", () => {
   const book = createInFlightSettlements({ clock: () => 9_000, monotonicMs: () => 0 });
   expect(book.oldestMs()).toBe(0);
   const entries = [11_000, 1_000, 5_000].map((begunAtMs, index) =>
@@ -30,14 +30,14 @@ test("the oldest age counts from the first request, whatever order they came in,
 });
 
 test.each([
-  ["as old as the wall clock says", 1_000, 5_000 - 1_000],
-  ["new where the clock was ahead when it was signed", 9_000, 5_000],
-])("the fee of a transaction that an earlier process signed is %s", (_, signedAtMs, pricedAtMs) => {
+  ["by its wall-clock age", 1_000, 5_000 - 1_000],
+  ["as new if it was signed in the future", 9_000, 5_000],
+])("dates the fee of an earlier process's transaction %s", (_, signedAtMs, pricedAtMs) => {
   const book = createInFlightSettlements({ clock: () => 2_000, monotonicMs: () => 5_000 });
   expect(book.add(sampleSettlement, [{ ...sampleAttempt, signedAtMs }])).toMatchObject({ pricedAtMs });
 });
 
-test("a settlement without a transaction is as new as its first one will be", () => {
+test("dates a settlement without a transaction from now", () => {
   const book = createInFlightSettlements({ clock: () => 2_000, monotonicMs: () => 5_000 });
   expect(book.add(sampleSettlement, [])).toMatchObject({ pricedAtMs: 5_000, sentAtMs: undefined });
 });

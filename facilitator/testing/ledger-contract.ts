@@ -63,7 +63,7 @@ export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): vo
   testRivals(openScene);
   testOwners(openScene);
 
-  test("what a guard forbids does not happen", async () => {
+  test("writes nothing when the guard throws", async () => {
     await using ledger = await openScene(() => Promise.reject(new Error("not yours")));
     await expect(ledger.begin([{ settlement, attempt }])).rejects.toThrow("not yours");
     await expect(ledger.finish(new Map([[settlement.id, settled]]))).rejects.toThrow("not yours");
@@ -74,7 +74,7 @@ export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): vo
 type Scene = (guard?: () => Promise<void>) => Promise<AsyncDisposable & Ledger & Readonly<{ ownership: Ownership }>>;
 
 function testJournal(scene: Scene): void {
-  test("what was begun is read back as it was, with its transactions in order, also when the clock was set back between them", async () => {
+  test("returns unfinished settlements with their transactions in order, although the clock went back", async () => {
     await using ledger = await scene();
     await ledger.begin([{ settlement, attempt }]);
     await ledger.begin([{ settlement, attempt: second }]);
@@ -82,7 +82,7 @@ function testJournal(scene: Scene): void {
     expect(await ledger.progress(settlement.id)).toEqual({ state: "begun", owner: "the first" });
   });
 
-  test("an outcome is final and takes the settlement out of what is unfinished", async () => {
+  test("removes a settlement with an outcome from the unfinished ones", async () => {
     await using ledger = await scene();
     await ledger.begin([{ settlement, attempt }]);
     await ledger.finish(new Map([[settlement.id, settled]]));
@@ -90,7 +90,7 @@ function testJournal(scene: Scene): void {
     expect(await ledger.progress(settlement.id)).toEqual({ ...settled, amount: settlement.amount, owner: "the first" });
   });
 
-  test("a batch is noted as a whole or not at all", async () => {
+  test("records a batch completely or not at all", async () => {
     await using ledger = await scene();
     const other = { ...settlement, id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
     const begun = [
@@ -103,7 +103,7 @@ function testJournal(scene: Scene): void {
     await ledger.finish(new Map());
   });
 
-  test("withdrawing the only transaction forgets the settlement, withdrawing one of two does not", async () => {
+  test("deletes a settlement with its only transaction, but not with one of two", async () => {
     await using ledger = await scene();
     await ledger.begin([{ settlement, attempt }]);
     await ledger.begin([{ settlement, attempt: second }]);
@@ -113,7 +113,7 @@ function testJournal(scene: Scene): void {
     expect(await ledger.unfinished()).toEqual([]);
   });
 
-  test("only what was finished long ago is forgotten", async () => {
+  test("prunes only settlements that finished before the given time", async () => {
     await using ledger = await scene();
     await ledger.begin([{ settlement, attempt }]);
     expect(await ledger.prune(5_000, 10)).toBe(0);
@@ -123,7 +123,7 @@ function testJournal(scene: Scene): void {
     expect(await ledger.progress(settlement.id)).toBeUndefined();
   });
 
-  test("no more is forgotten at a time than may be", async () => {
+  test("prunes at most the given number of settlements", async () => {
     await using ledger = await scene();
     const numbered = [1, 2, 3].map((number) => `0x${String(number).repeat(64)}` as const);
     for (const id of numbered) {
@@ -158,7 +158,7 @@ function testWithdrawals(scene: Scene): void {
 }
 
 function testShared(scene: Scene): void {
-  test("settlements that share a transaction are read back with it, and withdrawing it forgets those that have no other", async () => {
+  test("returns batched settlements with their transaction, and deletes them with it", async () => {
     await using ledger = await scene();
     const other = { ...settlement, id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
     const first: Attempt = { ...second, batch: { index: 0, size: 2 } };
@@ -182,7 +182,7 @@ function testShared(scene: Scene): void {
 }
 
 function testRivals(scene: Scene): void {
-  test("another payment with the same authorization nonce is a rival until the first has failed", async () => {
+  test("reports a conflict of authorization nonces until the first payment fails", async () => {
     await using ledger = await scene();
     const rival = { ...settlement, id: `0x${"2e".repeat(32)}` } as const;
     expect(await ledger.hasConflict(rival)).toBe(false);
@@ -210,7 +210,7 @@ function testRivals(scene: Scene): void {
 function testOwners(scene: Scene): void {
   const owner = "the first";
 
-  test("who begins a settlement owns it, also when it is begun again or finished", async () => {
+  test("the first caller keeps owning a settlement after a second start and its outcome", async () => {
     await using ledger = await scene();
     const { acquire } = ledger.ownership;
     await ledger.begin([{ settlement, attempt }]);
@@ -220,7 +220,7 @@ function testOwners(scene: Scene): void {
     expect([await acquire(settlement.id, "the second"), await acquire(settlement.id, owner)]).toEqual([false, true]);
   });
 
-  test("what nobody owns goes to one of many who request it", async () => {
+  test("one of several callers acquires an unowned settlement", async () => {
     await using ledger = await scene();
     const { acquire, release } = ledger.ownership;
     await ledger.begin([{ settlement, attempt }]);
@@ -232,7 +232,7 @@ function testOwners(scene: Scene): void {
     expect(taken.filter(Boolean)).toHaveLength(1);
   });
 
-  test("of many who close a settlement, one does, and nobody owns it any more", async () => {
+  test("one of several callers closes a settlement, which then has no owner", async () => {
     await using ledger = await scene();
     const { acquire, close } = ledger.ownership;
     await ledger.begin([{ settlement, attempt }]);

@@ -15,7 +15,7 @@ function createScenes(open: (name: string) => Promise<LedgerUnderTest>) {
 }
 
 function testPayerLimit(scene: ReturnType<typeof createScenes>): void {
-  test("notes no more of a payer than may be, until its settlements end", async () => {
+  test("limits the notes of a payer until its settlements end", async () => {
     await using ledger = await scene();
     const { recordVerified } = ledger.ownership;
     for (let note = 0; note < payerNotesMax - 1; note += 1) await recordVerified(settlement, `seller ${note}`);
@@ -35,7 +35,7 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
   testPayerLimit(scene);
   const [all, most] = [{ fromMs: 0, beforeMs: contractMs + 1 }, 10];
 
-  test("counts how often each seller verified a payment, until the notes are old", async () => {
+  test("counts each seller's verifications of a payment until its notes expire", async () => {
     await using ledger = await scene();
     const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
     const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
@@ -50,7 +50,7 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
     expect(await answers()).toEqual([true, true]);
   });
 
-  test("several verified copies stay noted for the owner of a payment on record, as long as it is there, and for nobody else", async () => {
+  test("keeps the notes of a recorded payment's owner, and deletes those of others", async () => {
     await using ledger = await scene();
     const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
     const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
@@ -66,7 +66,7 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
     expect(await answers()).toEqual([true, true]);
   });
 
-  test("a step of forgetting ends soon, and says where the next one begins", async () => {
+  test("deletes notes in bounded steps, and returns where the next one starts", async () => {
     await using ledger = await scene();
     const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
     for (const name of [owner, owner, "another", "another"]) await recordVerified(settlement, name);
@@ -79,7 +79,7 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
     expect(await forgetNotes({ ...place, fromMs: last ?? Number.NaN }, 1)).toBeUndefined();
   });
 
-  test("forgets a verification that was refused, and none of the others", async () => {
+  test("deletes a rejected verification, and no other", async () => {
     await using ledger = await scene();
     const { recordVerified, forgetRejected, verifiedOnce } = ledger.ownership;
     for (let times = 0; times < 3; times += 1) await recordVerified(settlement, owner);

@@ -32,7 +32,7 @@ export function testSales(open: Open): void {
 }
 
 function testSellers(open: Open): void {
-  test("gas counts for its seller once, however often it is reported, and for 24 hours, whenever midnight is", async () => {
+  test("counts gas for its seller once, for 24 hours across midnight", async () => {
     await using scene = await openScene(open);
     const { sales, time } = scene;
     for (const id of ["0x1", "0x2"] as const) await sales.add({ id, payer, seller: "alice", identifier: undefined });
@@ -56,7 +56,7 @@ function testSellers(open: Open): void {
     expect(await sales.forget(time.nowMs - 1, 10)).toBe(3);
   });
 
-  test("gas that an earlier release recorded by day counts until a day after that day's first hour", async () => {
+  test("counts gas recorded by day until a day after that day's first hour", async () => {
     await using scene = await openScene(open);
     const { sales, store, time } = scene;
     const day = new Date(time.nowMs).toISOString().slice(0, 10);
@@ -72,7 +72,7 @@ function testSellers(open: Open): void {
 }
 
 function testPayers(open: Open): void {
-  test("who paid is known in the token that was paid in, once the payment is settled", async () => {
+  test("reports that a payer has paid in a token once a payment is settled", async () => {
     await using scene = await openScene(open);
     const { ledger, store } = scene;
     const ask = (changes: object = {}) =>
@@ -86,7 +86,7 @@ function testPayers(open: Open): void {
     expect(await ask({ payer }), "another payer").toBe(false);
   });
 
-  test("a channel's deposit is known once it is settled, by its channel and by its seller and token", async () => {
+  test("finds a settled deposit by its channel, and by its seller and token", async () => {
     await using scene = await openScene(open);
     const { ledger, store } = scene;
     const { hasDeposit } = createRecordChecks({ ...chain, store });
@@ -105,7 +105,7 @@ function testPayers(open: Open): void {
     expect(await hasDeposit(keySellerDeposits(config.receiver, payer))).toBe(false);
   });
 
-  test("a payer has so many identifiers, the newest, and evicts nobody else's", async () => {
+  test("keeps a payer's newest identifiers, without evicting another payer's", async () => {
     await using scene = await openScene(open);
     const { sales, time } = scene;
     const other = `0x${"0B".repeat(20)}` as const;
@@ -126,7 +126,7 @@ function testPayers(open: Open): void {
     expect(await add(payer, "1"), "the same is none").toBe(true);
   });
 
-  test("of ten that bind one identifier at a time, each to something else, one does", async () => {
+  test("binds an identifier to one of ten concurrent fingerprints", async () => {
     await using scene = await openScene(open);
     const bind = (fingerprint: string) =>
       scene.sales.add({ id: "0x1", payer, seller: undefined, identifier: { id: "one", fingerprint } });
@@ -136,7 +136,7 @@ function testPayers(open: Open): void {
 }
 
 function testRefunds(open: Open): void {
-  test("one refund of a settlement is recorded at a time, and another only after it failed or is said to be lost", async () => {
+  test("records one refund of a settlement, and another only after it failed or was lost", async () => {
     await using scene = await openScene(open);
     const { ledger, refunds, sales, store } = scene;
     const { id } = settlement;
@@ -177,7 +177,7 @@ function testRefunds(open: Open): void {
     expect(ofBob.flat()).toEqual([]);
   });
 
-  test("an export reads page after page, each settlement once, also of one instant", async () => {
+  test("exports each settlement once across pages, even of one millisecond", async () => {
     await using scene = await openScene(open);
     const { ledger, store, time } = scene;
     const ids = Array.from({ length: 450 }, (_, at) => `0x${at.toString(16).padStart(64, "0")}` as const);

@@ -25,7 +25,7 @@ export function testSharedLedger(open: () => Promise<SharedDatabase>): void {
 }
 
 function testLease(open: () => Promise<SharedDatabase>): void {
-  test("one replica at a time has the right to settle, and none keeps it after its term", async () => {
+  test("grants the lease to one replica at a time, and rejects writes after its term", async () => {
     await using database = await open();
     const [first, second] = [database.connect(), database.connect()];
     expect(await first.lease.acquire()).toBe(1);
@@ -52,7 +52,7 @@ function testLease(open: () => Promise<SharedDatabase>): void {
     expect(await first.requests.unsentReason(settlement.id)).toBeUndefined();
   });
 
-  test("a term lasts as long as it is renewed, and its holder may begin another", async () => {
+  test("extends a term by renewals, and lets its holder start another", async () => {
     await using database = await open();
     const [first, second] = [database.connect(), database.connect()];
     expect(await first.lease.acquire()).toBe(1);
@@ -66,7 +66,7 @@ function testLease(open: () => Promise<SharedDatabase>): void {
 }
 
 function testRequests(open: () => Promise<SharedDatabase>): void {
-  test("a request is on record once, is found by who settles, and reports its outcome to every replica", async () => {
+  test("records a request once, and reports its outcome to every replica", async () => {
     await using database = await open();
     const [{ requests, lease, inTerm }, other] = [database.connect(), database.connect()];
     const asked = await Promise.all([
@@ -92,7 +92,7 @@ function testRequests(open: () => Promise<SharedDatabase>): void {
     expect((await other.requests.states([settlement.id])).get(settlement.id)).toMatchObject({ state: "settled" });
   });
 
-  test("a declined request is gone with its reason, and one that was sent can't be declined", async () => {
+  test("deletes a declined request and keeps the reason, but not a sent one", async () => {
     await using database = await open();
     const { requests, lease, inTerm } = database.connect();
     const term = inTerm((await lease.acquire()) ?? 0);

@@ -12,11 +12,11 @@ function checkWallet(code: number, message: string) {
   return checks.checkWallet(payment, { kind: "call", owner: "a caller" });
 }
 
-test("a wallet that reverts rejects the signature", async () => {
+test("rejects a signature when the payer's wallet reverts", async () => {
   expect(await checkWallet(3, "execution reverted")).toMatchObject({ reason: "invalid_exact_evm_signature" });
 });
 
-test("an error of the node itself says nothing about a wallet's signature", async () => {
+test("throws a ChainError for a node's own error during a wallet check", async () => {
   await expect(checkWallet(-32_000, "header not found")).rejects.toThrow(ChainError);
 });
 
@@ -31,10 +31,14 @@ const authorization = {
 } as const;
 
 test.each([
-  ["just begun and just long enough", {}, undefined],
-  ["ends too soon", { validBefore: nowSeconds + 5n }, "invalid_exact_evm_payload_authorization_valid_before"],
-  ["begins this very second", { validAfter: nowSeconds }, "invalid_exact_evm_payload_authorization_valid_after"],
-  ["never ends", { validBefore: 2n ** 256n - 1n }, undefined],
-])("an authorization that %s", (_, changes, reason) => {
+  ["just valid with the shortest remaining validity", {}, undefined],
+  ["expiring too soon", { validBefore: nowSeconds + 5n }, "invalid_exact_evm_payload_authorization_valid_before"],
+  [
+    "valid only from the next second",
+    { validAfter: nowSeconds },
+    "invalid_exact_evm_payload_authorization_valid_after",
+  ],
+  ["without an expiry", { validBefore: 2n ** 256n - 1n }, undefined],
+])("checks the time of an authorization %s", (_, changes, reason) => {
   expect(rejectTime({ ...authorization, ...changes }, Number(nowSeconds) * 1_000)?.reason).toBe(reason);
 });

@@ -32,7 +32,7 @@ function remember(entriesMax = 100) {
   return { time, recent: createRecentVerdicts({ entriesMax }, { monotonicMs: () => time.nowMs }) };
 }
 
-test("a signature is recovered once; another one for the same payment by itself, and an invalid one again and again", () => {
+test("caches a recovered signature, but no other signature of the payment and no invalid one", () => {
   const { recent } = remember();
   const recovered: string[] = [];
   const ask = (asked: SignedPayment, isGood: boolean) =>
@@ -48,16 +48,16 @@ test("a signature is recovered once; another one for the same payment by itself,
 });
 
 test.each([
-  ["counts just before its time is over", verdictFreshMs - 1, true],
-  ["counts no more when it is", verdictFreshMs, false],
-])("what the chain said %s", (_, ageMs, counts) => {
+  ["accepts", "just before it expires", verdictFreshMs - 1, true],
+  ["rejects", "once it has expired", verdictFreshMs, false],
+])("%s a cached verdict %s", (_, _when, ageMs, counts) => {
   const { recent, time } = remember();
   recent.recordGood(payment("01"), time.nowMs);
   time.nowMs += ageMs;
   expect(recent.acquireGood(payment("01"))).toBe(counts);
 });
 
-test("what the chain said counts once, and for the payment that was queried", () => {
+test("uses a cached verdict once, and only for its own payment", () => {
   const { recent, time } = remember();
   recent.recordGood(payment("01"), time.nowMs);
   expect(recent.acquireGood(payment("02"))).toBe(false);
@@ -65,7 +65,7 @@ test("what the chain said counts once, and for the payment that was queried", ()
   expect([recent.acquireGood(payment("01")), recent.acquireGood(payment("01"))]).toEqual([true, false]);
 });
 
-test("of two payments that one payer had verified, the second is checked again once the first is settled", () => {
+test("invalidates the verdict of a payer's second payment once the first is settled", () => {
   const { recent, time } = remember();
   recent.recordGood(payment("01"), time.nowMs);
   recent.recordGood(payment("02"), time.nowMs);
@@ -75,7 +75,7 @@ test("of two payments that one payer had verified, the second is checked again o
   expect(others.map(recent.acquireGood), "another payer's, and the payer's in another token").toEqual([true, true]);
 });
 
-test("an answer that was on its way while a settlement of the payer began or ended counts for nothing", () => {
+test("discards a verdict requested before the payer's last settlement started or ended", () => {
   const { recent, time } = remember();
   const verifiedAtMs = time.nowMs;
   time.nowMs += 1;
@@ -86,7 +86,7 @@ test("an answer that was on its way while a settlement of the payer began or end
   expect(recent.acquireGood(payment("02"))).toBe(true);
 });
 
-test("no more is kept than its bound, the newest", () => {
+test("evicts the oldest verdicts and signatures beyond the limit", () => {
   const { recent, time } = remember(2);
   const many = ["01", "02", "03"].map((name) => payment(name, { payer: `0x${name.repeat(20)}` }));
   let recoveries = 0;

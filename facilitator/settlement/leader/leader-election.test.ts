@@ -21,7 +21,7 @@ function startDeadline() {
   return { ...deadline, passTime, passed: () => state.passed };
 }
 
-test("a lease is trusted from before it was requested, and until it was not renewed in time", async () => {
+test("expires a lease that was not renewed, counting from before its request", async () => {
   const { claim, passTime, passed } = startDeadline();
   const first = claim();
   await passTime(1_000);
@@ -32,7 +32,7 @@ test("a lease is trusted from before it was requested, and until it was not rene
   expect(passed()).toBe(1);
 });
 
-test("a renewal moves the end, and one that failed does not", async () => {
+test("extends the deadline on a renewal, but not on a failed one", async () => {
   const { claim, passTime, passed } = startDeadline();
   claim().confirm();
   await passTime(3_000);
@@ -44,7 +44,7 @@ test("a renewal moves the end, and one that failed does not", async () => {
   expect(passed()).toBe(1);
 });
 
-test("an answer that comes after its time is of no use", async () => {
+test("expires a lease at once when it is confirmed after its deadline", async () => {
   const { claim, passTime, passed } = startDeadline();
   const late = claim();
   await passTime(3_500);

@@ -22,14 +22,14 @@ async function findProblems(count: number, sabotage?: Sabotage): Promise<readonl
 }
 
 test(
-  `${seeds} orders of events: only one leader writes at a time, and each request completes once, whichever replica is killed or partitioned`,
+  `one leader writes at a time and each request completes once in ${seeds} random event orders`,
   async () => {
     expect(await findProblems(seeds)).toEqual([]);
   },
   10_000 + seeds * runMaxMs,
 );
 
-test("equal seeds give equal runs", async () => {
+test("equal seeds produce equal runs", async () => {
   expect(await simulateReplicas({ seed: 7 })).toEqual(await simulateReplicas({ seed: 7 }));
 });
 
@@ -39,7 +39,7 @@ test.each([
   ["no expiry", /begins term \d+ while/],
   ["requests get lost", /requests have no end|begun for ever/],
 ] as const)(
-  "a database with %s is found out",
+  "detects a database with %s",
   async (sabotage, expected) => {
     expect((await findProblems(200, sabotage)).join("\n")).toMatch(expected);
   },

@@ -4,7 +4,7 @@ import { sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { sqliteLedgerMigrations } from "../ledger/schema.ts";
 import { createRequests } from "./shared-ledger.ts";
 
-test("a request that is in the way of another and declined before it is looked for is no rival", async () => {
+test("adds a request whose conflicting request is declined between two statements", async () => {
   const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
   await using store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
   const [options, clock, guard] = [{ chainId: 1_672 }, () => sampleMs, async () => undefined];

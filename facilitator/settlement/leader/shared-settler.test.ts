@@ -51,7 +51,7 @@ function startReplica({
   return { settler, requests, lease, inTerm, watch, poll };
 }
 
-test("a sale whose request was declined does not get the success of the next one's", async () => {
+test("reports a duplicate to a declined sale after the next sale settled the payment", async () => {
   if (payment === undefined) throw new Error("no payment");
   const { settler, requests, lease, inTerm, watch, poll } = startReplica();
   await using _ = watch;
@@ -70,7 +70,7 @@ test("a sale whose request was declined does not get the success of the next one
   expect(await second).toMatchObject({ state: "settled", transaction: sampleAttempt.hash });
 });
 
-test("a sale whose request is declined while it tries again, in a replica that stops, may still request it again", async () => {
+test("reports pending in a stopping replica when the request is declined during a retry", async () => {
   if (payment === undefined) throw new Error("no payment");
   let onAcquire: () => Promise<void> = pass;
   const { settler, requests, lease, inTerm, watch } = startReplica({
@@ -85,7 +85,7 @@ test("a sale whose request is declined while it tries again, in a replica that s
   expect(await settler.settle(payment, caller)).toEqual({ state: "pending", transaction: "" });
 });
 
-test("a seller has a share of the settlements under way, and a caller in this process no bound but that of all", async () => {
+test("limits a seller to its share of the settlements in flight", async () => {
   const payments = createSamplePayments(9, false);
   const { settler, watch } = startReplica();
   const settle = (from: number, to: number, caller: string) => {
@@ -109,7 +109,7 @@ test("a seller has a share of the settlements under way, and a caller in this pr
   void another;
 });
 
-test("a payment is known to be in flight from the start of its check, until its last copy is refused", async () => {
+test("tracks a payment as in flight until its last copy is rejected", async () => {
   if (payment === undefined) throw new Error("no payment");
   const checks: ((refusal: Refusal) => void)[] = [];
   const { settler, watch } = startReplica({ check: () => new Promise((resolve) => checks.push(resolve)) });

@@ -22,7 +22,7 @@ describe("settlement ledger in SQLite", () => {
   testNotes(openOwn);
 });
 
-describe("settlement ledger in a SQLite file that two processes share for a while", () => {
+describe("settlement ledger in a SQLite file shared by two processes", () => {
   let count = 0;
   testSharedLedger(async () => {
     await using resources = new AsyncDisposableStack();

@@ -59,7 +59,7 @@ function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
   };
 }
 
-test("a note of a payment that nobody settles is forgotten after an hour, and not before", async () => {
+test("deletes the note of an unsettled payment after an hour", async () => {
   await using scene = openScene();
   await scene.verify(3);
   expect(await scene.nextWait()).toBe(retentionIntervalMs);
@@ -72,7 +72,7 @@ test("a note of a payment that nobody settles is forgotten after an hour, and no
   expect([await scene.nextWait(), await scene.notes()]).toEqual([retentionIntervalMs, 2]);
 });
 
-test("many notes are forgotten in steps, and a stop comes between two", async () => {
+test("deletes many notes in steps, and stops between two of them", async () => {
   await using scene = openScene();
   await scene.nextWait();
   for (let steps = 0; steps < 3; steps += 1) {
@@ -88,7 +88,7 @@ test("many notes are forgotten in steps, and a stop comes between two", async ()
   expect(await scene.notes()).toBe(retentionStep.rowsMax);
 });
 
-test("what fails is reported, and tried again later", async () => {
+test("logs a failed deletion, and retries it later", async () => {
   await using scene = openScene({ forgetNotes: () => Promise.reject(new StoreError("the database is away")) });
   expect(await scene.nextWait()).toBe(retentionIntervalMs);
   expect(scene.state.lines).toHaveLength(1);

@@ -28,7 +28,7 @@ async function write(store: SqlStore, number: number, finishedAtMs: number, stat
   );
 }
 
-test("what was settled is read on from a place, the oldest first, those of one millisecond by id", async () => {
+test("reads settlements after a position, oldest first, then by id", async () => {
   await using store = openLedger();
   const beforeMs = sampleMs + 2;
   await write(store, 3, sampleMs + 1);
@@ -49,7 +49,7 @@ test("what was settled is read on from a place, the oldest first, those of one m
   expect(first).toMatchObject({ transaction: idOf(1), finishedAtMs: sampleMs });
 });
 
-test("SQLite reads it by the index of what is finished, and never the whole table on the thread that serves payments", async () => {
+test("reads finished settlements by their index, without a table scan", async () => {
   await using store = openLedger();
   const plans: string[] = [];
   const explained: Pick<SqlStore, "rows"> = {

@@ -41,13 +41,13 @@ async function plan(changes: readonly Partial<Settlement>[], blockGas = 30_000_0
 
 const byPermit2 = { contract: permit2Proxies.exact } as const;
 
-test("equal payments of one payer share a transaction if receipts tell them apart, as they do not for Permit2", async () => {
+test("batches equal payments of one payer only if their receipts differ, unlike with Permit2", async () => {
   expect((await plan([{}, {}, {}])).groups).toEqual([[0, 1, 2]]);
   const other = { ...byPermit2, amount: 20_000n };
   expect((await plan([byPermit2, other, byPermit2, {}])).groups).toEqual([[0, 1], [2], [3]]);
 });
 
-test("schemes that need the signer as their caller, wallets to create and tokens of unknown logs go alone", async () => {
+test("sends `upto`, wallet creations and tokens with unknown logs in separate transactions", async () => {
   const alone = [
     { contract: permit2Proxies.upto },
     { contract: multicall3Address },
@@ -56,7 +56,7 @@ test("schemes that need the signer as their caller, wallets to create and tokens
   expect((await plan([...alone, {}, {}])).groups).toEqual([[0], [1], [2], [3, 4]]);
 });
 
-test("a batch asks for a quarter of a block at most; what does not fit goes into the next", async () => {
+test("limits a batch to a quarter of a block's gas, and moves the rest to the next batch", async () => {
   const { groups, caps } = await plan([{}, {}, {}, {}, {}], 1_600_000n);
   expect(groups).toEqual([[0, 1], [2, 3], [4]]);
   expect(caps).toEqual([400_000, 400_000]);

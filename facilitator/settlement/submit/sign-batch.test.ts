@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createNonceAllocator } from "./sign-batch.ts";
 
-test("nonces count up from the chain's next one", () => {
+test("assigns nonces upwards from the chain's next nonce", () => {
   const nonces = createNonceAllocator();
   expect(nonces.known(), "before the chain was asked").toBeUndefined();
   nonces.rebase(7);
@@ -10,7 +10,7 @@ test("nonces count up from the chain's next one", () => {
   expect([nonces.next(), nonces.known()]).toEqual([10, 10]);
 });
 
-test("whatever happens, the lowest nonce that is neither held nor used is assigned", () => {
+test("assigns the lowest nonce that is neither held nor used, in any order of operations", () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant("take" as const) }),
     fc.record({ do: fc.constantFrom("hold", "release", "rebase", "startFrom", "reset"), nonce: fc.nat(30) }),

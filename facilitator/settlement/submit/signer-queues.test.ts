@@ -83,7 +83,7 @@ async function startQueues() {
   return { state, submit, queues, signerWatch, accounts: [first.address, second.address] as const };
 }
 
-test("settlements go to the shortest queue, and to none that can't settle", async () => {
+test("sends settlements to the shortest queue of an account that can pay", async () => {
   const { state, submit, queues, signerWatch, accounts } = await startQueues();
   const [first, second] = accounts;
   expect(await submit(4)).toEqual([first, second, first, second]);
@@ -99,7 +99,7 @@ test("settlements go to the shortest queue, and to none that can't settle", asyn
   });
 });
 
-test("what a key does not sign moves to another, its nonces are free again, and without another nothing was sent", async () => {
+test("moves settlements from a key that can't sign to another key, and releases its nonces", async () => {
   const { state, submit, queues, signerWatch, accounts } = await startQueues();
   const [first, second] = accounts;
   state.doesSign = false;
@@ -114,7 +114,7 @@ test("what a key does not sign moves to another, its nonces are free again, and 
   expect(await submit(1)).toEqual([second]);
 });
 
-test("what the node rejects for lack of funds moves to another account, and ends if none is left", async () => {
+test("moves a settlement rejected for lack of funds to another account, or fails it", async () => {
   const { state, submit, accounts } = await startQueues();
   const poor: SendOutcome = { kind: "rejected", message: "insufficient funds", isUnfunded: true };
   let rejections = 1;
@@ -125,7 +125,7 @@ test("what the node rejects for lack of funds moves to another account, and ends
   expect(await submit(1)).toEqual(["the node refused the settlement: insufficient funds"]);
 });
 
-test("a rejected transaction is not kept for resending, nor its nonce, when the ledger can't record that it was withdrawn", async () => {
+test("releases a rejected transaction and its nonce although the ledger write fails", async () => {
   const { state, submit, queues } = await startQueues();
   state.answer = () => ({ kind: "rejected", message: "insufficient funds", isUnfunded: true });
   state.withdraw = () => {
@@ -135,7 +135,7 @@ test("a rejected transaction is not kept for resending, nor its nonce, when the 
   expect(queues.states().map(({ inFlight }) => inFlight)).toEqual([0, 0]);
 });
 
-test("a transaction that needs more than one settlement may goes to an account that can pay it, and takes none out of use", async () => {
+test("sends an expensive transaction to an account that can pay, and suspends none", async () => {
   const { state, submit, signerWatch, accounts } = await startQueues();
   state.gas = 8_000_000n;
   state.balances = [10n ** 6n, 10n ** 18n];
@@ -167,7 +167,7 @@ const naming = (facilitator: Hex) => ({
   }),
 });
 
-test("a payment of `upto` is sent by the account that its payer named, or not at all", async () => {
+test("sends an `upto` payment only from the account that its payer named", async () => {
   const { submit, accounts } = await startQueues();
   expect(await submit(2, naming(accounts[1]))).toEqual([accounts[1], accounts[1]]);
   expect(await submit(1, naming(sampleSettlement.payTo))).toEqual([

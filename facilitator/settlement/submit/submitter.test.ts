@@ -33,7 +33,7 @@ test("polls for receipts immediately only after a new transaction", async () => 
   expect(wakes()).toBe(1);
 });
 
-test("a fault is reported once while it lasts, and again when it comes back", async () => {
+test("logs a persistent fault once, and again after a recovery", async () => {
   let fault: string | undefined = "the chain charges too much";
   const { replace, errors } = submitterWith(async () => {
     if (fault !== undefined) throw new Error(fault);

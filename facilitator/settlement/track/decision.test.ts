@@ -37,21 +37,21 @@ function entry(attempts: readonly Attempt[] = [attempt()], changes: object = { s
 const options = { confirmations: 1, bumpAfterMs: 15_000, bumpPercent: 25, maxFeePerGasGwei: 1 };
 const transaction = attempt().hash;
 
-test("a receipt with the transfer is a settlement", () => {
+test("finishes a settlement whose receipt shows the transfer", () => {
   expect(decide(entry(), seen({ nextNonce: 6, receipt: receipt() }), options)).toEqual({
     kind: "finish",
     outcome: { state: "settled", transaction, amount: sampleSettlement.amount },
   });
 });
 
-test("it is final with the confirmations that were requested, not before", () => {
+test("waits for the configured confirmations", () => {
   const deep = { ...options, confirmations: 3 };
   expect(decide(entry(), seen({ nextNonce: 6, receipt: receipt() }), deep)).toEqual({ kind: "wait" });
   const head = { number: 102, timestamp: 0, baseFeePerGas: 1n };
   expect(decide(entry(), seen({ head, nextNonce: 6, receipt: receipt() }), deep)).toMatchObject({ kind: "finish" });
 });
 
-test("success without the transfer is no settlement, and is looked into", () => {
+test("diagnoses a successful transaction without the transfer", () => {
   const other = receipt({ logs: [{ ...receipt().logs[0]!, data: `0x${encodeInteger(9_999n)}` }] });
   expect(decide(entry(), seen({ nextNonce: 6, receipt: other }), options)).toEqual({
     kind: "diagnose",
@@ -59,7 +59,7 @@ test("success without the transfer is no settlement, and is looked into", () => 
   });
 });
 
-test("of a transaction that it shares, only its own use and transfer make a settlement; without them it is looked into", () => {
+test("finishes a batched settlement only by its own authorization use and transfer", () => {
   const shared = entry([attempt({ batch: { index: 1, size: 2 } })]);
   const use = (nonce: Hex) => ({
     address: settlement.asset,
@@ -73,14 +73,14 @@ test("of a transaction that it shares, only its own use and transfer make a sett
   expect(decide(shared, of(`0x${"ee".repeat(32)}`), options)).toEqual({ kind: "diagnose", cause: "reverted" });
 });
 
-test("the older of two transactions may be the one that settled", () => {
+test("finishes a settlement by the older of its two transactions", () => {
   const replaced = entry([attempt(), attempt({ hash: `0x${"bb".repeat(32)}` })]);
   expect(decide(replaced, seen({ nextNonce: 6, receipt: receipt() }), options)).toMatchObject({
     outcome: { state: "settled", transaction },
   });
 });
 
-test("a revert is looked into, but not while another transaction may still settle", () => {
+test("diagnoses a revert, but not while another transaction may settle", () => {
   const reverted = receipt({ status: 0, logs: [] });
   expect(decide(entry(), seen({ nextNonce: 6, receipt: reverted }), options)).toEqual({
     kind: "diagnose",
@@ -90,7 +90,7 @@ test("a revert is looked into, but not while another transaction may still settl
   expect(decide(second, seen({ nextNonce: 6, receipt: reverted }), options)).toEqual({ kind: "wait" });
 });
 
-test("a used nonce without a receipt is lost after a while, not at once", () => {
+test("diagnoses a used nonce without a receipt after three seconds", () => {
   const lostSince = (lostSinceMs: number) => entry([attempt()], { sentAtMs: nowMs, lostSinceMs });
   expect(decide(lostSince(nowMs), seen({ nextNonce: 6 }), options)).toEqual({ kind: "wait" });
   expect(decide(lostSince(nowMs - 3_000), seen({ nextNonce: 6 }), options)).toEqual({
@@ -99,7 +99,7 @@ test("a used nonce without a receipt is lost after a while, not at once", () => 
   });
 });
 
-test("what a diagnosis left open is looked into again when it is due, and at once for another cause", () => {
+test("repeats an inconclusive diagnosis when it is due, at once for another cause", () => {
   const diagnosed = (cause: string, retryAtMs: number) =>
     entry([attempt()], { sentAtMs: nowMs, lostSinceMs: 0, diagnosed: { cause, times: 1, retryAtMs } });
   expect(decide(diagnosed("lost", nowMs + 1), seen({ nextNonce: 6 }), options)).toEqual({ kind: "wait" });
@@ -108,18 +108,18 @@ test("what a diagnosis left open is looked into again when it is due, and at onc
   }
 });
 
-test("past its end an authorization is looked into", () => {
+test("diagnoses an expired authorization", () => {
   const late = { number: 100, timestamp: Number(settlement.validBefore) + 31, baseFeePerGas: 1n };
   expect(decide(entry(), seen({ head: late }), options)).toEqual({ kind: "diagnose", cause: "expired" });
 });
 
-test("what waits is sent again now and then; after a restart at once", () => {
+test("resends a pending transaction every five seconds, and at once after a restart", () => {
   expect(decide(entry(), seen(), options)).toEqual({ kind: "wait" });
   expect(decide(entry([attempt()], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual({ kind: "resend" });
   expect(decide(entry([attempt()], {}), seen(), options)).toEqual({ kind: "resend" });
 });
 
-test("only the transaction that is next in line is worth a higher fee", () => {
+test("raises the fee only of the account's next transaction", () => {
   const old = { signedAtMs: sampleMs - 20_000 };
   expect(decide(entry([attempt(old)]), seen(), options)).toEqual({ kind: "replace", nonce: 5, resends: false });
   expect(decide(entry([attempt({ ...old, nonce: 6 })]), seen(), options)).toEqual({ kind: "wait" });
@@ -127,14 +127,14 @@ test("only the transaction that is next in line is worth a higher fee", () => {
   expect(decide(entry(twenty), seen(), options)).toEqual({ kind: "wait" });
 });
 
-test("an older transaction that waits at its own nonce gets the higher fee, if the newest one reverted", () => {
+test("raises the fee of an older pending transaction if the newest one reverted", () => {
   const filler = attempt({ hash: `0x${"f1".repeat(32)}`, nonce: 4, signedAtMs: sampleMs - 20_000 });
   const reverted = receipt({ status: 0, logs: [], transactionHash: filler.hash });
   const both = entry([attempt({ signedAtMs: sampleMs - 30_000 }), filler]);
   expect(decide(both, seen({ receipt: reverted }), options)).toEqual({ kind: "replace", nonce: 5, resends: false });
 });
 
-test("a fee that may not rise any more stays, and the same bytes are sent again", () => {
+test("resends the same bytes at the max fee", () => {
   const atLimit = attempt({ signedAtMs: sampleMs - 20_000, maxFeePerGas: 800_000_001n });
   expect(decide(entry([atLimit]), seen(), options)).toEqual({ kind: "wait" });
   expect(decide(entry([atLimit], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual({ kind: "resend" });
@@ -143,18 +143,18 @@ test("a fee that may not rise any more stays, and the same bytes are sent again"
   });
 });
 
-test("wanting a higher fee does not keep the same bytes from being sent again, nor the other way round", () => {
+test("replaces and resends an old transaction at the same time", () => {
   const old = attempt({ signedAtMs: sampleMs - 20_000 });
   const both = { kind: "replace", nonce: 5, resends: true };
   expect(decide(entry([old], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual(both);
 });
 
-test("a transaction of an earlier signing key is sent again, and never replaced", () => {
+test("resends a removed signer's transaction without a replacement", () => {
   const foreign = attempt({ signer: `0x${"99".repeat(20)}`, nonce: 2, signedAtMs: 0 });
   expect(decide(entry([foreign], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual({ kind: "resend" });
 });
 
-test("nothing is done about what waits for the submitter or was never signed", () => {
+test("waits for settlements that are queued or unsigned", () => {
   expect(decide(entry([attempt()], { queued: true }), seen(), options)).toEqual({ kind: "wait" });
   expect(decide(entry([]), seen(), options)).toEqual({ kind: "wait" });
 });

@@ -43,13 +43,13 @@ function settle(sent: readonly Sent[]) {
 }
 
 test.each<[string, readonly Sent[], boolean, boolean]>([
-  ["that used all", [{ limit: 78_000n, used: 78_000n }], true, true],
-  ["of which the contracts on the way kept a little", [{ limit: 78_000n, used: 75_600n }], true, true],
-  ["that used half", [{ limit: 78_000n, used: 39_000n }], true, false],
-  ["that the token would not take any more", [{ limit: 78_000n, used: 78_000n }], false, false],
-  ["that had the most", [{ limit: 200_000n, used: 200_000n }], true, false],
+  ["that used all its gas", [{ limit: 78_000n, used: 78_000n }], true, true],
+  ["whose outer contracts retained some gas", [{ limit: 78_000n, used: 75_600n }], true, true],
+  ["that used half its gas", [{ limit: 78_000n, used: 39_000n }], true, false],
+  ["that the token would now reject", [{ limit: 78_000n, used: 78_000n }], false, false],
+  ["that had the max gas", [{ limit: 200_000n, used: 200_000n }], true, false],
   [
-    "whose second had the most",
+    "whose second transaction had the max gas",
     [
       { limit: 78_000n, used: 78_000n },
       { limit: 200_000n, used: 200_000n },
@@ -57,15 +57,20 @@ test.each<[string, readonly Sent[], boolean, boolean]>([
     true,
     false,
   ],
-  ["whose second, with the most, was lost", [{ limit: 78_000n, used: 78_000n }, { limit: 200_000n }], true, true],
-])("a reverted settlement %s is one that lacked gas, or not", async (_, sent, isTakenNow, lacked) => {
+  [
+    "whose second transaction, with the max gas, was lost",
+    [{ limit: 78_000n, used: 78_000n }, { limit: 200_000n }],
+    true,
+    true,
+  ],
+])("detects whether a reverted settlement %s ran out of gas", async (_, sent, isTakenNow, lacked) => {
   const { entry, receipts } = settle(sent);
   const answer = isTakenNow ? { ok: true, result: "0xfec8" } : { ok: false, error: { code: 3, message: "reverted" } };
   const context = { chain: { estimateGas: async () => answer }, gas } as unknown as SettlementContext;
   expect(await ranOutOfGas(entry, receipts, context)).toBe(lacked);
 });
 
-test("its cost is that of each transaction that is in a block, by limit or by use", () => {
+test("computes the gas cost of mined transactions, by limit or by gas used", () => {
   const sent = [
     { limit: 78_000n, used: 70_000n, price: 3n },
     { limit: 100_000n },
@@ -76,7 +81,7 @@ test("its cost is that of each transaction that is in a block, by limit or by us
   expect(computeGasCost(entry.attempts, receipts, { chargesGasLimit: false })).toBe(70_000n * 3n + 65_000n * 5n);
 });
 
-test("settlements that share a transaction have parts that add up to its cost", () => {
+test("splits a batch's gas cost into shares that add up", () => {
   const { entry, receipts } = settle([{ limit: 100_000n, used: 90_000n, price: 7n }]);
   const parts = [0, 1, 2].map((index) => {
     const attempts = entry.attempts.map((attempt) => ({ ...attempt, batch: { index, size: 3 } }));

@@ -104,7 +104,7 @@ function startTracking({
   return { state, entry, lookFor };
 }
 
-test("a lost transaction that can't be sent again is looked for ever less often, and reported once", async () => {
+test("diagnoses a lost transaction with a growing backoff, and logs it once", async () => {
   const { state, lookFor } = startTracking();
   await lookFor(180_000);
   expect(state.submits).toEqual([3_000, 4_000, 6_000, 10_000, 18_000, 34_000, 64_000, 94_000, 124_000, 154_000]);
@@ -112,14 +112,14 @@ test("a lost transaction that can't be sent again is looked for ever less often,
   expect(state.lines[0]).toContain("looking for the outcome of a settlement");
 });
 
-test("fills each account's nonce gap, whichever account comes first", async () => {
+test("fills the nonce gap of the second account", async () => {
   const accounts = [`0x${"52".repeat(20)}`, sampleAttempt.signer] as const;
   const { state, lookFor } = startTracking({ attempts: [{ ...sampleAttempt, nonce: 7 }], accounts });
   await lookFor(2_000);
   expect(state.submits).toEqual([1_000]);
 });
 
-test("a reverted transaction ends nothing while another of the settlement may have paid in a block that the node does not know yet", async () => {
+test("keeps a reverted settlement open while the node lags behind another of its transactions", async () => {
   const [reverted, later] = [sampleAttempt, { ...sampleAttempt, hash: `0x${"bb".repeat(32)}` as Hex, nonce: 6 }];
   const receipt = { status: 0, blockNumber: 90, transactionHash: reverted.hash, gasUsed: 1n, logs: [] };
   let isBehind = true;
@@ -137,18 +137,23 @@ const config = buildChannelConfig(settlement);
 const by = { collector: "erc3009Collector", validAfter: 0n, validBefore: 1n, salt: 0n, signature: "0x" } as const;
 
 test.each([
-  ["a token that reverts", 0, {}, "token"],
-  ["a token that moves nothing", 1, {}, "token"],
-  ["the payer that has not enough", 0, { balance: 0n }, "payer"],
-  ["the payer whose payment the token would not accept again", 0, { accepts: false }, "payer"],
-  ["the payer that moved its balance in that block", 0, { logged: [90] }, "payer"],
-  ["the payer that moved it back since", 1, { logged: [95] }, "payer"],
-  ["a token that moved something for the payer before that block", 0, { logged: [89] }, "token"],
-  ["the payer that sent a transaction since, as to end a delegation", 0, { sentBy: (block: number) => block }, "payer"],
-  ["the payer of an authorization that was used before", 1, { isUsedBy: (block: number) => block < 90 }, "payer"],
-  ["a wallet", 0, { code: "0x60" as Hex }, "wallet"],
+  ["the token if it reverts", 0, {}, "token"],
+  ["the token if it moves nothing", 1, {}, "token"],
+  ["the payer if its balance is too low", 0, { balance: 0n }, "payer"],
+  ["the payer if the token would now reject the payment", 0, { accepts: false }, "payer"],
+  ["the payer if it moved its balance in that block", 0, { logged: [90] }, "payer"],
+  ["the payer if it moved its balance back since", 1, { logged: [95] }, "payer"],
+  ["the token if the payer's balance moved only before that block", 0, { logged: [89] }, "token"],
   [
-    "the payer where the node knows that block no longer",
+    "the payer if it sent a transaction since, as to end a delegation",
+    0,
+    { sentBy: (block: number) => block },
+    "payer",
+  ],
+  ["the payer if its authorization was used before", 1, { isUsedBy: (block: number) => block < 90 }, "payer"],
+  ["a contract wallet", 0, { code: "0x60" as Hex }, "wallet"],
+  [
+    "the payer if the node has pruned that block",
     0,
     {
       sentBy: (): number => {
@@ -157,7 +162,7 @@ test.each([
     },
     "payer",
   ],
-])("a failed transaction suspends %s", async (_, status, changes, culprit) => {
+])("suspends %s after a failed transaction", async (_, status, changes, culprit) => {
   const receipt = { status, blockNumber: 90, transactionHash: sampleAttempt.hash, gasUsed: 1n, logs: [] };
   const { state, lookFor } = startTracking({ receipt, payer: { ...idle, ...changes } });
   await lookFor(2_000);
@@ -167,38 +172,38 @@ test.each([
 
 test.each([
   [
-    "nobody for a move out of channels that anybody made first",
+    "no party for a channel's settle that a third party made first",
     { ...settlement, contract: channelsAddress, callData: encodeSettle(settlement.payTo, settlement.asset) },
     1,
     [],
   ],
   [
-    "the payer of a deposit that failed",
+    "the payer of a failed deposit",
     { ...settlement, contract: channelsAddress, callData: encodeDeposit(config, settlement.amount, by) },
     0,
     ["payer"],
   ],
   [
-    "nobody for an authorization that may end with the next block",
+    "no party if the authorization may expire with the next block",
     { ...sampleSettlement, validBefore: BigInt(Math.floor(sampleMs / 1_000)) + 10n },
     0,
     [],
   ],
   [
-    "a wallet that rejected such a one in a block before its end",
+    "a wallet that rejected an authorization before its expiry",
     { ...sampleSettlement, validBefore: BigInt(Math.floor(sampleMs / 1_000)) + 10n },
     0,
     ["wallet"],
     { ...idle, code: "0x60" as Hex },
   ],
   [
-    "no wallet whose authorization had ended in that block",
+    "no wallet if the authorization had expired in that block",
     { ...sampleSettlement, validBefore: BigInt(Math.floor(sampleMs / 1_000)) - 10n },
     0,
     [],
     { ...idle, code: "0x60" as Hex },
   ],
-])("a transaction that did nothing suspends %s", async (_, tracked, status, culprits, payer = undefined) => {
+])("suspends %s after a transaction without a transfer", async (_, tracked, status, culprits, payer = undefined) => {
   const receipt = { status, blockNumber: 90, transactionHash: sampleAttempt.hash, gasUsed: 1n, logs: [] };
   const { state, lookFor } = startTracking({ tracked, receipt, ...(payer && { payer }) });
   await lookFor(2_000);
@@ -206,7 +211,7 @@ test.each([
   expect(state.culprits).toEqual(culprits);
 });
 
-test("a transaction of an ended settlement, at a fee that no block takes, does not keep the others waiting", async () => {
+test("replaces an expired settlement's underpriced transaction by the next settlement's", async () => {
   const { state, lookFor } = startTracking({ attempts: [{ ...sampleAttempt, nonce: 7 }], pending: 8 });
   await lookFor(2 * options.bumpAfterMs + lookEveryMs);
   expect(state.submits).toEqual([]);
@@ -216,7 +221,7 @@ test("a transaction of an ended settlement, at a fee that no block takes, does n
   ]);
 });
 
-test("one that is lost again, after it was not, is reported again and looked for at once", async () => {
+test("logs a transaction that is lost again, and diagnoses it at once", async () => {
   const { state, entry, lookFor } = startTracking();
   await lookFor(60_000);
   entry.attempts = [...entry.attempts, { ...sampleAttempt, hash: `0x${"bb".repeat(32)}`, nonce: 6 }];
@@ -230,7 +235,7 @@ test("one that is lost again, after it was not, is reported again and looked for
   expect(state.lines).toHaveLength(2);
 });
 
-test("a node that fails while the ledger can't be written fails the look, and nothing else", async () => {
+test("rejects a poll with the ledger's error, without an unhandled rejection from the node", async () => {
   const unheard: unknown[] = [];
   const onUnheard = (error: unknown) => void unheard.push(error);
   process.on("unhandledRejection", onUnheard);
