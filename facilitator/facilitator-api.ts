@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { errorBody, type Api, type ApiResponse, type ApiOperation } from "#daemon/http/open-api.ts";
+import { termsCheckHeader } from "#x402/envelope.ts";
 
 const requirements = z.object({
   scheme: z.string(),
@@ -62,6 +63,9 @@ const operations: readonly ApiOperation[] = [
     path: "/verify",
     summary: "Whether a payment would settle now",
     security: callers,
+    headers: [
+      { name: termsCheckHeader, description: "Marks a seller's check of its terms, which is not counted as a payment" },
+    ],
     body: paymentRequest,
     answers: { 200: { description: "The verdict", body: verdict }, ...refusals },
   },

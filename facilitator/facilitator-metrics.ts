@@ -19,7 +19,7 @@ type MeteredState = Readonly<{
   dailyGas: (seller: string) => Promise<number>;
 }>;
 
-/** Ends a measurement with the outcome (`valid`, `settled`, a reason code, or the error's code), and the payment's network, empty if it is not served. */
+/** Ends a measurement with the outcome (`valid`, `terms_check`, `settled`, a reason code, or the error's code), and the payment's network, empty if it is not served. */
 export type EndMeasurement = (outcome: string, network: string) => void;
 
 export type FacilitatorMetrics = Readonly<{
@@ -47,7 +47,7 @@ export function createFacilitatorMetrics(registers: Registry[]): FacilitatorMetr
     new Counter({ name, help, labelNames, registers });
   const verify = measure(
     "gatehouse_facilitator_verify_duration_seconds",
-    "Time to verify a payment, by outcome: valid, a reason code, or an error's code.",
+    "Time to verify a payment, by outcome: valid, terms_check (no payment), a reason code, or an error's code.",
   );
   const settle = measure(
     "gatehouse_facilitator_settle_duration_seconds",

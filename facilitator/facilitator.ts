@@ -118,7 +118,7 @@ export async function createFacilitator(
   const schemes = await Promise.all(
     knownSchemes.map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
   );
-  const operations = createOperations({ networks: started, schemes }, { metrics });
+  const operations = createOperations({ networks: started, schemes }, { metrics, monotonicMs });
   const owned = resources.move();
   return {
     networks: started,

@@ -14,6 +14,7 @@ import { AbandonedError, ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "#x402/fields.ts";
 import { reason } from "#x402/reason.ts";
+import { termsCheckHeader } from "#x402/envelope.ts";
 
 export type RouteDependencies = Readonly<{
   facilitator: Pick<Facilitator, "verify" | "settle" | "supported"> &
@@ -75,7 +76,8 @@ async function answer(
     }
     const { seller } = known;
     const idempotencyKey = readIdempotencyKey(post.header("idempotency-key"));
-    const caller = { seller, idempotencyKey, request, address, signal };
+    const isTermsCheck = post.header(termsCheckHeader.toLowerCase()) !== undefined;
+    const caller = { seller, idempotencyKey, isTermsCheck, request, address, signal };
     const { paymentPayload, paymentRequirements } = body;
     return { status: 200, body: await facilitator[operation]({ paymentPayload, paymentRequirements }, caller) };
   } catch (error) {

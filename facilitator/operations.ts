@@ -1,4 +1,5 @@
 import { rememberLast } from "#daemon/memoize.ts";
+import { createSlidingWindow } from "#daemon/sliding-window.ts";
 import type { SettleResponse, SupportedResponse, VerifyResponse, PaymentRequirements } from "@x402/core/types";
 import { permit2Address } from "#x402/permit2.ts";
 import { sponsoringExtension } from "#x402/sponsored-approval.ts";
@@ -35,11 +36,24 @@ export type Operations = Readonly<{
   supported: () => SupportedResponse & Readonly<{ error?: string; assets?: readonly SettledAsset[] }>;
 }>;
 
+/** Max checks of sellers' terms that are counted as such; any caller can declare its calls to be checks. */
+const termsChecksPerMinuteMax = 60;
+
 export function createOperations(
   options: OperationsOptions,
-  { metrics }: Readonly<{ metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle"> }>,
+  {
+    metrics,
+    monotonicMs,
+  }: Readonly<{ metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle">; monotonicMs: () => number }>,
 ): Operations {
   const { networks } = options;
+  const termsChecks = createSlidingWindow(60_000, monotonicMs);
+  const startVerify = ({ isTermsCheck = false }: CallerInfo): EndMeasurement => {
+    const end = metrics.startVerify();
+    if (!isTermsCheck || termsChecks.times().length >= termsChecksPerMinuteMax) return end;
+    termsChecks.add();
+    return (_, network) => end("terms_check", network);
+  };
   const verify: Operations["verify"] = async (request, facts) => {
     const read = readRequest(request, options);
     if ("refusal" in read) return buildVerifyResponse(refuse(read.refusal, undefined));
@@ -70,7 +84,7 @@ export function createOperations(
   };
   return {
     verify: (request, facts) =>
-      measure(metrics.startVerify(), request, verify(request, facts), ({ invalidReason = "valid" }) => invalidReason),
+      measure(startVerify(facts), request, verify(request, facts), ({ invalidReason = "valid" }) => invalidReason),
     settle: (request, facts) =>
       measure(metrics.startSettle(), request, settle(request, facts), ({ errorReason = "settled" }) => errorReason),
     supported: listSupported(options),

@@ -9,6 +9,9 @@ export type Envelope = Readonly<{
   payload: Readonly<Record<string, unknown>>;
 }>;
 
+/** Marks a `/verify` of a payment that a seller has invented to check its terms. */
+export const termsCheckHeader = "Gatehouse-Terms-Check";
+
 /** Control characters: PostgreSQL accepts no NUL, and ledgers identify a payment by network and asset as sent. */
 const controlCharacter = /\p{Cc}/u;
 

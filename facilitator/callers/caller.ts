@@ -10,6 +10,8 @@ export type CallerInfo = Readonly<{
   seller?: string | undefined;
   /** Identifier of one sale of the seller; over HTTP, the `Idempotency-Key` header. */
   idempotencyKey?: string | undefined;
+  /** Whether a seller says that it checks its terms with an invented payment. */
+  isTermsCheck?: boolean | undefined;
   /** Caller's address, as a key of {@link toAddressKey}. */
   address?: string | undefined;
   signal?: AbortSignal | undefined;

@@ -135,7 +135,7 @@ const volume = {
 
 const facilitator = {
   gatehouse_facilitator_verify_duration_seconds: histogram(
-    "Time to verify a payment, by outcome: valid, a reason code, or an error's code.",
+    "Time to verify a payment, by outcome: valid, terms_check (no payment), a reason code, or an error's code.",
     "outcome",
     "network",
   ),

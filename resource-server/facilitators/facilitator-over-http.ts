@@ -18,6 +18,7 @@ import {
 import type { SoldKind } from "../routes/route.ts";
 import { watchFacilitator } from "./facilitator-watch.ts";
 import type { ResourceServerSettings } from "../settings.ts";
+import { termsCheckHeader } from "#x402/envelope.ts";
 import { createTermsCheck } from "./terms-check.ts";
 
 export type FacilitatorOverHttpOptions = Omit<ResourceServerSettings["facilitator"], "url"> &
@@ -31,7 +32,8 @@ export type FacilitatorOverHttpOptions = Omit<ResourceServerSettings["facilitato
 const answerLimitBytes = 65_536;
 const decoder = new TextDecoder();
 
-type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?: Readonly<Record<string, string>> }>;
+type RequestHeaders = Readonly<Record<string, string>>;
+type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?: RequestHeaders | undefined }>;
 
 /**
  * Creates a client of a facilitator over HTTP (x402 version 2: `/verify`, `/settle`, `/supported`). Does not use the SDK's client, because
@@ -77,17 +79,24 @@ export function createFacilitatorOverHttp(
     }
   }
 
-  const verify: Facilitation["verify"] = ({ sent }, requirements, request) =>
+  const verify = (
+    sent: PaymentPayload,
+    requirements: PaymentRequirements,
+    headers?: RequestHeaders,
+  ): Promise<VerifyResponse> =>
     send("/verify", verifyResponse, {
       timeoutMs: verifyTimeoutMs,
       body: buildRequestBody(sent, requirements),
-      headers: request === undefined ? {} : requestTraceHeaders(request),
+      headers,
     });
   const supported = () => send("/supported", supportedResponse, { timeoutMs: verifyTimeoutMs });
-  const watch = watchFacilitator(options, { log, supported, rejectedTerms: createTermsCheck(options.offers, verify) });
+  const rejectedTerms = createTermsCheck(options.offers, (sent, offer) =>
+    verify(sent, offer, { [termsCheckHeader]: "1" }),
+  );
+  const watch = watchFacilitator(options, { log, supported, rejectedTerms });
   return {
     ...watch,
-    verify,
+    verify: ({ sent }, requirements, request) => verify(sent, requirements, request && requestTraceHeaders(request)),
     settle: ({ sent }, requirements, idempotencyKey, request) =>
       send("/settle", settleResponse, {
         timeoutMs: settleTimeoutMs,
@@ -98,7 +107,7 @@ export function createFacilitatorOverHttp(
 }
 
 /** Puts the key into the unused header: credentials in the URL, for a proxy in front of the facilitator, occupy Authorization. */
-function buildKeyHeader(apiKey: Secret, isAuthorized: boolean): Readonly<Record<string, string>> {
+function buildKeyHeader(apiKey: Secret, isAuthorized: boolean): RequestHeaders {
   const key = apiKey.reveal();
   return isAuthorized ? { "X-API-Key": key } : { Authorization: `Bearer ${key}` };
 }

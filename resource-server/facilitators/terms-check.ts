@@ -1,9 +1,9 @@
-import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
+import type { PaymentPayload, PaymentRequirements, VerifyResponse } from "@x402/core/types";
 import { completeOffers } from "./completed-offers.ts";
 import { tokenDecimals } from "#x402/price.ts";
 import { reason } from "#x402/reason.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
-import { FacilitationError, type Facilitation, type SettledAsset, type SupportedKinds } from "./facilitation.ts";
+import { FacilitationError, type SettledAsset, type SupportedKinds } from "./facilitation.ts";
 
 /** Reasons to reject a payment because of the seller's terms, regardless of its signer. */
 const ofTerms = new Set<string | undefined>([
@@ -24,6 +24,9 @@ const recheckMs = 10_000;
 /** Terms that a facilitator rejects; `areAll` if it rejects all, `isPartial` if those on another network are accepted. */
 export type RejectedTerms = Readonly<{ message: string; areAll: boolean; isPartial: boolean }>;
 
+/** Verifies an invented payment, in a way that the facilitator can tell from a buyer's. */
+type VerifyInvented = (payment: PaymentPayload, offer: PaymentRequirements) => Promise<VerifyResponse>;
+
 /**
  * Creates a check that a facilitator accepts payments on the offers' terms, repeated when they change. It verifies a
  * payment of each payee's lowest price from an empty account. If that fails because of the account, it verifies a
@@ -34,7 +37,7 @@ export type RejectedTerms = Readonly<{ message: string; areAll: boolean; isParti
  */
 export function createTermsCheck(
   offers: () => readonly PaymentRequirements[],
-  verify: Facilitation["verify"],
+  verify: VerifyInvented,
 ): (supported: SupportedKinds) => Promise<RejectedTerms | undefined> {
   let known: Readonly<{ terms: string; rejected: RejectedTerms | undefined; atMs: number }> | undefined;
   return async (supported) => {
@@ -57,7 +60,7 @@ export function createTermsCheck(
 /** Checks offers; networks without a verdict leave the others. @throws {FacilitationError} when every network has a fault. */
 async function judgeOffers(
   offers: readonly PaymentRequirements[],
-  verify: Facilitation["verify"],
+  verify: VerifyInvented,
 ): Promise<RejectedTerms | undefined> {
   const judged = await Promise.all(
     offers.map(async (offer) => {
@@ -86,11 +89,8 @@ function namePayee({ payTo, asset, scheme, network }: PaymentRequirements): stri
 }
 
 /** Returns why an offer's payments are rejected regardless of their signer, in one sentence; empty if they are not. */
-async function explainRejection(
-  offer: PaymentRequirements,
-  verify: Facilitation["verify"],
-): Promise<readonly string[]> {
-  const judge = async (each: PaymentRequirements) => verify({ sent: await signEmpty(each) }, each);
+async function explainRejection(offer: PaymentRequirements, verify: VerifyInvented): Promise<readonly string[]> {
+  const judge = async (each: PaymentRequirements) => verify(await signEmpty(each), each);
   const { invalidReason, invalidMessage = "without a message" } = await judge(offer);
   if (ofTerms.has(invalidReason)) return [`${invalidReason}: ${invalidMessage}`];
   const nothing = { ...offer, amount: "0" };

@@ -23,6 +23,7 @@ test("counts from a service's own metrics, even if a resource server settles pay
     'gatehouse_facilitator_verify_duration_seconds_bucket{le="0.001",outcome="valid"} 3',
     'gatehouse_facilitator_verify_duration_seconds_count{outcome="valid"} 9',
     'gatehouse_facilitator_verify_duration_seconds_count{outcome="insufficient_funds"} 2',
+    'gatehouse_facilitator_verify_duration_seconds_count{outcome="terms_check"} 2',
     'gatehouse_facilitator_settle_duration_seconds_count{outcome="settled"} 7',
     'gatehouse_facilitator_settle_duration_seconds_count{outcome="insufficient_funds"} 1',
   ].join("\n");

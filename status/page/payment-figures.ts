@@ -16,6 +16,9 @@ export type PaymentCounts = Readonly<{
 /** Payments in the last hour, or in the part of it that was observed. */
 type PaymentFigures = Omit<z.output<typeof statusPayments>, "service">;
 
+/** Outcomes that are no rejections: a verified payment, and a seller's check of its terms with an invented one. */
+const uncounted = new Set(["", "valid", "terms_check"]);
+
 /** Max number of rejection reasons that are counted separately; a facilitator has some thirty. */
 const reasonsMax = 64;
 
@@ -45,7 +48,7 @@ export function readPaymentCounts(service: PaidService, metrics: string, atMs: n
       balances.set(`${readLabel(labels, "network")} ${readLabel(labels, "signer")}`, count);
     }
     const outcome = ended.test(name) ? readLabel(labels, "outcome") : "";
-    if (outcome === "" || outcome === "valid") continue;
+    if (uncounted.has(outcome)) continue;
     if (outcome === "settled" || outcome === "sold") found.settled += count;
     else if (outcome === "unpaid") found.unpaid += count;
     else if (refused.has(outcome) || refused.size < reasonsMax) {

@@ -192,7 +192,12 @@ export const paymentCases: readonly AlertCase[] = [
     summary: `50% of payments at ${target.job} are rejected as invalid_exact_evm_payload_signature, three times the usual share.`,
     nearMiss: {
       // Always a tenth; and nine of nine, which are too few to judge.
-      series: [verified("valid", "0+9x600"), verified("invalid_exact_evm_insufficient_balance", "0+1x600")],
+      series: [
+        verified("valid", "0+9x600"),
+        verified("invalid_exact_evm_insufficient_balance", "0+1x600"),
+        // Sellers that restart check their terms.
+        verified("terms_check", "0x280 0+4x319"),
+      ],
       silentAt: [300, 590],
     },
   },

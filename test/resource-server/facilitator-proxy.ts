@@ -22,7 +22,7 @@ export type FacilitatorProxy = AsyncDisposable &
   }>;
 
 /** Forwarded headers of a call. */
-const forwarded = ["content-type", "idempotency-key", "authorization"];
+const forwarded = ["content-type", "idempotency-key", "authorization", "gatehouse-terms-check"];
 
 /** Starts a proxy to the facilitator at `target`. */
 export async function startFacilitatorProxy(target: string): Promise<FacilitatorProxy> {

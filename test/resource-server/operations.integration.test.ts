@@ -46,6 +46,16 @@ it("the operations port says how the server is, and counts the requests to the p
   expect(buyers).toEqual(spendControls);
 });
 
+it("the facilitator counts no rejected payment for the seller's check of its terms", async () => {
+  await until("it is ready", generousMs, async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).status === 200);
+  const operations = market.settler.urls["facilitator-operations"];
+  expect(await (await fetch(`${operations}/metrics`)).text()).toMatch(
+    /^gatehouse_facilitator_verify_duration_seconds_count\{outcome="terms_check",network="eip155:1672"\} [1-9]/m,
+  );
+  const { figures } = (await (await fetch(`${operations}/status`)).json()) as { figures: { payments: object } };
+  expect(figures.payments).toMatchObject({ refused: [] });
+});
+
 it("nothing is sold at the operations port", async () => {
   market.upstream.behave("data");
   expect((await pay(`${findOperationsUrl(shop)}/data`, await signPaymentFor(market.url))).status).toBe(404);

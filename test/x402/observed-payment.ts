@@ -104,7 +104,7 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
   const schemes = [{ scheme: exact, settling: await exact.settling() }];
   const { verify, settle } = createOperations(
     { networks: [{ network, signers: [signer], transfersFor, ...unknownChain }], schemes },
-    { metrics: createFacilitatorMetrics([registry]) },
+    { metrics: createFacilitatorMetrics([registry]), monotonicMs: clock },
   );
   const verified = await waitForResponse(verify(request, {}));
   const settling = await waitForResponse(settle(request, {}));

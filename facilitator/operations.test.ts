@@ -1,0 +1,31 @@
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { createFacilitatorMetrics } from "./facilitator-metrics.ts";
+import { createOperations, type OperationsOptions } from "./operations.ts";
+
+const count = "gatehouse_facilitator_verify_duration_seconds_count";
+
+test("counts 60 terms checks a minute apart from payments, and further ones by their outcome", async () => {
+  const registry = new Registry();
+  let nowMs = 0;
+  const { verify } = createOperations(
+    { networks: [{ network: "eip155:1" }], schemes: [] } as unknown as OperationsOptions,
+    {
+      metrics: createFacilitatorMetrics([registry]),
+      monotonicMs: () => nowMs,
+    },
+  );
+  const unsupported = { paymentPayload: { x402Version: 1 }, paymentRequirements: {} };
+  const check = async (times: number) => {
+    for (let call = 0; call < times; call += 1) await verify(unsupported, { isTermsCheck: true });
+  };
+  await verify(unsupported, {});
+  await check(61);
+  nowMs += 60_000;
+  await check(1);
+  await expect(verify({ paymentPayload: {}, paymentRequirements: {} }, { isTermsCheck: true })).rejects.toThrow();
+  const metrics = await registry.metrics();
+  expect(metrics).toContain(`${count}{outcome="terms_check",network=""} 62\n`);
+  expect(metrics).toContain(`${count}{outcome="invalid_x402_version",network=""} 2\n`);
+  expect(metrics).not.toContain("internal_error");
+});
