@@ -57,9 +57,10 @@ const rivalSql = `SELECT 1 AS rival FROM settlement
 const begunSql = "SELECT * FROM settlement WHERE chain_id = $1 AND state = 'begun' ORDER BY begun_at_ms, id";
 
 // Order by fee: each transaction of a settlement offers more than the previous one, even if the clock changed meanwhile.
-const attemptsSql = `SELECT attempt.* FROM attempt
-  JOIN settlement ON settlement.chain_id = attempt.chain_id AND settlement.id = attempt.settlement_id
-  WHERE settlement.chain_id = $1 AND settlement.state = 'begun' ORDER BY length(attempt.max_fee_per_gas), attempt.max_fee_per_gas`;
+// CROSS JOIN makes SQLite start with the settlements in flight; otherwise it reads all transactions of the chain.
+const attemptsSql = `SELECT attempt.* FROM settlement CROSS JOIN attempt
+  WHERE settlement.chain_id = $1 AND settlement.state = 'begun'
+    AND attempt.chain_id = settlement.chain_id AND attempt.settlement_id = settlement.id ORDER BY length(attempt.max_fee_per_gas), attempt.max_fee_per_gas`;
 
 const deleteAttemptSql = "DELETE FROM attempt WHERE chain_id = $1 AND hash = $2 RETURNING settlement_id";
 

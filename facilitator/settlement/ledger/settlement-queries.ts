@@ -1,5 +1,7 @@
 import type { SqlRow, SqlStore } from "#daemon/sql/store.ts";
+import { channelsAddress } from "#x402/batch-settlement/channel.ts";
 import type { Hex } from "#x402/hex.ts";
+import { permit2Address } from "#x402/permit2.ts";
 import type { Attempt, Recorded, Settlement } from "../settlement.ts";
 import { readAttempts, toRecorded, toSettlement } from "./rows.ts";
 
@@ -84,17 +86,22 @@ export async function* readSettlements(
   }
 }
 
+const foundSql = "SELECT * FROM settlement WHERE chain_id = $1 AND state = 'settled' AND state <> 'failed' AND";
+const idSql = `${foundSql} id = $2`;
+// The nonce spaces of a token's payments, so that the index of authorizations applies.
+const nameSql = `${foundSql} COALESCE(nonce_space, asset) IN ($2, '${permit2Address.toLowerCase()}', '${channelsAddress.toLowerCase()}')
+  AND asset = $2 AND payer = $3 AND authorization_nonce = $4`;
+
 /** Finds a settled payment by its name (`namePayment` of x402/scheme.ts) or by its settlement's id. */
 export async function findSettled(
   payment: string,
   { chainId }: Options,
   { store }: Dependencies,
 ): Promise<Settlement | undefined> {
-  const [network, asset = "", payer = "", nonce = ""] = payment.toLowerCase().split("|");
-  const text = `SELECT * FROM settlement WHERE chain_id = $1 AND state = 'settled' AND state <> 'failed'
-    AND (id = $2 OR (asset = $3 AND payer = $4 AND authorization_nonce = $5))`;
-  const named = network === `eip155:${chainId}` ? [asset, payer, nonce] : ["", "", ""];
-  const [row] = await store.rows(text, [chainId, payment.toLowerCase(), ...named]);
+  const [network, ...key] = payment.toLowerCase().split("|");
+  const isNamed = key.length === 3;
+  if (isNamed && network !== `eip155:${chainId}`) return undefined;
+  const [row] = await store.rows(isNamed ? nameSql : idSql, [chainId, ...(isNamed ? key : [payment.toLowerCase()])]);
   return row && toSettlement(row);
 }
 
