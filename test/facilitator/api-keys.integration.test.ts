@@ -22,7 +22,7 @@ test.each([
   ["another key", { Authorization: "Bearer the-key-of-seller-C" }, "wrong"],
   ["half a key", { Authorization: `Bearer ${keyA.slice(0, 8)}` }, "wrong"],
   ["a key in another scheme", { Authorization: `Basic ${keyA}` }, "missing"],
-])("%s is answered 401 by verify and settle, and nothing is done", async (_, headers, problem) => {
+])("returns 401 from verify and settle for %s, and charges nothing", async (_, headers, problem) => {
   const payment = await signPayment(scene.chain.token);
   const before = await scene.chain.balanceOf(testAccount(2).address);
   for (const ask of [scene.facilitator.as(headers).verify, scene.facilitator.as(headers).settle]) {
@@ -34,14 +34,14 @@ test.each([
   expect((await scene.chain.balanceOf(testAccount(2).address)) - before).toBe(0n);
 });
 
-test("what is supported is shown without a key, and a wrong key is refused there too", async () => {
+test("returns /supported without a key, but 401 for a wrong one", async () => {
   const supported = `${scene.facilitator.url}/supported`;
   expect((await fetch(supported)).status).toBe(200);
   expect((await fetch(supported, { headers: sellerB })).status).toBe(200);
   expect((await fetch(supported, { headers: { Authorization: "Bearer the-key-of-seller-C" } })).status).toBe(401);
 });
 
-test("the seller that settled a payment first owns it; another one is refused as a duplicate", async () => {
+test("rejects a second seller's settle as a duplicate, and repeats the outcome to the first", async () => {
   const payment = await signPayment(scene.chain.token);
   expect((await scene.facilitator.as(sellerA).verify(payment)).body).toMatchObject({ isValid: true });
   const settled = await scene.facilitator.as(sellerA).settle(payment);
@@ -54,7 +54,7 @@ test("the seller that settled a payment first owns it; another one is refused as
   });
 });
 
-test("a seller that verified two copies of a payment gets one success, however often it settles", async () => {
+test("reports one success to a seller that verified two copies of a payment", async () => {
   const payment = await signPayment(scene.chain.token);
   const { verify, settle } = scene.facilitator.as(sellerA);
   const verdicts = await Promise.all([verify(payment), verify(payment)]);
@@ -63,7 +63,7 @@ test("a seller that verified two copies of a payment gets one success, however o
   expect((await settle(payment)).body).toMatchObject(duplicate);
 });
 
-test("a payment that a third party submits after verification is settled for its seller, also after a restart", async () => {
+test("reports success after a restart for a verified payment that a third party submitted", async () => {
   const env = { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA}, ${keyB}` };
   const payment = await signPayment(scene.chain.token);
   const before = await scene.start("third-party", env);
@@ -98,7 +98,7 @@ async function submit({ paymentPayload }: PaymentBody): Promise<void> {
   await createPublicClient({ transport: http(scene.chain.url) }).waitForTransactionReceipt({ hash });
 }
 
-test("one Idempotency-Key that two sellers happen to use names two sales", async () => {
+test("treats one Idempotency-Key of two sellers as two sales", async () => {
   const payment = await signPayment(scene.chain.token);
   const [first, second] = [sellerA, sellerB].map((key) => scene.facilitator.as({ ...key, "Idempotency-Key": "1" }));
   const settled = await first?.settle(payment);
@@ -108,7 +108,7 @@ test("one Idempotency-Key that two sellers happen to use names two sales", async
 });
 
 test.each(["hono", "express"] as const)(
-  "@x402/%s with an API key delivers once for a hundred copies, to two routes at one time",
+  "@x402/%s with an API key delivers once for a hundred concurrent copies at two routes",
   async (framework) => {
     const seller = { framework, facilitatorUrl: scene.facilitator.url, token: scene.chain.token, apiKey: keyA };
     await using shop = await startPublishedSeller(seller);
@@ -117,7 +117,7 @@ test.each(["hono", "express"] as const)(
   },
 );
 
-test("with an API key, a seller that settles before the work and never verifies delivers once", async () => {
+test("a seller with an API key that settles without verifying delivers once", async () => {
   const seller = {
     framework: "hono",
     facilitatorUrl: scene.facilitator.url,
@@ -135,25 +135,28 @@ const otherAssets = [{ address: plainTokenAddress, name: "Devnet Plain Token", v
 test.each([
   ["payee", { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([testAccount(3).address]) }, "is not allowed"],
   ["asset", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(otherAssets) }, "is not settled here"],
-] as const)("a settled payment keeps its outcome after its %s is removed from the settings", async (what, env, why) => {
-  const payment = await signPayment(scene.chain.token);
-  let settled: unknown;
-  {
-    await using before = await scene.start(what, {});
-    settled = (await before.as("a-sale").settle(payment)).body;
-    expect(settled).toMatchObject({ success: true });
-  }
-  await using after = await scene.start(what, env);
-  expect((await after.as("a-sale").settle(payment)).body).toEqual(settled);
-  expect((await after.as("b-sale").settle(payment)).body).toMatchObject(duplicate);
-  expect((await after.verify(payment)).body).toMatchObject({ invalidReason: "invalid_exact_evm_nonce_already_used" });
-  const another = await signPayment(scene.chain.token);
-  const message = expect.stringContaining(why);
-  expect((await after.as("b-sale").settle(another)).body).toMatchObject({ success: false, errorMessage: message });
-  expect((await after.verify(another)).body).toMatchObject({ isValid: false, invalidMessage: message });
-});
+] as const)(
+  "keeps the outcome of a settled payment after its %s is removed from the settings",
+  async (what, env, why) => {
+    const payment = await signPayment(scene.chain.token);
+    let settled: unknown;
+    {
+      await using before = await scene.start(what, {});
+      settled = (await before.as("a-sale").settle(payment)).body;
+      expect(settled).toMatchObject({ success: true });
+    }
+    await using after = await scene.start(what, env);
+    expect((await after.as("a-sale").settle(payment)).body).toEqual(settled);
+    expect((await after.as("b-sale").settle(payment)).body).toMatchObject(duplicate);
+    expect((await after.verify(payment)).body).toMatchObject({ invalidReason: "invalid_exact_evm_nonce_already_used" });
+    const another = await signPayment(scene.chain.token);
+    const message = expect.stringContaining(why);
+    expect((await after.as("b-sale").settle(another)).body).toMatchObject({ success: false, errorMessage: message });
+    expect((await after.verify(another)).body).toMatchObject({ isValid: false, invalidMessage: message });
+  },
+);
 
-test("a named seller has its own limits, and what its gas cost in 24 hours outlives kill -9", async () => {
+test("enforces a named seller's limits, and its gas of 24 hours even after kill -9", async () => {
   const other = testAccount(3).address;
   const seller = { payees: [testAccount(2).address], assets: [{ address: scene.chain.token, minAmount: 10_000 }] };
   const sellers = [
@@ -216,7 +219,7 @@ test("a named seller has its own limits, and what its gas cost in 24 hours outli
   expect(limited.process.output()).not.toMatch(/seller-[AB]/);
 });
 
-test("beyond loopback, with neither keys nor payees, it does not start, and says what to set", async () => {
+test("refuses to start beyond loopback without keys and payees, and names the settings", async () => {
   const env = buildFacilitatorEnvironment(
     scene.place("open", { env: { GATEHOUSE_FACILITATOR_LISTEN_HOST: "0.0.0.0" } }),
   );
@@ -233,7 +236,7 @@ test("beyond loopback, with neither keys nor payees, it does not start, and says
   expect((await open.settle(await signPayment(scene.chain.token))).body).toMatchObject({ success: true });
 });
 
-test("a list with a key that is too short is refused at the start, and no message shows it", async () => {
+test("refuses to start with a too short key, without printing it", async () => {
   const env = buildFacilitatorEnvironment(
     scene.place("short", { env: { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA} short-one` } }),
   );

@@ -17,7 +17,7 @@ function callsForPayments(): number {
 }
 
 test.each<[string, PaymentChanges, string]>([
-  ["no hexadecimal signature", { signature: () => "sure, I signed it" }, "invalid_exact_evm_signature"],
+  ["a signature that is not hexadecimal", { signature: () => "sure, I signed it" }, "invalid_exact_evm_signature"],
   ["an empty signature", { signature: () => "" }, "invalid_exact_evm_signature"],
   [
     "an expired authorization",
@@ -37,15 +37,15 @@ test.each<[string, PaymentChanges, string]>([
   ["another payee", { authorization: { to: stranger } }, "invalid_exact_evm_recipient_mismatch"],
   ["a value too low", { authorization: { value: "9999" } }, "invalid_exact_evm_payload_authorization_value_mismatch"],
   ["a value too high", { authorization: { value: "10001" } }, "invalid_exact_evm_payload_authorization_value_mismatch"],
-  ["another amount accepted", { accepted: { amount: "1" } }, "invalid_payment_requirements"],
-  ["another asset accepted", { accepted: { asset: stranger } }, "invalid_payment_requirements"],
-  ["another network accepted", { accepted: { network: "eip155:1" } }, "invalid_payment_requirements"],
-  ["another scheme accepted", { accepted: { scheme: "upto" } }, "invalid_payment_requirements"],
+  ["an accepted amount other than required", { accepted: { amount: "1" } }, "invalid_payment_requirements"],
+  ["an accepted asset other than required", { accepted: { asset: stranger } }, "invalid_payment_requirements"],
+  ["an accepted network other than required", { accepted: { network: "eip155:1" } }, "invalid_payment_requirements"],
+  ["an accepted scheme other than required", { accepted: { scheme: "upto" } }, "invalid_payment_requirements"],
   ["an unknown scheme", { requirements: { scheme: "streaming" } }, "unsupported_scheme"],
   ["an unknown network", { requirements: { network: "eip155:1" } }, "invalid_network"],
-  ["a network that is no EVM chain", { requirements: { network: "solana:mainnet" } }, "invalid_network"],
-  ["an asset that is not on the list", { requirements: { asset: stranger } }, "invalid_payment_requirements"],
-  ["no EIP-712 domain", { requirements: { extra: {} } }, "invalid_exact_evm_missing_eip712_domain"],
+  ["a network other than EVM", { requirements: { network: "solana:mainnet" } }, "invalid_network"],
+  ["an unlisted asset", { requirements: { asset: stranger } }, "invalid_payment_requirements"],
+  ["terms without an EIP-712 domain", { requirements: { extra: {} } }, "invalid_exact_evm_missing_eip712_domain"],
   [
     "another token name",
     { requirements: { extra: { name: "USD Coin", version: "2" } } },
@@ -56,7 +56,7 @@ test.each<[string, PaymentChanges, string]>([
     { requirements: { extra: { name: "USDC", version: "1" } } },
     "invalid_exact_evm_token_version_mismatch",
   ],
-])("%s is refused by verify and by settle, without a question to the chain", async (_, changes, reason) => {
+])("verify and settle reject %s without a call to the chain", async (_, changes, reason) => {
   const payment = await signPayment(scene.chain.token, changes);
 
   const verified = await scene.facilitator.verify(payment);
@@ -71,7 +71,7 @@ test.each<[string, PaymentChanges, string]>([
   expect(callsForPayments()).toBe(0);
 });
 
-test("a payer who holds too little learns what is held and what is needed", async () => {
+test("rejects a payment above the payer's balance, and states balance and amount", async () => {
   const payment = await signPayment(scene.chain.token, { payer: testAccount(12) });
   expect((await scene.facilitator.verify(payment)).body).toEqual({
     isValid: false,
@@ -86,7 +86,7 @@ test("a payer who holds too little learns what is held and what is needed", asyn
   });
 });
 
-test("x402 version 1 is refused, in the body and in the payment; no version in the body is fine", async () => {
+test("rejects x402 version 1 in body and payment, and accepts a body without a version", async () => {
   const payment = await signPayment(scene.chain.token);
   const { x402Version: _, ...withoutVersion } = payment;
   const inner = { ...payment, paymentPayload: { ...payment.paymentPayload, x402Version: 1 } };
@@ -104,7 +104,7 @@ test("x402 version 1 is refused, in the body and in the payment; no version in t
   expect((await scene.facilitator.verify(withoutVersion)).body).toMatchObject({ isValid: true });
 });
 
-test("signatures that no key of the payer made cost one question a payer, whether it is a wallet, however many there are", async () => {
+test("makes one call per payer for any number of forged signatures", async () => {
   const signatures = [
     () => "0x00112233445566778899",
     (signature: Hex) => signature.replace(/.{4}$/, signature.endsWith("1b") ? "001c" : "001b"),
@@ -124,7 +124,7 @@ test("signatures that no key of the payer made cost one question a payer, whethe
   expect(callsForPayments()).toBe(1);
 });
 
-test("an ERC-7710 payment is refused by name", async () => {
+test("rejects an ERC-7710 payment with unsupported_payload_type", async () => {
   const payment = await signPayment(scene.chain.token);
   const paymentPayload = { ...payment.paymentPayload, payload: { delegationManager: "0x", permissionContext: "0x" } };
   expect((await scene.facilitator.verify({ ...payment, paymentPayload })).body).toMatchObject({
@@ -141,19 +141,19 @@ const withAuthorization = (changes: object) => (payment: PaymentBody) => {
 };
 
 test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([
-  ["nothing at all", () => ({}), /^paymentRequirements: /],
+  ["an empty object", () => ({}), /^paymentRequirements: /],
   ["a list", () => [], /^body: expected an object with paymentPayload and paymentRequirements$/],
   ["a number", () => 7, /^body: expected an object/],
   ["null", () => null, /^body: expected an object/],
-  ["no payload", ({ paymentRequirements }) => ({ paymentRequirements }), /^paymentPayload: /],
-  ["a payload of text", (payment) => ({ ...payment, paymentPayload: "pay" }), /^paymentPayload: /],
+  ["a missing payload", ({ paymentRequirements }) => ({ paymentRequirements }), /^paymentPayload: /],
+  ["a payload that is a string", (payment) => ({ ...payment, paymentPayload: "pay" }), /^paymentPayload: /],
   [
-    "no accepted",
+    "a missing accepted",
     (payment) => ({ ...payment, paymentPayload: { x402Version: 2, payload: {} } }),
     /^paymentPayload\.accepted: /,
   ],
   [
-    "an amount of words",
+    "an amount in words",
     (payment) => ({ ...payment, paymentRequirements: { ...payment.paymentRequirements, amount: "ten" } }),
     /^paymentRequirements\.amount: expected a whole number as a string of decimal digits$/,
   ],
@@ -163,11 +163,15 @@ test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([
     /^paymentRequirements\.asset: expected an address/,
   ],
   [
-    "no signature",
+    "a missing signature",
     (payment) => ({ ...payment, paymentPayload: { ...payment.paymentPayload, payload: {} } }),
     /^paymentPayload\.payload\.signature: /,
   ],
-  ["a value as a number", withAuthorization({ value: 10_000 }), /^paymentPayload\.payload\.authorization\.value: /],
+  [
+    "a value that is a JSON number",
+    withAuthorization({ value: 10_000 }),
+    /^paymentPayload\.payload\.authorization\.value: /,
+  ],
   [
     "a negative value",
     withAuthorization({ value: "-1" }),
@@ -179,7 +183,7 @@ test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([
     /authorization\.value: expected a number below 2\^256$/,
   ],
   [
-    "a nonce too short",
+    "a short nonce",
     withAuthorization({ nonce: "0x12" }),
     /authorization\.nonce: expected the authorization's nonce: 0x and 64/,
   ],
@@ -188,7 +192,7 @@ test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([
     withAuthorization({ from: "alice.eth" }),
     /authorization\.from: expected an address: 0x and 40/,
   ],
-])("%s is answered 400 with the path of what is wrong", async (_, change, message) => {
+])("returns 400 with the invalid path for %s", async (_, change, message) => {
   const body = JSON.stringify(change(await signPayment(scene.chain.token)));
   for (const path of ["/verify", "/settle"]) {
     expect(await scene.facilitator.post(path, body)).toEqual({
@@ -199,7 +203,7 @@ test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([
   expect(callsForPayments()).toBe(0);
 });
 
-test("text that is not JSON, another content type and a body too large are distinguished", async () => {
+test("returns 400 for invalid JSON, 415 for another content type, 413 for a body over the limit", async () => {
   const post = scene.facilitator.post;
   expect(await post("/verify", '{"paymentPayload": ')).toEqual({
     status: 400,
@@ -237,11 +241,11 @@ test.each<[string, Record<string, string>, RegExp]>([
     /is on chain 1672, chain\.id is 1; correct chain\.rpcUrl or chain\.id/,
   ],
   [
-    "an asset that is no token",
+    "an asset without a token contract",
     { GATEHOUSE_FACILITATOR_ASSETS: `[{address: "${stranger}", name: "USDC", version: "2"}]` },
     /there is no token at 0x.* correct assets/,
   ],
-])("with %s it does not start, says why and exits with 1", async (_, env, message) => {
+])("exits with 1 and the cause at startup with %s", async (_, env, message) => {
   const { status, stdout, stderr } = await runToEnd("facilitator", {
     ...buildFacilitatorEnvironment(scene.place("refused-settings")),
     ...env,

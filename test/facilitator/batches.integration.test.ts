@@ -98,7 +98,7 @@ async function cancel(from: number, payment: PaymentBody): Promise<void> {
   await sendFirst(from, encodeFunctionData({ abi, args: [message.authorizer, message.nonce, signature] }));
 }
 
-test("payments that wait share a transaction and its gas limit; one alone waits for nothing", async () => {
+test("settles queued payments in one transaction, and a single payment at once", async () => {
   const env = { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([payee]) };
   await using facilitator = await start("shared", env);
   const [before, paidBefore] = [await scene.chain.balanceOf(payee), await readGasPaid(facilitator)];
@@ -132,7 +132,7 @@ const readGasPaid = (facilitator: RunningFacilitator) =>
 const readPending = (facilitator: RunningFacilitator) =>
   readMetric(facilitator, "settlements_pending", 'network="eip155:1672"');
 
-test("a payment that its payer cancels meanwhile fails alone, by name, and its payer is rejected for a while", async () => {
+test("fails only the payment that its payer cancels, and rejects the payer for a while", async () => {
   await using facilitator = await start("poisoned");
   const good = await signMany(6);
   const bad = await signPayment(scene.chain.token, { payer: testAccount(5) });
@@ -160,7 +160,7 @@ const listCalls = (data: Hex = "0x") =>
     .args[0].map(({ callData }) => callData)
     .toSorted();
 
-test("a batch that no block takes is replaced by the same calls at a higher fee", async () => {
+test("replaces a batch that no block includes by the same calls at a higher fee", async () => {
   await using facilitator = await start("replaced", { GATEHOUSE_FACILITATOR_SETTLEMENT_BUMP_AFTER_MS: "300" });
   const lost: Hex[] = [];
   const payments = await signMany(6);
@@ -185,7 +185,7 @@ test("a batch that no block takes is replaced by the same calls at a higher fee"
   expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
 });
 
-test("a batch that runs out of gas is split, and each payment in it charged once", async () => {
+test("splits a batch that runs out of gas, and charges each payment once", async () => {
   await using facilitator = await start("short");
   let isOver = false;
   const payments = await signMany(6);
@@ -204,22 +204,19 @@ test("a batch that runs out of gas is split, and each payment in it charged once
   expect((await scene.chain.balanceOf(payee)) - before).toBe(6n * amount);
 });
 
-test.each(takeSlice([1, 2, 3], 3))(
-  "a batch whose block was reorganised away, %i deep, settles once in the new chain",
-  async (depth) => {
-    const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_CONFIRMATIONS: "4" };
-    await using facilitator = await start(`reorganised-${depth}`, env);
-    const before = await scene.chain.balanceOf(payee);
-    const payments = await signMany(5);
-    const { settling } = await settleTogether(facilitator, payments);
-    expect((await awaitPool(payments)).some(isShared)).toBe(true);
-    for (let block = 0; block < depth; block += 1) await scene.chain.anvil.mine();
-    await scene.chain.anvil.request("anvil_reorg", [depth, []]);
+test.each(takeSlice([1, 2, 3], 3))("settles a batch once after a reorganisation of depth %i", async (depth) => {
+  const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_CONFIRMATIONS: "4" };
+  await using facilitator = await start(`reorganised-${depth}`, env);
+  const before = await scene.chain.balanceOf(payee);
+  const payments = await signMany(5);
+  const { settling } = await settleTogether(facilitator, payments);
+  expect((await awaitPool(payments)).some(isShared)).toBe(true);
+  for (let block = 0; block < depth; block += 1) await scene.chain.anvil.mine();
+  await scene.chain.anvil.request("anvil_reorg", [depth, []]);
 
-    const more = await signMany(3);
-    const answers = await mineUntil(Promise.all([settling, Promise.all(more.map(facilitator.settle))]));
-    expect(answers.flat().map(({ body }) => body.success)).toEqual(Array.from({ length: 8 }, () => true));
-    for (const { body } of answers.flat()) expect(await readReceipt(body.transaction)).toMatchObject({ status: "0x1" });
-    expect((await scene.chain.balanceOf(payee)) - before).toBe(8n * amount);
-  },
-);
+  const more = await signMany(3);
+  const answers = await mineUntil(Promise.all([settling, Promise.all(more.map(facilitator.settle))]));
+  expect(answers.flat().map(({ body }) => body.success)).toEqual(Array.from({ length: 8 }, () => true));
+  for (const { body } of answers.flat()) expect(await readReceipt(body.transaction)).toMatchObject({ status: "0x1" });
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(8n * amount);
+});

@@ -29,28 +29,29 @@ async function sendForeign(from: number, to: Hex, data?: Hex): Promise<Hex> {
 }
 
 test.each<[string, TapRule, RegExp]>([
-  ["answers HTML", { status: 200, body: "<html>maintenance</html>" }, /something other than JSON/],
-  ["answers HTTP 502", { status: 502, body: "bad gateway" }, /HTTP 502/],
-  ["refuses", { status: 200, body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"limit"}}' }, /limit/],
+  ["returns HTML", { status: 200, body: "<html>maintenance</html>" }, /something other than JSON/],
+  ["returns HTTP 502", { status: 502, body: "bad gateway" }, /HTTP 502/],
+  [
+    "returns a JSON-RPC error",
+    { status: 200, body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"limit"}}' },
+    /limit/,
+  ],
   ["hangs", "hang", /did not respond within 1000 ms/],
-  ["breaks the connection", "lose_answer", /can't be reached/],
-])(
-  "a node that %s gives no verdict: 500 with the fault, and the payment is good once it answers",
-  async (_, rule, fault) => {
-    const payment = await signPayment(scene.chain.token);
-    scene.tap.rule(() => rule);
+  ["closes the connection", "lose_answer", /can't be reached/],
+])("returns 500 with the fault while the node %s, and settles the payment afterwards", async (_, rule, fault) => {
+  const payment = await signPayment(scene.chain.token);
+  scene.tap.rule(() => rule);
 
-    for (const answer of [await scene.facilitator.verify(payment), await scene.facilitator.settle(payment)]) {
-      expect(answer).toEqual({ status: 500, body: { error: expect.stringMatching(fault) } });
-    }
+  for (const answer of [await scene.facilitator.verify(payment), await scene.facilitator.settle(payment)]) {
+    expect(answer).toEqual({ status: 500, body: { error: expect.stringMatching(fault) } });
+  }
 
-    scene.tap.rule(() => "forward");
-    expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: true });
-    expect((await mineUntil(scene.facilitator.settle(payment))).body).toMatchObject({ success: true });
-  },
-);
+  scene.tap.rule(() => "forward");
+  expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: true });
+  expect((await mineUntil(scene.facilitator.settle(payment))).body).toMatchObject({ success: true });
+});
 
-test("a lost answer to the send is no failure: the outcome is found, and the payer pays once", async () => {
+test("settles once when the response to eth_sendRawTransaction is lost", async () => {
   const payment = await signPayment(scene.chain.token);
   const before = await scene.chain.balanceOf(payee);
   scene.tap.rule((calls) => (calls.some(({ method }) => isSend(method)) ? "lose_answer" : "forward"));
@@ -61,7 +62,7 @@ test("a lost answer to the send is no failure: the outcome is found, and the pay
   expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
-test("a transaction that no block takes is replaced by one that pays more", async () => {
+test("replaces a transaction that no block includes by one at a higher fee", async () => {
   const payment = await signPayment(scene.chain.token);
   const before = await scene.chain.balanceOf(payee);
   const settling = scene.facilitator.settle(payment);
@@ -75,7 +76,7 @@ test("a transaction that no block takes is replaced by one that pays more", asyn
   expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
-test("a chain that went back gets the next payment at once", async () => {
+test("settles the next payment after a chain rollback", async () => {
   const snapshot = await scene.chain.anvil.request<Hex>("evm_snapshot");
   expect((await mineUntil(scene.facilitator.settle(await signPayment(scene.chain.token)))).body.success).toBe(true);
   expect(await scene.chain.anvil.request<boolean>("evm_revert", [snapshot])).toBe(true);
@@ -85,7 +86,7 @@ test("a chain that went back gets the next payment at once", async () => {
   });
 });
 
-test("a chain that went back with settlements under way gets them again", async () => {
+test("resends the settlements in flight after a chain rollback", async () => {
   const snapshot = await scene.chain.anvil.request<Hex>("evm_snapshot");
   expect((await mineUntil(scene.facilitator.settle(await signPayment(scene.chain.token)))).body.success).toBe(true);
   const payments = await Promise.all([1, 2, 3].map(() => signPayment(scene.chain.token)));
@@ -106,7 +107,7 @@ test("a chain that went back with settlements under way gets them again", async 
   expect((await scene.chain.balanceOf(payee)) - before).toBe(3n * amount);
 });
 
-test("a transaction that somebody else sent with the signer's key does not stop settlement", async () => {
+test("settles despite a foreign transaction of the signer's key", async () => {
   const payments = await Promise.all([1, 2].map(() => signPayment(scene.chain.token)));
   const before = await scene.chain.balanceOf(payee);
   const first = scene.facilitator.settle(payments[0]);
@@ -120,7 +121,7 @@ test("a transaction that somebody else sent with the signer's key does not stop 
   expect((await scene.chain.balanceOf(payee)) - before).toBe(2n * amount);
 });
 
-test("a payer who empties the account before the block comes is not charged, and the answer says so every time", async () => {
+test("repeats the failure of a payment whose payer emptied the account before the block", async () => {
   const poor = testAccount(5);
   const everything = await scene.chain.balanceOf(poor.address);
   const payment = await signPayment(scene.chain.token, { payer: poor });
@@ -144,7 +145,7 @@ test("a payer who empties the account before the block comes is not charged, and
   expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: false });
 });
 
-test("an authorization that somebody else submitted first is a settled payment, with their transaction", async () => {
+test("reports success with the foreign transaction that submitted the authorization first", async () => {
   const payment = await signPayment(scene.chain.token);
   const before = await scene.chain.balanceOf(payee);
   const settling = scene.facilitator.settle(payment);
@@ -161,7 +162,7 @@ test("an authorization that somebody else submitted first is a settled payment, 
   expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
-test("a signer without native currency is an error of the operator, and nothing is left under way", async () => {
+test("returns 500 while the signer has no native currency, and settles the payment afterwards", async () => {
   const payment = await signPayment(scene.chain.token);
   const held = await scene.chain.anvil.request<Hex>("eth_getBalance", [signer.address, "latest"]);
   await scene.chain.anvil.request("anvil_setBalance", [signer.address, "0x0"]);

@@ -156,7 +156,7 @@ async function openShop(at: RunningFacilitator): Promise<AsyncDisposable & { url
   };
 }
 
-test("the published buyer and seller deposit, pay by vouchers, claim, settle and refund", async () => {
+test("the published buyer and seller deposit, pay by voucher, claim, settle and refund", async () => {
   await using shop = await openShop(scene.facilitator);
   const buyer = createBuyer(1, 1);
   const buy = wrapFetchWithPayment(fetch, new x402Client().setSpendControls(false).register(network, buyer as never));
@@ -192,7 +192,7 @@ test("the published buyer and seller deposit, pay by vouchers, claim, settle and
   expect(held - (await scene.chain.balanceOf(testAccount(1).address)), "paid what was charged").toBe(4n * price);
 });
 
-test("our buyer pays the published seller: one deposit within its limits, remembered over a restart, recovered when forgotten", async () => {
+test("our buyer reuses its channel at the published seller after a restart, within its limits", async () => {
   await using shop = await openShop(scene.facilitator);
   await using folder = await createTemporaryFolder();
   const open = (name: string, maxTotal: string) =>
@@ -230,7 +230,7 @@ test("our buyer pays the published seller: one deposit within its limits, rememb
   expect(held - (await scene.chain.balanceOf(testAccount(5).address)), "deposited").toBe(7_000n);
 });
 
-test("/verify says what the published facilitator says", async () => {
+test("/verify returns the published facilitator's responses", async () => {
   const channel = await openChannel(2);
   const deposit = await pay(createBuyer(1, 3), offer());
   const wallet = await pay(createBuyer(4, 4, { payerAuthorizer: zeroAddress }), offer());
@@ -282,7 +282,7 @@ test("/verify says what the published facilitator says", async () => {
 
 const countCalls = () => scene.tap.counts.get("eth_call") ?? 0;
 
-test("a known channel's vouchers are verified without a call of the node, until they exceed what is known", async () => {
+test("verifies vouchers of a known channel without a call to the node, up to its balance", async () => {
   const { sign, channelConfig } = await openChannel(5);
   const before = countCalls();
   expect(before).toBeGreaterThan(0);
@@ -309,7 +309,7 @@ test("a known channel's vouchers are verified without a call of the node, until 
   expect(body.extra?.["withdrawRequestedAt"]).toBeGreaterThan(0);
 });
 
-test("a deposit by Permit2 opens a channel of a plain token", async () => {
+test("opens a channel in a plain token by a Permit2 deposit", async () => {
   const accepted = offer(
     { assetTransferMethod: "permit2", name: "Devnet Plain Token", version: "1" },
     plainTokenAddress,
@@ -328,7 +328,7 @@ test("a deposit by Permit2 opens a channel of a plain token", async () => {
   });
 });
 
-test("a claim survives kill -9 and is made once; the ledger agrees with the chain, and no deposit is refunded as a payment", async () => {
+test("submits a claim once despite kill -9, and refuses to refund its deposit as a payment", async () => {
   await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
   await using ledgers = await createLedgerFolder();
   const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000" };
@@ -365,7 +365,7 @@ test("a claim survives kill -9 and is made once; the ledger agrees with the chai
   expect([refund.status, refund.stderr]).toEqual([1, expect.stringContaining("belongs to a channel")]);
 });
 
-test("a deposit that was made tells so to its seller, although its voucher is claimed since", async () => {
+test("repeats a deposit's outcome to its seller after its voucher was claimed", async () => {
   const deposit = await pay(createBuyer(1, 21), offer());
   const { body: made } = await scene.facilitator.as("seller").settle(deposit);
   const claim = bodyOf(await signClaim(deposit.payload as never), managed());
@@ -413,7 +413,7 @@ async function signClaimBatch(claims: readonly { voucher: { channel: never }; to
   } as never);
 }
 
-test("a claim or a refund that its seller has not signed, or of more than was signed, is refused and costs no gas", async () => {
+test("rejects claims and refunds without the seller's signature, or above the signed amount", async () => {
   const { sign } = await openChannel(8);
   const voucher = await sign(2n * price);
   const signed = await signClaim(voucher as never);
@@ -483,7 +483,7 @@ test.each([
   ["seller-asset", 33, limitSeller({ assets: [{ address: plainTokenAddress }] }), "is not settled for alice"],
   ["seller-payee", 34, limitSeller({ payees: [authorizer.address] }), "is not settled for alice"],
 ] as const)(
-  "after its %s is removed from the settings, a channel gets no new voucher, but is claimed, settled and refunded",
+  "rejects vouchers after the %s is removed from the settings, but claims, settles and refunds",
   async (what, salt, changes, why) => {
     const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000" };
     const elsewhere = await openChannel(salt + 100);

@@ -61,7 +61,7 @@ async function startScene(name: string) {
   };
 }
 
-test("the chain's word about a payment is old after two seconds, also when the clock was set back", async () => {
+test("simulates a payment again after two seconds although the clock went back", async () => {
   await using run = await startScene("verdict-back");
   await run.verify();
   run.time.setByMs = -hourMs;
@@ -71,7 +71,7 @@ test("the chain's word about a payment is old after two seconds, also when the c
   await finish();
 });
 
-test("the chain's word about a payment counts for two seconds, also when the clock was set forward", async () => {
+test("reuses a simulation within two seconds although the clock went forward", async () => {
   await using run = await startScene("verdict-forward");
   await run.verify();
   run.time.setByMs = minuteMs;
@@ -80,7 +80,7 @@ test("the chain's word about a payment counts for two seconds, also when the clo
   await finish();
 });
 
-test("a transaction that the node lost is sent again after five seconds, also when the clock was set back", async () => {
+test("resends a dropped transaction after five seconds although the clock went back", async () => {
   await using run = await startScene("lost");
   const finish = await run.beginSettling();
   run.time.setByMs = -hourMs;

@@ -89,7 +89,7 @@ async function run(contracts: readonly CanonicalContract[], options: Partial<Dep
   return { status, printed };
 }
 
-test("deploys what is missing, from a file and from another chain, once it is agreed to; and nothing twice", async () => {
+test("deploys missing contracts from a file and another chain after confirmation, once", async () => {
   const [filed, copied, lacking] = [makeCreate2("Filed"), makeCreate2("Copied"), makeCreate2("Lacking")];
   const presigned = await makePresigned("Presigned");
   const wallet = createWalletClient({ account: payer, transport: http(source.url) });
@@ -130,7 +130,7 @@ test("deploys what is missing, from a file and from another chain, once it is ag
   expect(await runContractsCheck({ rpcUrl: target.url, contracts: contracts.slice(0, 3) }, output)).toBe(0);
 });
 
-test("goes on after a run that was killed: its transactions are not sent again", async () => {
+test("continues a killed deployment without resending its transactions", async () => {
   const { contract, raw, sender } = await makePresigned("Presigned");
   // That run has funded the sender; its presigned transaction arrives while this one queries the chain.
   await target.request("anvil_setBalance", [sender, toHex(presignedGas * gasPrice)]);
@@ -151,7 +151,7 @@ test("goes on after a run that was killed: its transactions are not sent again",
   expect(printed).toContain(`${payer.address} has transactions in flight (1); rerun this once they are mined`);
 });
 
-test("sends no presigned transaction that would be lost, and says what to do where the node takes none", async () => {
+test("sends no presigned transaction that would fail, and suggests another node", async () => {
   const poor = await makePresigned("Poor", { gas: 53_100n });
   expect((await run([poor.contract], { initCodes: [poor.raw] })).printed).toMatch(
     /its presigned transaction has 53100 gas, but this chain needs \d+\nnothing can be deployed/,
@@ -178,7 +178,7 @@ test("sends no presigned transaction that would be lost, and says what to do whe
   );
 });
 
-test("the commands of the facilitator's guide check and deploy, and send nothing that is not agreed to", async () => {
+test("runs the guide's commands to check and deploy, and sends nothing without confirmation", async () => {
   await using folder = await createTemporaryFolder();
   const keyFile = join(folder.path, "key");
   await writeFile(keyFile, `${privateKey}\n`);

@@ -26,7 +26,7 @@ async function expectCutOff(work: Promise<unknown>): Promise<void> {
 
 // The simulator (test/simulator) kills the same code between any two steps, with shared transactions and a node that
 // forgets. Here, a process is killed, and its ledger is a file.
-test("killed after the journal and before the node got it: the next process sends it, and the payer pays once", async () => {
+test("a process restarted after kill -9 sends the journaled transaction, and charges once", async () => {
   await using tap = await startRpcTap(scene.chain.url);
   tap.rule((calls) => (calls.some(({ method }) => method === "eth_sendRawTransaction") ? "hang" : "forward"));
   const payment = await signPayment(scene.chain.token);
@@ -60,7 +60,7 @@ test("killed after the journal and before the node got it: the next process send
   expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
-test("killed after the node got it: the outcome is known again, and the payer pays once", async () => {
+test("a process killed after sending reports the outcome after restart, and charges once", async () => {
   const payment = await signPayment(scene.chain.token);
   const before = await scene.chain.balanceOf(payee);
   {
@@ -78,7 +78,7 @@ test("killed after the node got it: the outcome is known again, and the payer pa
   expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
-test("stopped while a receipt is out: the caller gets settlement_pending, and the next process knows the outcome", async () => {
+test("a stopping process returns settlement_pending, and the next one the outcome", async () => {
   const payment = await signPayment(scene.chain.token);
   const before = await scene.chain.balanceOf(payee);
   const first = await start("stopped", accelerateService({ waitsMs: [3_000], times: 15 }));
@@ -99,7 +99,7 @@ test("stopped while a receipt is out: the caller gets settlement_pending, and th
   expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
-test("killed again and again while eight payments settle: each is settled once", async () => {
+test("repeatedly killed processes settle each of eight payments once", async () => {
   const payments = await Promise.all(Array.from({ length: 8 }, () => signPayment(scene.chain.token)));
   const before = await scene.chain.balanceOf(payee);
   for (const delayMs of takeSlice([5, 15, 30, 60, 120], 3)) {
@@ -123,7 +123,7 @@ test("killed again and again while eight payments settle: each is settled once",
   expect((await scene.chain.balanceOf(payee)) - before).toBe(8n * amount);
 });
 
-test("a second process on the same ledger is refused", async () => {
+test("refuses to start a second process on the same ledger", async () => {
   await using _first = await start("shared");
   // SQLite waits for five seconds for who may let go of it.
   const waitsLess = accelerateService({ waitsMs: [5_000], times: 20 });

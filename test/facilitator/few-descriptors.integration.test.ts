@@ -53,10 +53,10 @@ async function outlast(service: ServiceProcess, { listener, serve }: Served): Pr
 }
 
 const isTried = existsSync("/proc/self/fd");
-const of = `at ${descriptors} descriptors and ${idleConnections} idle connections for ${seconds} s`;
+const limits = `with ${descriptors} descriptors and ${idleConnections} idle connections for ${seconds} s`;
 
 test.skipIf(!isTried)(
-  `${of} the facilitator lives, and verifies and settles payments`,
+  `the facilitator verifies and settles payments ${limits}`,
   { timeout: (seconds + 120) * 1_000 },
   async () => {
     const env = buildFacilitatorEnvironment({ rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path("few") });
@@ -75,7 +75,7 @@ test.skipIf(!isTried)(
 );
 
 test.skipIf(!isTried)(
-  `${of} the resource server lives, and offers what it sells`,
+  `the resource server returns its offers ${limits}`,
   { timeout: (seconds + 120) * 1_000 },
   async () => {
     const routesPath = ledgers.path("routes");

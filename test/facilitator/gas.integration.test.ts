@@ -56,7 +56,7 @@ async function readGasPaid({ operationsUrl }: RunningFacilitator, of: string): P
   ).exec(metrics)?.[1];
 }
 
-test("a settlement gets what is estimated for it and a margin, and its payee's gas is counted as the chain charges it", async () => {
+test("limits a settlement's gas to its estimate plus the margin, and counts the gas charged", async () => {
   const env = { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([payee]) };
   for (const [name, settings, charged] of [
     ["limit", {}, "limit"],
@@ -79,7 +79,7 @@ test("a settlement gets what is estimated for it and a margin, and its payee's g
   }
 });
 
-test("one that runs out of gas is sent again with the most that one may use, once, and its buyer charged once", async () => {
+test("resends a settlement that runs out of gas once with the max gas, and charges once", async () => {
   await using facilitator = await start("too-little");
   const [from, before] = [await nextNonce(), await scene.chain.balanceOf(payee)];
   estimateOnce(50_000);
@@ -92,7 +92,7 @@ test("one that runs out of gas is sent again with the most that one may use, onc
   expect(Number(await readGasPaid(facilitator, "other"))).toBeCloseTo(Number(formatEther(cost)), 15);
 });
 
-test("one that runs out of the most that one may use has failed, and is not sent again", async () => {
+test("fails a settlement that runs out of the max gas, without resending it", async () => {
   await using facilitator = await start("most", { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "60000" });
   const from = await nextNonce();
   estimateOnce(55_000);
@@ -103,7 +103,7 @@ test("one that runs out of the most that one may use has failed, and is not sent
   expect((await readTransactions(from)).map(({ limit }) => limit)).toEqual([60_000n]);
 });
 
-test("a payment that needs more than one may use is refused before it costs gas", async () => {
+test("rejects a payment that needs more than the max gas", async () => {
   await using facilitator = await start("refused", { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "60000" });
   const { body } = await facilitator.verify(await signPayment(scene.chain.token));
   expect(body).toMatchObject({ isValid: false, invalidReason: "invalid_exact_evm_transaction_simulation_failed" });

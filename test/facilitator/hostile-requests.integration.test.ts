@@ -50,7 +50,7 @@ async function cpuSeconds(): Promise<number> {
   return Number(/^process_cpu_seconds_total (\S+)$/m.exec(metrics)?.[1]);
 }
 
-test("bodies in chunks of a byte cost what their bytes do", async () => {
+test("limits CPU and memory for bodies in one-byte chunks", async () => {
   const bytes = Buffer.from("1\r\n[\r\n".repeat(10_000));
   const before = { cpu: await cpuSeconds(), memory: readResidentMiB(facilitator.process.pid) };
   const pieces = [`${head}Transfer-Encoding: chunked\r\n\r\n`, ...Array.from({ length: 20 }, () => bytes), "0\r\n\r\n"];
@@ -61,7 +61,7 @@ test("bodies in chunks of a byte cost what their bytes do", async () => {
   expect(readResidentMiB(facilitator.process.pid) - before.memory).toBeLessThan(128);
 });
 
-test("a body comes whole, however it is cut", async () => {
+test("reassembles a body from chunks of any size", async () => {
   const body = JSON.stringify({ x402Version: 3, paymentPayload: "ü".repeat(30_000), paymentRequirements: {} });
   const bytes = Buffer.from(body);
   const cuts = [1, 2, 5, 16_383, 16_384, 16_385, 40_000, bytes.length];
@@ -81,6 +81,6 @@ test.each([
     "GET /health HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n",
     "200",
   ],
-])("%s has the answer that it is due", async (_name, request, status) => {
+])("returns the status of RFC 9112 for %s", async (_name, request, status) => {
   expect(await exchange([request])).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
 });

@@ -95,7 +95,7 @@ async function sumGasSince(nonce: number): Promise<bigint> {
 const nextNonce = () => connect().getTransactionCount({ address: signer });
 
 test.each(kinds.map((kind, at) => [kind, at] as const))(
-  "a token that %s after a good simulation costs the cap once, and is then rejected for a while; its payer is not",
+  "rejects a token that %s after a good simulation for a while, but not its payer",
   async (_, at) => {
     const token = tokens[at] as Address;
     await setMode(token, at + 1);
@@ -123,7 +123,7 @@ test.each(kinds.map((kind, at) => [kind, at] as const))(
   },
 );
 
-test("a token that turned and burns all gas in a batch leaves the others in it paid, once each", async () => {
+test("settles the other payments of a batch in which one token burns all gas", async () => {
   const token = tokens.at(-1) as Address;
   expect((await scene.facilitator.settle(await signPayment(token))).body).toMatchObject({ success: true });
   await setMode(token, 2);
@@ -153,7 +153,7 @@ contract Token {
 }
 `;
 
-test("a wallet that confirms a payment only in simulations is refused without gas, and one that does not tell is paid by", async () => {
+test("rejects a wallet that confirms only in simulations, and settles an honest wallet's payment", async () => {
   const data = compileToken(walletSource).bytecode as Hex;
   const transferAbi = parseAbi(["function transfer(address to, uint256 value)"]);
   const createWallet = async (mode: number) => {

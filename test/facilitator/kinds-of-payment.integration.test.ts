@@ -105,7 +105,7 @@ async function uptoOffer(max: string): Promise<PaymentRequirements> {
   return offer({ scheme: "upto", amount: max, extra: { ...extra, name: "Devnet Plain Token", version: "1" } });
 }
 
-test("a plain ERC-20 is paid by Permit2, once, whoever submits it again", async () => {
+test("settles a plain ERC-20 payment by Permit2 once", async () => {
   const payer = testAccount(1);
   await approve(payer, plainTokenAddress, maxUint256);
   const body = await pay(payer, byPermit2());
@@ -125,7 +125,7 @@ test("a plain ERC-20 is paid by Permit2, once, whoever submits it again", async 
   });
 });
 
-test("without an allowance a Permit2 payment is refused by the published name, and the payer's EIP-2612 approval is submitted with it", async () => {
+test("rejects a Permit2 payment without an allowance, and submits the payer's EIP-2612 approval", async () => {
   const payer = testAccount(3);
   const refused = await pay(payer, byPermit2());
   expect((await scene.facilitator.verify(refused)).body).toMatchObject({
@@ -148,9 +148,9 @@ test.each([
     "invalid_permit2_recipient_mismatch",
   ],
   ["another amount", { permitted: { token: plainTokenAddress, amount: "9999" } }, "permit2_amount_mismatch"],
-  ["another nonce than signed", { nonce: "7" }, "invalid_permit2_signature"],
-  ["an end in the past", { deadline: "1" }, "invalid_permit2_signature"],
-])("a Permit2 payment with %s is refused", async (_, change, reason) => {
+  ["a nonce other than signed", { nonce: "7" }, "invalid_permit2_signature"],
+  ["a deadline in the past", { deadline: "1" }, "invalid_permit2_signature"],
+])("rejects a Permit2 payment with %s", async (_, change, reason) => {
   const body = await pay(testAccount(1), byPermit2());
   const payload = body.paymentPayload.payload as { permit2Authorization: object };
   const changed = { ...payload, permit2Authorization: { ...payload.permit2Authorization, ...change } };
@@ -161,7 +161,7 @@ test.each([
   expect(verdict).toMatchObject({ isValid: false, invalidReason: reason });
 });
 
-test("upto settles what was used, and nothing for nothing", async () => {
+test("settles the used amount of an upto payment, and sends nothing for 0", async () => {
   const payer = testAccount(1);
   await approve(payer, plainTokenAddress, maxUint256);
   const accepted = await uptoOffer("20000");
@@ -193,7 +193,7 @@ test("upto settles what was used, and nothing for nothing", async () => {
   });
 });
 
-test("an upto payment is submitted by the signer that its payer named", async () => {
+test("submits an upto payment by the signer that its payer named", async () => {
   const accepted = await uptoOffer("20000");
   await approve(testAccount(1), plainTokenAddress, maxUint256);
   const named = { ...accepted, extra: { ...accepted.extra, facilitatorAddress: otherSigner.address } };
@@ -210,7 +210,7 @@ test("an upto payment is submitted by the signer that its payer named", async ()
   });
 });
 
-test("an upto payment that was settled tells so to its owner after the signer that it names was removed", async () => {
+test("repeats an upto payment's outcome to its owner after its signer was removed", async () => {
   const accepted = await uptoOffer("20000");
   const named = { ...accepted, extra: { ...accepted.extra, facilitatorAddress: otherSigner.address } };
   const [settled, unsettled] = [await pay(testAccount(1), named), await pay(testAccount(1), named)];
@@ -227,7 +227,7 @@ test("an upto payment that was settled tells so to its owner after the signer th
     expect((await fewer.settle(body)).body).toMatchObject({ errorReason: "upto_facilitator_mismatch" });
 });
 
-test("the maximum of every verified upto payment is reserved, so that a payer can't have two verified that it can pay once", async () => {
+test("reserves the maximum of a verified upto payment until it is settled", async () => {
   const payer = testAccount(5);
   await approve(payer, plainTokenAddress, 30_000n);
   const [first, second] = [await pay(payer, await uptoOffer("20000")), await pay(payer, await uptoOffer("20000"))];
@@ -262,7 +262,7 @@ async function fund(wallet: Address): Promise<void> {
   );
 }
 
-test("a contract wallet pays by EIP-3009 with its owner's signature (ERC-1271), and nobody else's", async () => {
+test("settles a contract wallet's EIP-3009 payment only with its owner's signature (ERC-1271)", async () => {
   const owner = testAccount(6);
   const { address, creation } = await findWallet(owner, toHex(1, { size: 32 }));
   await send(owner, walletFactoryAddress, creation);
@@ -278,7 +278,7 @@ test("a contract wallet pays by EIP-3009 with its owner's signature (ERC-1271), 
   expect(await scene.chain.balanceOf(address)).toBe(0n);
 });
 
-test("a wallet's payment that was settled tells so to its owner although the wallet rejects its signature now", async () => {
+test("repeats a wallet payment's outcome although the wallet now rejects the signature", async () => {
   const owner = testAccount(6);
   const { address, creation } = await findWallet(owner, toHex(4, { size: 32 }));
   await send(owner, walletFactoryAddress, creation);
@@ -296,7 +296,7 @@ test("a wallet's payment that was settled tells so to its owner although the wal
   });
 });
 
-test("a wallet that does not exist yet is created by its first payment (ERC-6492), in the same transaction", async () => {
+test("creates a wallet in the transaction of its first payment (ERC-6492)", async () => {
   const owner = testAccount(6);
   const { address, creation } = await findWallet(owner, toHex(2, { size: 32 }));
   await fund(address);
@@ -312,7 +312,7 @@ test("a wallet that does not exist yet is created by its first payment (ERC-6492
   expect(await connect().getCode({ address })).toBeDefined();
 });
 
-test("a wallet's creation by a contract that is not among the factories is refused, without a transaction", async () => {
+test("rejects a wallet's creation by an unlisted factory, without a transaction", async () => {
   const owner = testAccount(6);
   const { address } = await findWallet(owner, toHex(7, { size: 32 }));
   const body = await signPayment(scene.chain.token, {
@@ -327,7 +327,7 @@ test("a wallet's creation by a contract that is not among the factories is refus
   expect((await scene.facilitator.settle(body)).body).toMatchObject({ success: false, transaction: "" });
 });
 
-test("a payment that somebody else submits between verify and settle is settled, once, for who had it verified", async () => {
+test("settles a payment that a third party submitted after verify, once, for its verifier", async () => {
   const payer = testAccount(1);
   const [body, other] = [
     await signPayment(scene.chain.token, { payer }),
@@ -357,7 +357,7 @@ test("a payment that somebody else submits between verify and settle is settled,
   });
 });
 
-test("a delegated account (EIP-7702) pays with what its delegate accepts", async () => {
+test("settles a delegated account's payment (EIP-7702) with its delegate's signature", async () => {
   const [payer, owner] = [testAccount(8), testAccount(6)];
   const { address: delegate, creation } = await findWallet(owner, toHex(3, { size: 32 }));
   await send(owner, walletFactoryAddress, creation);
@@ -437,7 +437,7 @@ async function signPermit2(payer: TestAccount, nonce: bigint, accepted = byPermi
   };
 }
 
-test("a Permit2 payment whose nonce was cancelled is not settled by another payment's transfer", async () => {
+test("does not count another payment's transfer for a cancelled Permit2 nonce", async () => {
   // Rejected for a while afterwards.
   const payer = testAccount(4);
   await approve(payer, plainTokenAddress, maxUint256);
@@ -459,7 +459,7 @@ test("a Permit2 payment whose nonce was cancelled is not settled by another paym
   expect(body).toMatchObject({ success: false });
 });
 
-test("a verified payment with another signature around it is checked anew, and does not stop the good one", async () => {
+test("checks a verified payment with a forged signature again, and settles the valid copy", async () => {
   const payer = testAccount(1);
   const good = await signPayment(scene.chain.token, { payer });
   expect((await scene.facilitator.verify(good)).body).toMatchObject({ isValid: true });
@@ -473,7 +473,7 @@ test("a verified payment with another signature around it is checked anew, and d
   expect(later).toMatchObject({ success: true });
 });
 
-test("of payments that bring the same EIP-2612 approval none reverts at the signer's cost", async () => {
+test("reverts no payment of several with the same EIP-2612 approval", async () => {
   const payer = testAccount(3);
   const bodies = [];
   for (let i = 0; i < 4; i += 1)
@@ -484,7 +484,7 @@ test("of payments that bring the same EIP-2612 approval none reverts at the sign
   expect(reverted).toHaveLength(0);
 });
 
-test("an upto payment of which nothing was used gives its reservation back", async () => {
+test("releases the reservation of an unused upto payment", async () => {
   const payer = testAccount(9);
   await approve(payer, plainTokenAddress, 30_000n);
   const accepted = await uptoOffer("20000");
@@ -495,7 +495,7 @@ test("an upto payment of which nothing was used gives its reservation back", asy
   expect((await scene.facilitator.verify(second)).body).toMatchObject({ isValid: true });
 });
 
-test("upto of 0 after a charge tells the charge, to its owner alone, and a forged one is refused", async () => {
+test("repeats an upto charge for 0 to its owner alone, and rejects a forged copy", async () => {
   const payer = testAccount(5);
   await approve(payer, plainTokenAddress, maxUint256);
   const accepted = await uptoOffer("20000");
@@ -518,7 +518,7 @@ test("upto of 0 after a charge tells the charge, to its owner alone, and a forge
   expect(forgedSaid).toMatchObject({ success: false });
 });
 
-test("extensions of null are none", async () => {
+test("accepts null extensions", async () => {
   const body = await signPayment(scene.chain.token);
   const paymentPayload = { ...body.paymentPayload, extensions: null };
   expect((await scene.facilitator.verify({ ...body, paymentPayload })).body).toMatchObject({ isValid: true });

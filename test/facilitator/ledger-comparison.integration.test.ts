@@ -12,7 +12,7 @@ import { signPayment } from "../support/facilitator/signed-payment.ts";
 /** Longer ago than a lagging node's delay. */
 const minuteMs = 60_000;
 
-test("a settlement that the chain forgets is counted and named in the log, until the chain has it again", async () => {
+test("counts and logs a settlement that the chain lost, until it is mined again", async () => {
   await using chain = await startPaymentChain();
   await using folder = await createLedgerFolder();
   const metrics = createMetrics("facilitator");

@@ -10,7 +10,7 @@ import { signPayment } from "../support/facilitator/signed-payment.ts";
 const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
 const { poolHas, start } = scene;
 
-test("no receipt in time is settlement_pending; the payment stays good, and settling it again gives the outcome", async () => {
+test("returns settlement_pending without a receipt in time, and the outcome on a retry", async () => {
   await using facilitator = await start("slow", { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "300" });
   const payment = await signPayment(scene.chain.token);
 
@@ -23,7 +23,7 @@ test("no receipt in time is settlement_pending; the payment stays good, and sett
   expect((await again).body).toMatchObject({ success: true, transaction: reported.body.transaction });
 });
 
-test("more settlements at once than allowed are answered 503, and nothing is done about them", async () => {
+test("returns 503 for settlements above inFlightMax, without sending them", async () => {
   await using facilitator = await start("full", { GATEHOUSE_FACILITATOR_SETTLEMENT_IN_FLIGHT_MAX: "1" });
   const first = facilitator.settle(await signPayment(scene.chain.token));
   await poolHas(1);
@@ -42,7 +42,7 @@ test("more settlements at once than allowed are answered 503, and nothing is don
   expect((await retried).body).toMatchObject({ success: true });
 });
 
-test("a chain that asks more for gas than allowed is an error of the operator, not a verdict", async () => {
+test("returns 500 while the chain charges more than the max fee", async () => {
   await using facilitator = await start("dear", { GATEHOUSE_FACILITATOR_SETTLEMENT_MAX_FEE_PER_GAS_GWEI: "0.000001" });
   expect(await facilitator.settle(await signPayment(scene.chain.token))).toEqual({
     status: 500,
@@ -54,7 +54,7 @@ test("a chain that asks more for gas than allowed is an error of the operator, n
   });
 });
 
-test("connections that send nothing give way to those that do", async () => {
+test("closes idle connections for active ones at the connection limit", async () => {
   await using facilitator = await start("idle", {}, { constants: { "listen.connections": 4 } });
   await using _ = await openIdleConnections(facilitator.url, 12);
   // They have a second to ask something.
@@ -65,7 +65,7 @@ test("connections that send nothing give way to those that do", async () => {
   expect(metrics).toMatch(/^gatehouse_connections\{listener="facilitator"\} [1-4]$/m);
 });
 
-test("probes and metrics are answered while every connection is waiting for its settlement", async () => {
+test("serves probes and metrics while every connection waits for a settlement", async () => {
   await using facilitator = await start(
     "busy",
     { GATEHOUSE_FACILITATOR_LISTEN_TRUSTED_PROXIES: "127.0.0.1" },
@@ -84,7 +84,7 @@ test("probes and metrics are answered while every connection is waiting for its 
   for (const settled of settling) expect((await settled).body).toMatchObject({ success: true });
 });
 
-test("a payment of nothing, or of less than the minimum, costs no gas; one of the minimum settles", async () => {
+test("rejects payments below minAmount without gas, and settles one of minAmount", async () => {
   const asset = { address: scene.chain.token, name: "USDC", version: "2", minAmount: 500 };
   await using facilitator = await start("minimum", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]) });
   // The payments port is not the admin port.
@@ -109,7 +109,7 @@ test("a payment of nothing, or of less than the minimum, costs no gas; one of th
   expect((await settling).body).toMatchObject({ success: true });
 });
 
-test("a signer without gas settles nothing, says so before a payment is signed, and settles once it has some", async () => {
+test("omits all kinds from /supported while the signer has no gas", async () => {
   const privateKey = toHex(randomBytes(32));
   const { address } = privateKeyToAccount(privateKey);
   await using facilitator = await start("poor", { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: privateKey });

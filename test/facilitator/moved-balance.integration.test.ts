@@ -41,7 +41,7 @@ const waitForPool = (size: number) =>
     { timeout: 20_000 },
   );
 
-test("a payer that moves its balance out before a settlement and back after it is rejected, and its token is not", async () => {
+test("rejects a payer that moves its balance out and back around a settlement, not its token", async () => {
   const [payer, partner] = [testAccount(7), testAccount(8)];
   const settling = scene.facilitator.settle(await signPayment(scene.chain.token, { payer }));
   await waitForPool(1);
@@ -68,7 +68,7 @@ test("a payer that moves its balance out before a settlement and back after it i
   expect((await others).body).toMatchObject({ success: true });
 });
 
-test("a payer that cancels the nonce of its Permit2 payment before a settlement ends it at once", async () => {
+test("fails a Permit2 settlement at once when its payer cancels the nonce", async () => {
   const payer = testAccount(6);
   const permit2 = canonicalContracts.permit2.address;
   const approval = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [permit2, maxUint256] });

@@ -74,7 +74,7 @@ async function readReadiness(): Promise<Readonly<{ status: string; checks: Recor
   return (await (await fetch(`${facilitator.operationsUrl}/readyz`)).json()) as never;
 }
 
-test("one facilitator settles on two chains, and lists both", async () => {
+test("settles on two chains, and lists both in /supported", async () => {
   const supported = (await (await fetch(`${facilitator.url}/supported`)).json()) as {
     kinds: readonly Readonly<{ scheme: string; network: string }>[];
     assets: readonly unknown[];
@@ -109,7 +109,7 @@ test("one facilitator settles on two chains, and lists both", async () => {
     );
 });
 
-test("a payment belongs to one chain: elsewhere, and on a chain that nobody serves, it is refused by name", async () => {
+test("rejects a payment on another chain than its own, and on an unsupported chain", async () => {
   const payment = await signPayment(one.token);
   const moved = { ...payment.paymentRequirements, network: "eip155:1673" } as const;
   const replayed = { paymentPayload: { ...payment.paymentPayload, accepted: moved }, paymentRequirements: moved };
@@ -125,7 +125,7 @@ test("a payment belongs to one chain: elsewhere, and on a chain that nobody serv
   expect((await sellerOfAll().settle(unserved)).body).toMatchObject({ success: false, errorMessage: message });
 });
 
-test("a seller has each network's own limits, and only on networks that are named for it", async () => {
+test("applies a seller's limits per network, and rejects networks not listed for it", async () => {
   const [here, there] = [await signPayment(one.token), await signPayment(other.token, { chainId: 1673 })];
   expect((await withKey(aliceKey).verify(here)).body).toMatchObject({ isValid: true });
   expect((await withKey(aliceKey).verify(there)).body).toMatchObject({
@@ -138,8 +138,8 @@ test("a seller has each network's own limits, and only on networks that are name
   expect((await withKey(bobKey).settle(await signPayment(one.token))).body).toMatchObject({ success: true });
 });
 
-test.each(["by that facilitator", "in its own process"])(
-  "a seller sells one route on both chains, settled %s",
+test.each(["by a facilitator", "in its own process"])(
+  "a resource server sells one route on both chains, settled %s",
   async (where) => {
     await using folder = await createTemporaryFolder();
     await using upstream = await startUpstream();
@@ -184,7 +184,7 @@ test.each(["by that facilitator", "in its own process"])(
   },
 );
 
-test("while one chain's node is gone the other settles, and a restart takes up what was in flight on both", async () => {
+test("settles on one chain while the other's node is down, and resumes both after a restart", async () => {
   const payments = [await signPayment(one.token), await signPayment(other.token, { chainId: 1673 })] as const;
   const before = [await one.balanceOf(payee), await other.balanceOf(payee)] as const;
   await Promise.all([one, other].map(({ anvil }) => anvil.request("evm_setIntervalMining", [3_600])));

@@ -8,19 +8,19 @@ import { signPayment } from "../support/facilitator/signed-payment.ts";
 const scene = useFacilitatorScene({ ledger: "one-simulation" });
 const simulations = () => (scene.tap.counts.get("eth_estimateGas") ?? 0) + (scene.tap.counts.get("eth_call") ?? 0);
 
-test("a payment that was just verified is simulated once, and settles", async () => {
+test("simulates a just verified payment once", async () => {
   const payment = await signPayment(scene.chain.token);
   expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: true });
   expect((await scene.facilitator.settle(payment)).body).toMatchObject({ success: true });
   expect(simulations()).toBe(1);
 });
 
-test("one that nobody verified is simulated when it is settled", async () => {
+test("simulates an unverified payment when it is settled", async () => {
   expect((await scene.facilitator.settle(await signPayment(scene.chain.token))).body).toMatchObject({ success: true });
   expect(simulations()).toBe(1);
 });
 
-test("a verdict that is old is requested again", async () => {
+test("simulates a payment again after its verdict expired", async () => {
   const payment = await signPayment(scene.chain.token);
   expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: true });
   const verifiedAtMs = Date.now();
@@ -29,7 +29,7 @@ test("a verdict that is old is requested again", async () => {
   expect(simulations()).toBe(2);
 });
 
-test("of two payments that were verified while the payer held enough for one, the second is refused before it costs gas", async () => {
+test("rejects the second of two verified payments when the payer can pay only one", async () => {
   const payer = testAccount(5);
   const held = await scene.chain.balanceOf(payer.address);
   const all = { value: String(held) };
@@ -50,7 +50,7 @@ test("of two payments that were verified while the payer held enough for one, th
   });
 });
 
-test("of many payments that are settled at once while the payer holds enough for one, one costs gas, and the others say why they do not settle", async () => {
+test("sends one of twenty concurrent payments of a payer that can pay only one", async () => {
   const payer = testAccount(6);
   const held = await scene.chain.balanceOf(payer.address);
   const all = { value: String(held) };
@@ -73,7 +73,7 @@ test("of many payments that are settled at once while the payer holds enough for
   expect((scene.tap.counts.get("eth_sendRawTransaction") ?? 0) - sentBefore).toBe(1);
 });
 
-test("payments that a payer's balance covers together are settled together, and one beyond it waits for their end", async () => {
+test("settles the three of four concurrent payments that the payer's balance covers", async () => {
   const payer = testAccount(7);
   const held = await scene.chain.balanceOf(payer.address);
   const part = { value: String(held / 3n) };

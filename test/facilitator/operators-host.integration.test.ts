@@ -16,7 +16,7 @@ async function statusFor(host: string, url: string): Promise<number | undefined>
   return response.statusCode;
 }
 
-test("what operators of a facilitator on loopback see is for names that lead there alone; payments are for every name", async () => {
+test("returns 403 on the admin port for other hosts, but not on the payment port", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-host-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   await using facilitator = await startFacilitator({

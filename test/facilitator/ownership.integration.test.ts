@@ -22,7 +22,7 @@ function identified(payment: PaymentBody, id: string): PaymentBody {
   return { ...payment, paymentPayload: { ...payment.paymentPayload, extensions } as PaymentPayload };
 }
 
-test("a hundred calls without a name: one gets the success, the others learn that it is not theirs", async () => {
+test("reports one success to a hundred unidentified calls, and duplicates to the others", async () => {
   const payment = await signPayment(scene.chain.token);
   const before = await scene.chain.balanceOf(payee);
 
@@ -40,7 +40,7 @@ test("a hundred calls without a name: one gets the success, the others learn tha
   expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
-test("of two sales that settle one payment, the first gets the outcome as often as it asks, and the other never", async () => {
+test("repeats the outcome to the first of two sales, and a duplicate to the second", async () => {
   const payment = await signPayment(scene.chain.token);
   const [first, second] = [scene.facilitator.as("first-sale"), scene.facilitator.as("second-sale")];
 
@@ -53,7 +53,7 @@ test("of two sales that settle one payment, the first gets the outcome as often 
   expect(await first.settle(payment)).toEqual(settled);
 });
 
-test("a payment is invalid for everybody else from the moment when its settlement begins", async () => {
+test("rejects a payment in flight for every other caller", async () => {
   await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
   const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: scene.ledgers.path("verify") };
   await using other = await startFacilitator(place);
@@ -77,7 +77,7 @@ test("a payment is invalid for everybody else from the moment when its settlemen
   });
 });
 
-test("a call without a name that gets settlement_pending owns it no longer: one of those who ask next gets the outcome", async () => {
+test("returns the outcome to one later call after an unidentified call got settlement_pending", async () => {
   await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
   const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "300" };
   const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: scene.ledgers.path("pending"), env };
@@ -99,7 +99,7 @@ test("a call without a name that gets settlement_pending owns it no longer: one 
   expect((await other.verify(payment)).body).toMatchObject({ isValid: false });
 });
 
-test("a payer's payment-identifier names a caller that may try again", async () => {
+test("repeats the outcome to a caller with the same payment-identifier", async () => {
   const signed = await signPayment(scene.chain.token);
   const payment = identified(signed, "pay_7d5d747be160e280504c099d984bcfe0");
   const settled = await scene.facilitator.settle(payment);
@@ -109,7 +109,7 @@ test("a payer's payment-identifier names a caller that may try again", async () 
   expect((await scene.facilitator.settle(signed)).body).toMatchObject(duplicate);
 });
 
-test("a payment-identifier stands for what it was settled for first, also after kill -9", async () => {
+test("rejects a payment-identifier for other terms, even after kill -9", async () => {
   const id = "pay_7d5d747be160e280504c099d984bcfe2";
   const first = identified(await signPayment(scene.chain.token), id);
   const payTo = testAccount(3).address;
@@ -143,7 +143,7 @@ test("a payment-identifier stands for what it was settled for first, also after 
   expect((await again.verify(foreign)).body, "another payer's").toMatchObject({ isValid: true });
 });
 
-test("copies of a payment with a payment-identifier, each verified as a middleware does, get one success", async () => {
+test("reports one success to verified copies of a payment with a payment-identifier", async () => {
   const payment = identified(await signPayment(scene.chain.token), "pay_7d5d747be160e280504c099d984bcfe1");
   const copies = Array.from({ length: 10 }, async () => {
     const verdict = await scene.facilitator.verify(payment);
@@ -152,7 +152,7 @@ test("copies of a payment with a payment-identifier, each verified as a middlewa
   expect((await Promise.all(copies)).filter(Boolean)).toHaveLength(1);
 });
 
-test("a ledger from before owners were known: what was settled is answered to nobody, what is under way to who asks first", async () => {
+test("closes settled payments of a ledger without owners, and gives those in flight to the first caller", async () => {
   const [old, open] = [await signPayment(scene.chain.token), await signPayment(scene.chain.token)];
   {
     await using first = await start("old");
@@ -180,7 +180,7 @@ test("a ledger from before owners were known: what was settled is answered to no
   expect((await second.as("another-sale").settle(open)).body).toMatchObject(duplicate);
 });
 
-test("what is refused leaves nothing in the ledger, whatever payment-identifier it bears", async () => {
+test("stores nothing for rejected payments with new payment-identifiers", async () => {
   const path = scene.ledgers.path("refused");
   {
     await using other = await start("refused");

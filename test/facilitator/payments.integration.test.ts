@@ -15,7 +15,7 @@ async function signerNonce(): Promise<number> {
   return Number(await scene.chain.anvil.request<Hex>("eth_getTransactionCount", [signer.address, "latest"]));
 }
 
-test("a good payment is valid, settles on the chain, and can't be used again", async () => {
+test("verifies and settles a payment once", async () => {
   const payment = await signPayment(scene.chain.token);
   const before = await scene.chain.balanceOf(payee.address);
 
@@ -45,7 +45,7 @@ test("a good payment is valid, settles on the chain, and can't be used again", a
   expect((await owner.verify(payment)).body, "still good for the sale that owns it").toMatchObject({ isValid: true });
 });
 
-test("32 payments at once all settle, and no transaction is sent for nothing", async () => {
+test("settles 32 concurrent payments without a spare transaction", async () => {
   const payments = await Promise.all(Array.from({ length: 32 }, () => signPayment(scene.chain.token)));
   const [before, nonceBefore] = [await scene.chain.balanceOf(payee.address), await signerNonce()];
 
@@ -58,7 +58,7 @@ test("32 payments at once all settle, and no transaction is sent for nothing", a
   expect((await signerNonce()) - nonceBefore).toBe(transactions.size);
 });
 
-test("one payment settled ten times at once by one sale is one transaction and ten equal answers", async () => {
+test("sends one transaction for ten concurrent settles of one sale", async () => {
   const payment = await signPayment(scene.chain.token);
   const nonceBefore = await signerNonce();
 
@@ -71,7 +71,7 @@ test("one payment settled ten times at once by one sale is one transaction and t
   expect((await signerNonce()) - nonceBefore).toBe(1);
 });
 
-test("two payments with one authorization nonce: one is settled, the other refused", async () => {
+test("settles one of two payments with the same authorization nonce", async () => {
   const nonce: Hex = `0x${"5a".repeat(32)}`;
   const other = { authorization: { nonce, value: "7" }, requirements: { amount: "7" } };
   const payments = [
@@ -87,7 +87,7 @@ test("two payments with one authorization nonce: one is settled, the other refus
   ]);
 });
 
-test("a payer who signs away more than they hold is charged once and burns no gas", async () => {
+test("charges a payer once who signs more than the balance", async () => {
   const poor = testAccount(11);
   const funding = await signPayment(scene.chain.token, {
     authorization: { to: poor.address },
@@ -109,7 +109,7 @@ test("a payer who signs away more than they hold is charged once and burns no ga
 test.each([
   ["0 or 1", (parity: number) => parity],
   ["27 or 28", (parity: number) => 27 + parity],
-])("a signature with v of %s is taken", async (_, v) => {
+])("accepts a signature with v of %s", async (_, v) => {
   const payment = await signPayment(scene.chain.token, {
     signature: (signature) => {
       const parity = Number.parseInt(signature.slice(-2), 16) - 27;
@@ -119,7 +119,7 @@ test.each([
   expect((await scene.facilitator.settle(payment)).body).toMatchObject({ success: true });
 });
 
-test("the reference's client and the reference's HTTP client work unchanged", async () => {
+test("serves the reference client and its HTTP client", async () => {
   const client = new HTTPFacilitatorClient({ url: scene.facilitator.url });
   const { paymentRequirements } = await signPayment(scene.chain.token);
   const { payload } = await new ExactEvmScheme(payer.account).createPaymentPayload(2, paymentRequirements);
@@ -138,7 +138,7 @@ test("the reference's client and the reference's HTTP client work unchanged", as
   expect(await client.settle(paymentPayload, paymentRequirements)).toMatchObject({ success: true });
 });
 
-test("health, readiness and metrics show how it is, and nothing prints a signature", async () => {
+test("reports health, readiness and metrics, and logs no signature", async () => {
   const payment = await signPayment(scene.chain.token);
   await scene.facilitator.settle(payment);
 

@@ -31,27 +31,27 @@ describe.each(["hono", "express"] as const)("@x402/%s", (framework) => {
   });
   afterAll(() => shop[Symbol.asyncDispose]());
 
-  test("delivers once for a hundred copies of one payment at one time", async () => {
+  test("delivers once for a hundred concurrent copies of a payment", async () => {
     const header = await shop.signPayment("/quick");
     expect(await gainOf(() => sendCopies(header, [shop.urlOf("/quick")], 100))).toEqual(once);
     expect(await sendCopies(header, [shop.urlOf("/quick")], 3), "nor ever again").toBe(0);
   });
 
-  test("delivers once for a payment that is shown to two routes, also when one of them settles later", async () => {
+  test("delivers once for a payment sent to a fast and a slow route", async () => {
     const header = await shop.signPayment("/quick");
     const urls = [shop.urlOf("/quick"), shop.urlOf("/slow")];
     expect(await gainOf(() => sendCopies(header, urls, 100))).toEqual(once);
     expect(await sendCopies(header, urls, 4)).toBe(0);
   });
 
-  test("sells each of ten payments that come at one time", async () => {
+  test("delivers for each of ten concurrent payments", async () => {
     const headers = await Promise.all(Array.from({ length: 10 }, () => shop.signPayment("/quick")));
     const sold = await Promise.all(headers.map((header) => sendCopies(header, [shop.urlOf("/quick")], 1)));
     expect(sold).toEqual(headers.map(() => 1));
   });
 });
 
-test("two sellers that know nothing of each other deliver once for one payment", async () => {
+test("two independent sellers deliver once for one payment", async () => {
   await using first = await seller("hono");
   await using second = await seller("express");
   const header = await first.signPayment("/quick");
@@ -59,7 +59,7 @@ test("two sellers that know nothing of each other deliver once for one payment",
   expect(await gainOf(() => sendCopies(header, urls, 100))).toEqual(once);
 });
 
-test("a seller that settles before the work and never verifies delivers once", async () => {
+test("a seller that settles without verifying delivers once", async () => {
   await using shop = await seller("hono", "upfront");
   const header = await shop.signPayment("/quick");
   const urls = [shop.urlOf("/quick"), shop.urlOf("/slow")];
@@ -67,7 +67,7 @@ test("a seller that settles before the work and never verifies delivers once", a
   expect(await sendCopies(header, urls, 4)).toBe(0);
 });
 
-test("a payment whose receipt is late is delivered by the middleware's own retry", async () => {
+test("delivers on the middleware's own retry when the receipt is late", async () => {
   await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
   await using ledger = await createLedgerFolder();
   const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "2000" };

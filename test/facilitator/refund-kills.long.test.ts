@@ -13,7 +13,7 @@ import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 /** More requests than one run makes before its transaction is mined. */
 const requestsMax = 12;
 
-it("a refund killed at any request to its node, before or after the answer, is made once by the next run", async () => {
+it("the next run completes a refund once after a kill at any request to the node", async () => {
   await using chain = await startPaymentChain();
   await using ledgers = await createLedgerFolder();
   const place = { rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path("kills") };

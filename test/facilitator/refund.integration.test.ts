@@ -78,7 +78,7 @@ async function measureGain(work: () => Promise<void>): Promise<bigint> {
 }
 
 describe("gatehouse ledger export", () => {
-  it("writes each settlement with what the chain and the claims say of it, of one seller, in a time", async () => {
+  it("writes a seller's settlements with their chain and claim states", async () => {
     const [network = "", asset = "", from = "", nonce = ""] = payments[0]?.split("|") ?? [];
     const claims = env["GATEHOUSE_FACILITATOR_LEDGER_PATH"]?.replace("refunds", "claims") ?? "";
     {
@@ -107,7 +107,7 @@ describe("gatehouse ledger export", () => {
     expect(await exportRows(["--to", "2026-01-01"])).toEqual([]);
   });
 
-  it("exits 1 for what the chain does not have, and says how many", async () => {
+  it("exits with 1 and the count of settlements missing on the chain", async () => {
     const database = new DatabaseSync(env["GATEHOUSE_FACILITATOR_LEDGER_PATH"] ?? "");
     const of = "WHERE id = (SELECT min(id) FROM settlement)";
     const lost = `0x${"ab".repeat(32)}`;
@@ -126,7 +126,7 @@ describe("gatehouse ledger export", () => {
 });
 
 describe("gatehouse ledger refund", () => {
-  it("pays back a part once, is refused for another amount or key, and is in the export", async () => {
+  it("refunds a part once, rejects another amount or key, and exports the refund", async () => {
     const payment = payments[0] ?? "";
     const gain = await measureGain(async () => {
       const { status, stdout } = await refund(payment, "--amount", "4000");
@@ -157,11 +157,11 @@ describe("gatehouse ledger refund", () => {
   });
 
   const kills: readonly (readonly [number, string, KillPoint])[] = [
-    [1, "when it is recorded and not sent", (body, _, answer) => isSending(body) && answer === undefined],
-    [2, "when it is sent", (body, _, answer) => isSending(body) && answer !== undefined],
-    [3, "when it is mined", (_body, _, answer = "") => answer.includes('"effectiveGasPrice"')],
+    [1, "before its recorded transaction is sent", (body, _, answer) => isSending(body) && answer === undefined],
+    [2, "after its transaction is sent", (body, _, answer) => isSending(body) && answer !== undefined],
+    [3, "after its transaction is mined", (_body, _, answer = "") => answer.includes('"effectiveGasPrice"')],
   ];
-  it.each(takeSlice(kills, 3))("(%i) killed %s, it is made once by the next run", async (index, _, point) => {
+  it.each(takeSlice(kills, 3))("(%i) completes a refund once that was killed %s", async (index, _, point) => {
     const payment = payments[index] ?? "";
     const gain = await measureGain(async () => {
       const killed = await runKilled(refundArgs(payment), { env, rpcUrl: chain.url }, point);

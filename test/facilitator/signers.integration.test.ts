@@ -60,7 +60,7 @@ const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 /** Fewer in `npm test`: signing them takes most of the time. */
 const paymentCount = isLong ? 200 : 60;
 
-test("payments at once spread over three keys; killed in the middle, the next process leaves no nonce out", async () => {
+test("spreads payments over three keys, and leaves no nonce gap after kill -9", async () => {
   const payments = await signMany(paymentCount);
   const [before, nonces] = [await scene.chain.balanceOf(payee), (await countTransactions()).mined];
   {
@@ -91,7 +91,7 @@ test("payments at once spread over three keys; killed in the middle, the next pr
   expect(Object.values(await readMetric(second, "signer_transactions_pending"))).toEqual([0, 0, 0]);
 });
 
-test("a key without gas is reported and settles nothing; the others go on", async () => {
+test("settles by the other keys while one has no gas, and reports it", async () => {
   await setBlockTime(1);
   await using facilitator = await start("drained");
   const [, , last] = signers;
@@ -109,7 +109,7 @@ test("a key without gas is reported and settles nothing; the others go on", asyn
   await scene.chain.anvil.request("anvil_setBalance", [last.address, held]);
 });
 
-test("transactions of a key that is removed are followed to their end", async () => {
+test("tracks the transactions of a removed key until they are mined", async () => {
   await setBlockTime(0);
   const [first, , last] = signers;
   const payments = await signMany(3);
@@ -137,38 +137,35 @@ test("transactions of a key that is removed are followed to their end", async ()
 /** An optional peer. */
 const hasKms = existsSync(join(import.meta.dirname, "../../node_modules/@aws-sdk/client-kms"));
 
-test.skipIf(!hasKms)(
-  "a key of AWS KMS that does not sign sends nothing, loses no nonce, and is not used while others sign",
-  async () => {
-    await setBlockTime(1);
-    const [, remote, local] = signers;
-    await using kms = await startKmsDouble({ "alias/signer": remote.privateKey });
-    const env = {
-      GATEHOUSE_FACILITATOR_SIGNER_KMS_KEYS: "alias/signer",
-      ...kms.env,
-      // A request to KMS takes ten parts of half a second.
-      ...accelerateService({ waitsMs: [500], times: 10 }),
-    };
-    const before = (await countTransactions()).sent;
-    const [first, second] = [await signPayment(scene.chain.token), await signPayment(scene.chain.token)];
-    {
-      await using facilitator = await start("kms", [], env);
-      expect(areGood([await facilitator.settle(first)])).toBe(true);
-      kms.setMode("hangs");
-      const fault = "AWS KMS can't sign with alias/signer: no response within 5000 ms";
-      expect(await facilitator.settle(second)).toEqual({ status: 500, body: { error: fault } });
-      const ready = await fetch(`${facilitator.operationsUrl}/readyz`);
-      expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining(fault)]);
-      kms.setMode("signs");
-      await until("the key signs again", generousMs, async () => (await fetch(ready.url)).status === 200);
-      expect(areGood([await facilitator.settle(second)])).toBe(true);
-      expect((await countTransactions()).sent).toEqual([before[0], (before[1] ?? 0) + 2, before[2]]);
-    }
-    await using facilitator = await start("kms", [local], env);
-    kms.setMode("refuses");
-    expect(areGood(await Promise.all((await signMany(4)).map(facilitator.settle)))).toBe(true);
-    const after = (await countTransactions()).sent;
-    expect(after.slice(0, 2)).toEqual([before[0], (before[1] ?? 0) + 2]);
-    expect(after[2]).toBeGreaterThan(before[2] ?? 0);
-  },
-);
+test.skipIf(!hasKms)("skips an AWS KMS key that can't sign, without a nonce gap", async () => {
+  await setBlockTime(1);
+  const [, remote, local] = signers;
+  await using kms = await startKmsDouble({ "alias/signer": remote.privateKey });
+  const env = {
+    GATEHOUSE_FACILITATOR_SIGNER_KMS_KEYS: "alias/signer",
+    ...kms.env,
+    // A request to KMS takes ten parts of half a second.
+    ...accelerateService({ waitsMs: [500], times: 10 }),
+  };
+  const before = (await countTransactions()).sent;
+  const [first, second] = [await signPayment(scene.chain.token), await signPayment(scene.chain.token)];
+  {
+    await using facilitator = await start("kms", [], env);
+    expect(areGood([await facilitator.settle(first)])).toBe(true);
+    kms.setMode("hangs");
+    const fault = "AWS KMS can't sign with alias/signer: no response within 5000 ms";
+    expect(await facilitator.settle(second)).toEqual({ status: 500, body: { error: fault } });
+    const ready = await fetch(`${facilitator.operationsUrl}/readyz`);
+    expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining(fault)]);
+    kms.setMode("signs");
+    await until("the key signs again", generousMs, async () => (await fetch(ready.url)).status === 200);
+    expect(areGood([await facilitator.settle(second)])).toBe(true);
+    expect((await countTransactions()).sent).toEqual([before[0], (before[1] ?? 0) + 2, before[2]]);
+  }
+  await using facilitator = await start("kms", [local], env);
+  kms.setMode("refuses");
+  expect(areGood(await Promise.all((await signMany(4)).map(facilitator.settle)))).toBe(true);
+  const after = (await countTransactions()).sent;
+  expect(after.slice(0, 2)).toEqual([before[0], (before[1] ?? 0) + 2]);
+  expect(after[2]).toBeGreaterThan(before[2] ?? 0);
+});

@@ -30,7 +30,7 @@ describe.skipIf(missing !== undefined)(
 
     testChannelLedger(async () => openStore(await server.createDatabase()));
 
-    it("lets one of many replicas claim a payment, and keeps the others from what it works on", async () => {
+    it("lets one of several replicas claim a payment, and rejects the others", async () => {
       const url = await server.createDatabase();
       const replicas = await Promise.all(Array.from({ length: 4 }, () => join(url)));
       const claims = await Promise.all(
@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined)(
       await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
     });
 
-    it("gives what a replica owned to another one when its time is over", async () => {
+    it("moves an expired replica's claims to another replica", async () => {
       const url = await server.createDatabase();
       await using first = await join(url);
       await using second = await join(url);

@@ -91,7 +91,7 @@ describe.skipIf(missing !== undefined)(
     }
 
     test.each(takeSlice(points, 10))(
-      "kill -9 $moment $what is written: the payment buys, is charged once, and nothing stays open",
+      "delivers and charges once after kill -9 $moment $what is written",
       async (point) => {
         const before = await chain.balanceOf(payee.address);
         upstream.behave("data");

@@ -45,7 +45,7 @@ describe.skipIf(missing !== undefined)(
       Promise.all(payments.map((payment) => facilitator.as("a sale").settle(payment)));
     const inFlight = () => postgres.query(databaseUrl, "SELECT hash FROM gatehouse_facilitator.attempt");
 
-    test("each settles on its own, and what was in flight on both at kill -9 is settled once by the next process", async () => {
+    test("settles payments in flight on both networks at kill -9 once after a restart", async () => {
       const before = await balances();
       const first = await startFacilitator(place);
       expect(await settle(first, await sign())).toMatchObject([

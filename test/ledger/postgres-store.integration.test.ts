@@ -29,7 +29,7 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
   });
   afterAll(() => server?.[Symbol.asyncDispose]());
 
-  it("migrates once when ten processes start at one time", async () => {
+  it("migrates once when ten processes start concurrently", async () => {
     const fresh = await server.createDatabase();
     const stores = await Promise.all(Array.from({ length: 10 }, () => open(fresh)));
     expect(await server.query(fresh, "SELECT version FROM ours.schema_version")).toEqual([{ version: 1 }]);
@@ -41,14 +41,14 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
     );
   });
 
-  it("leaves nothing of a migration that fails", async () => {
+  it("rolls back a failed migration", async () => {
     const fresh = await server.createDatabase();
     await expect(open(fresh, [table, "CREATE TABLE counter (id integer)"])).rejects.toThrow("counter");
     await using _store = await open(fresh);
     expect(await server.query(fresh, "SELECT version FROM ours.schema_version")).toEqual([{ version: 1 }]);
   });
 
-  it("says in one line what keeps it from starting, and never the password", async () => {
+  it("reports why it can't connect in one line, without the password", async () => {
     const [port = 0] = await findFreePorts(1);
     const messages = await Promise.all(
       [
@@ -78,7 +78,7 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
     }
   });
 
-  it("waits for the disk even where the server is set not to", async () => {
+  it("sets synchronous_commit although the role turns it off", async () => {
     const fresh = await server.createDatabase();
     await server.query(fresh, `ALTER ROLE gatehouse SET synchronous_commit = off`);
     await using store = await open(fresh);
@@ -86,7 +86,7 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
     await server.query(fresh, `ALTER ROLE gatehouse RESET synchronous_commit`);
   });
 
-  it("runs a transaction again that met another one", async () => {
+  it("retries a transaction after a deadlock", async () => {
     await using store = await open(await server.createDatabase());
     await store.change("INSERT INTO counter VALUES (1, 0), (2, 0)");
     let runs = 0;
@@ -108,7 +108,7 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
     expect(runs).toBeGreaterThan(2);
   });
 
-  it("takes a long statement for a fault of the moment, a faulty one for what it is", async () => {
+  it("throws a StoreError for a statement timeout, but not for an invalid statement", async () => {
     await using store = await open(await server.createDatabase());
     await expect(store.rows("SELECT pg_sleep(10)")).rejects.toBeInstanceOf(StoreError);
     await expect(store.rows("SELEC 1")).rejects.toThrow(/syntax error/);
@@ -117,7 +117,7 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
     expect(await store.rows("SELECT value FROM counter")).toEqual([{ value: 0 }]);
   });
 
-  it("throws a StoreError while the server is away, and works on when it is back", async () => {
+  it("throws a StoreError while the server is down, and recovers afterwards", async () => {
     await using store = await open(await server.createDatabase());
     const broken = store.transaction(async (connection) => {
       await connection.change("INSERT INTO counter VALUES (1, 0)");

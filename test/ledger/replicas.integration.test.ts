@@ -52,7 +52,7 @@ describe.skipIf(missing !== undefined)(
       return ends.filter((end) => end === "bought").length;
     }
 
-    test(`${shown} payments, each shown to both resource servers at one time: each buys once, is charged once, and both give what it bought`, async () => {
+    test(`both resource servers deliver ${shown} payments sent to both, each charged once`, async () => {
       const headers = await market.signPayments(shown);
       const ends = await Promise.all(headers.map((header) => buyAtBoth(header, 60_000)));
       expect(ends).toEqual(headers.map(() => 2));
@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)(
       await expectChargedOnce(shown);
     }, 120_000);
 
-    test("100 copies of one payment at two published middlewares, each with its own replica: one delivery", async () => {
+    test("two published middlewares on different replicas deliver once for 100 copies of a payment", async () => {
       const { facilitators, chain } = market;
       const sellerAt = (index: number) =>
         startPublishedSeller({
@@ -77,8 +77,8 @@ describe.skipIf(missing !== undefined)(
       expect(await sendCopies(header, urls, 4)).toBe(0);
     }, 60_000);
 
-    const killed = isLong ? "each process" : "one of each two";
-    test(`${killed} killed at a random moment, and PostgreSQL restarted: nothing is lost, nothing charged twice`, async () => {
+    const killed = isLong ? "each process" : "one process of each kind";
+    test(`charges each payment once with ${killed} killed at random and PostgreSQL restarted`, async () => {
       const seed = Math.floor(Math.random() * 2 ** 31);
       const random = createRandom(seed);
       const headers = await market.signPayments(bought);

@@ -26,7 +26,7 @@ describe.skipIf(missing !== undefined)(
     testNotes(async () => openLedgerOver(await open()));
     testSales(open);
 
-    it("reads what was settled on from a place, the oldest first", async () => {
+    it("reads settlements after a position, oldest first", async () => {
       await using store = await open();
       const settlement = `INSERT INTO settlement (chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before,
         call_data, begun_at_ms, state, transaction_hash, finished_at_ms)
