@@ -1,10 +1,11 @@
 import { fork, type ChildProcess } from "node:child_process";
-import { closeSync, readFileSync, copyFileSync, existsSync, openSync, statSync, truncateSync } from "node:fs";
+import { closeSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { stopChild } from "#daemon/process/stop-child.ts";
 import { waitForAbort } from "#daemon/process/stop-signal.ts";
+import { openLogFile, trimLogFile } from "./log-file.ts";
 
 /** One service of the embedded stack: a `gatehouse` subcommand in its own process. */
 export type ChildServiceSpec = Readonly<{
@@ -47,7 +48,7 @@ export async function startChildService(spec: ChildServiceSpec, options: ChildSe
     try {
       trimLogFile(logPath);
     } catch (error) {
-      // The disk is full, or file descriptors ran out; a later call retries.
+      // The disk is full, or file descriptors ran out, or a link replaced the file; a later call retries.
       process.stderr.write(`${logPath} can't be truncated for now: ${String(error)}\n`);
     }
   };
@@ -114,22 +115,4 @@ export async function failIfEndedEarly(name: string, exited: Promise<string>, lo
 async function failIfAborted(signal: AbortSignal): Promise<never> {
   await waitForAbort(signal);
   throw new StartupError("the startup was interrupted");
-}
-
-const logBytesMax = 10_485_760;
-
-/**
- * Opens a log file in append mode for a child to write to. Because the child writes directly to the file, not to a pipe, it loses no output
- * and does not hang if this process dies.
- */
-export function openLogFile(path: string): number {
-  trimLogFile(path);
-  return openSync(path, "a", 0o600);
-}
-
-/** Truncates a log file larger than 10 MiB, and keeps its content as `<path>.1`. Writers append, so they continue in the same file. */
-function trimLogFile(path: string): void {
-  if (!existsSync(path) || statSync(path).size <= logBytesMax) return;
-  copyFileSync(path, `${path}.1`);
-  truncateSync(path);
 }

@@ -10,7 +10,8 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { stopChild } from "#daemon/process/stop-child.ts";
 import { readRuleGroups } from "#infra/observability/rules.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "#infra/observability/scrape-config.ts";
-import { failIfEndedEarly, openLogFile, waitForExit } from "./child-service.ts";
+import { failIfEndedEarly, waitForExit } from "./child-service.ts";
+import { openLogFile } from "./log-file.ts";
 
 export type StackPrometheusOptions = Readonly<{
   targets: readonly ScrapeTarget[];
