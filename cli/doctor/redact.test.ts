@@ -6,6 +6,7 @@ import { redact } from "./redact.ts";
 const key = `0x${"a1b2c3d4".repeat(8)}`;
 const token = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl";
 const words = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+const uuid = "f408412a-e24d-4ca0-99de-8c142223e1b2";
 const pem = `-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49\n-----END PRIVATE KEY-----`;
 
 test.each([
@@ -50,6 +51,20 @@ test.each([
   ["a token of Slack", `told by xoxb-1234567890-abcdef`, "1234567890"],
   ["an access key id of AWS", `user AKIAIOSFODNN7EXAMPLE`, "IOSFODNN7"],
   ["a truncated PEM key", pem.slice(0, 40), "MIGHA"],
+  ["a PEM key without its first line", `${"MIGHAgEAMBMGByqGSM49".repeat(3)}Ag\n-----END PRIVATE KEY-----`, "MIGHA"],
+  ["a variable with the secret's word first", `TOKEN_VALUE=hunter2`, "hunter2"],
+  ["a variable with the secret's word in the middle", `RAILS_SECRET_KEY_BASE=hunter2`, "hunter2"],
+  ["a numbered variable", `DB_PASSWORD_2=hunter2`, "hunter2"],
+  ["a property with the secret's word first", `{"tokenValue":"hunter2"}`, "hunter2"],
+  ["an option with the secret's word first", `./start --token-value hunter2`, "hunter2"],
+  ["keys in single quotes", `API_KEYS_PROD='first, second-of-them'`, "second-of-them"],
+  ["a second cookie", `Cookie: theme=dark; sid=hunter2`, "hunter2"],
+  ["a UUID in a path", `POST https://rpc.example/${uuid}, later`, "f408412a"],
+  ["a UUID in a path without a host", `{"path":"/v2/${uuid}"}`, "f408412a"],
+  ["a UUID in an encoded path", `{"url":"https:\\/\\/rpc.example\\/${uuid}"} %2F${uuid}`, "f408412a"],
+  ["a UUID without letters in a path", `https://rpc.example/11111111-2222-3333-4444-555555555555`, "5555"],
+  ["a key in a path before punctuation", `(https://rpc.example/v3/0123456789abcdef0123): timeout`, "0123456789abcdef"],
+  ["a key in a path of a log entry", `{"path":"/v3/Abcd1234Efgh5678Ijkl"}`, "Abcd1234"],
 ])("redacts %s", (_, text, secret) => {
   expect(text).toContain(secret);
   expect(redact(text, createMask())).not.toContain(secret);
@@ -83,7 +98,20 @@ test.each([
   '{"domain_key_path":"keys/domain.key","primaryKey":"id"}',
   "the passphrase is wrong; mysql -p asks for it, on port -P 3306",
   "npm_config_cache is set, and node_cli prune -p exists",
-  "f408412a-e24d-4ca0-99de-8c142223e1b2 GET /data 200",
+  `${uuid} GET /data 200`,
+  "TOKEN_ADDRESS=0x70997970C51812dc3A010C7d01b50e0d17dc79C8 SIGNER_PRIVATE_KEY_FILE=/run/secrets/signer",
+  '{"tokenDecimals":6,"secretive":"no"} --key-file keys/domain.key --token-name USDC',
+  "at /srv/gatehouse-mainnet-0/cli/read-token.ts:14:5",
 ])("keeps details of the fault: %s", (text) => {
   expect(redact(text, createMask())).toBe(text);
 });
+
+test.each(["eyJaaaa-", "TOKEN", "TOKEN_", 'token:"', "-----BEGIN PRIVATE KEY-----", "/a", "a/", "Zz0-", "cookie: "])(
+  "takes time proportional to the length of a text of %s",
+  (part) => {
+    const startedAt = performance.now();
+    redact(part.repeat(400_000 / part.length), createMask());
+    // This much of the first one took two minutes when each searched to the end.
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  },
+);

@@ -1,4 +1,5 @@
 import { truncationMark } from "./truncate-text.ts";
+import { keyInPath } from "./secret-vocabulary.ts";
 import { Secret } from "./secret.ts";
 
 /** Masks secrets in text. */
@@ -19,9 +20,6 @@ const hiddenLength = 12;
  * the whole scheme would start at each word, and a client may have filled the text with words.
  */
 const userInfo = /([a-z0-9+.-]:\/\/)[^\s/?#"'<>\\]*@/gi;
-
-/** A path segment that is a key of the kind that providers use: long, with both letters and digits. */
-export const keyInPath = /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/;
 
 /** The credentials of a URL that was truncated before the `@`; only digits after the colon mean host and port. */
 const cutUserInfo = new RegExp(

@@ -1,25 +1,25 @@
-const secretName =
-  /(^|_)(private_?key|domain_?key|stabilizing_?key|secret|password|passwd|pwd|passphrase|(key|store)?_?pass|mnemonic|(api|access)_?key|credentials?|token)$/i;
+import { hexKey, pemLine, secretName, secretShapes, urlWithPassword } from "#daemon/secrets/secret-vocabulary.ts";
+
+/** The whole name `pass` is one, too. */
+const secretKey = new RegExp(`${secretName}|^pass$`, "i");
 const passwordName = /(^|_)(password|passwd|pwd)$/i;
 /** A path, or a file name with an extension. */
 const path = /[/\\]|^[\w-]*\.[a-z]{2,8}$/i;
 /** A base64 key, which may contain slashes: long, with digits and upper- and lower-case letters, and without a dot. */
 const inlineKey = /^(?=.*\d)(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9+/]{40,}={0,2}$/;
-const urlWithPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
 
-/** Patterns that are secret in any context: a 32-byte hexadecimal key, a PEM key, a phrase of 12 to 24 words. */
+/** A node.conf contains no hash, so 32 bytes are a key; and no sentence, so 12 to 24 words are a phrase. */
 const shapes: readonly RegExp[] = [
-  /(?<![0-9a-zA-Z])(?:0x)?[0-9a-fA-F]{64}(?![0-9a-zA-Z])/g,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----)?/g,
+  ...secretShapes,
+  new RegExp(`(?<![0-9a-z])${hexKey}(?![0-9a-z])`, "gi"),
   /(?<![a-z])(?:[a-z]{3,8}[ \t]+){11,23}[a-z]{3,8}(?![a-z])/g,
 ];
 
-/** A line from a PEM key whose header is not shown. No path matches the whole pattern. */
-const pemLine = /(?<![\w+/.])(?!\/)(?=\S*[A-Z])(?=\S*[a-z])(?=\S*\d)[A-Za-z0-9+/]{60,}={0,2}/g;
-
 /** A secret's name, followed by quoted text or by text with a digit, which can't be an ordinary word in a sentence. */
-const named =
-  /((?:private[ _-]?key|domain[ _-]?key|stabilizing[ _-]?key|secret|password|passwd|pwd|passphrase|(?:key|store)[ _-]?pass|mnemonic|(?:api|access)[ _-]?key|credentials?|token)["']?[ \t]*[:=][ \t]*)(?:(["'])[^"'\n/\\.]{4,}\2|(?=\S*\d)[^\s"',;/\\.]{6,}(?![/\\.]))/gi;
+const named = new RegExp(
+  String.raw`(${secretName}["']?[ \t]*[:=][ \t]*)(?:(["'])[^"'\n/\\.]{4,}\2|(?=\S*\d)[^\s"',;/\\.]{6,}(?![/\\.]))`,
+  "gi",
+);
 
 /** A numeric password, in property syntax. */
 const numericPassword = /("\w*(?:password|passwd|pwd)"\s*:\s*)\d+/gi;
@@ -34,7 +34,7 @@ export function isSecretValue(key: string, value: unknown): boolean {
   if (typeof value === "number") return passwordName.test(key);
   if (typeof value !== "string") return false;
   if (shapes.some((shape) => value.search(shape) !== -1)) return true;
-  return secretName.test(key) && value !== "" && !(path.test(value) && !inlineKey.test(value));
+  return secretKey.test(key) && value !== "" && !(path.test(value) && !inlineKey.test(value));
 }
 
 /** Masks everything in a text (a comment, for example) that looks like a secret. Pure. */

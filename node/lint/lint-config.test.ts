@@ -243,6 +243,8 @@ test.each([
   ["credentials", "bob:hunter2"],
   ["pass", "hunter2"],
   ["key_pass", "hunter2"],
+  ["token_value", "hunter2"],
+  ["note", "AKIAIOSFODNN7EXAMPLE"],
 ])("%s inline is a secret", (key, value) => {
   const found = lint(published({}, { [key]: value }));
   expect(found).toHaveLength(1);
@@ -259,6 +261,7 @@ test.each([
   ["credentials", "/run/secrets/credentials"],
   ["key_path", "keys"],
   ["bypass", "all"],
+  ["token_bucket_size", "100"],
   ["pass", 3],
 ])("%s that is %j is no secret", (key, value) => {
   expect(lint(published({}, { [key]: value }))).toEqual([]);

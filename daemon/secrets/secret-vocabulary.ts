@@ -1,0 +1,60 @@
+/*
+ * Names and shapes of secrets, for everything that finds them in text it did not write: node.conf, containers' variables, the bundle of
+ * `gatehouse doctor`. Each use states its exceptions beside it. Patterns are sources for the flag `i`.
+ */
+
+/** Words before `key` that make it a secret one; keys of caches, tables and objects are not. */
+const keyKinds =
+  "private|secret|access|api|auth|account|signer|signing|encryption|master|shared|license|domain|stabilizing";
+
+/** A word for a secret, not as the start of a longer one (`secretive`). */
+const secretWord = String.raw`(?:(?:(?:${keyKinds})[ _-]?key|secret|passw(?:or)?d|passphrase|pwd|(?:key|store)[ _-]?pass|mnemonic|token|credential)s?(?-i:(?![a-z]))|[_-]pass(?![\w-]))`;
+
+/** The end of a name whose value describes the secret instead. */
+const describing =
+  "file|path|dir|address|name|version|issuer|audience|decimals|type|size|count|limit|max|min|ms|seconds";
+
+/** A name with a secret word in any position, up to the name's end. */
+export const secretName = String.raw`${secretWord}[\w-]{0,64}(?![\w-])(?<!${describing})`;
+
+/** Parameters of a query, besides those with a secret name, that contain a key. */
+export const secretParameters = "key|auth|sig|jwt|session|access";
+
+/** 32 bytes in hexadecimal: a private key, or a hash. */
+export const hexKey = "(?:0x)?[0-9a-f]{64}";
+
+export const urlWithPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
+
+/** A path segment that is a key of the kind that providers use: long, with both letters and digits. */
+export const keyInPath = /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/;
+
+/** Places where a digit adjoins a letter: words and dates have few, keys many. */
+const mixed = /[a-z](?=\d)|\d(?=[a-z])/gi;
+const mixedMin = 3;
+const address = /^0x[0-9a-f]{40}$/i;
+
+/** Returns whether a path segment is a key, even if the path may be a file's: no address, and no words with a date. */
+export function isUnmistakableKey(segment: string): boolean {
+  return keyInPath.test(segment) && !address.test(segment) && (segment.match(mixed) ?? []).length >= mixedMin;
+}
+
+/** A UUID in a path. One elsewhere identifies a request. */
+export const uuidInPath = /(?<=\/|%2F)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])/gi;
+
+/** Patterns that are secret in any context. Each is tried once per run of its characters, so that a search takes linear time. */
+export const secretShapes: readonly RegExp[] = [
+  // A PEM key; the rest of the text if its end is missing.
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  // JSON Web Tokens (RFC 7519).
+  /(?<![\w-])eyJ[\w-]{4,}\.[\w-]{4,}\.[\w-]*/g,
+  // Tokens by their providers' prefixes: Stripe, GitHub, GitLab, Slack, SendGrid, Google.
+  /\b(?:(?:sk|rk|pk)_(?:live|test)_|whsec_|gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|SG\.|AIza)[\w.-]{4,}/g,
+  // Those of npm, PyPI, Hugging Face, Pulumi, DigitalOcean and OpenAI: with a digit, for words begin in the same way.
+  /\b(?:npm_|pypi-|hf_|pul-|dop_v1_|sk-)(?=[\w-]{0,40}\d)[\w.-]{10,}/g,
+  // Key ids of AWS.
+  /\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g,
+];
+
+/** A line from the middle of a PEM key. No path matches the whole pattern. */
+export const pemLine =
+  /(?<![\w+/.])(?!\/)(?=[a-z\d+/]*[A-Z])(?=[A-Z\d+/]*[a-z])(?=[A-Za-z+/]*\d)[A-Za-z0-9+/]{60,}={0,2}/g;
