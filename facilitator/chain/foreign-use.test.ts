@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { encodeInteger, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { permit2Address, permit2Proxies } from "#x402/permit2.ts";
 import { sampleSettlement } from "../testing/sample-settlement.ts";
-import type { Chain, Receipt } from "./chain.ts";
-import { nonceInvalidationTopic } from "./token.ts";
+import { logBlocksMax, type Chain, type Receipt } from "./chain.ts";
+import { nonceInvalidationTopic, transferTopic } from "./token.ts";
 import { findForeignUse } from "./foreign-use.ts";
 
 const transactionHash: Hex = `0x${"cc".repeat(32)}`;
@@ -35,4 +35,19 @@ test.each([
     const found = await findForeignUse(settlement, 100, createChain(word, mask));
     expect(found).toEqual(isFound ? { receipt, isPaid: false } : undefined);
   }
+});
+
+test("finds a third party's settlement by Permit2 hundreds of blocks back", async () => {
+  const { payer, payTo, amount, asset, callData } = sampleSettlement;
+  const settlement = { ...sampleSettlement, contract: permit2Proxies.exact };
+  const topics = [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)];
+  const log = { address: asset, topics, data: `0x${encodeInteger(amount)}` as const, transactionHash };
+  const [headNumber, blockNumber] = [1_000, 90];
+  const chain: Parameters<typeof findForeignUse>[2] = {
+    recentLogs: async (_, [topic], newest) =>
+      topic === transferTopic && newest >= blockNumber && newest - logBlocksMax < blockNumber ? [log] : [],
+    receipt: async () => receipt,
+    transactionCall: async () => ({ to: permit2Proxies.exact, input: callData }),
+  };
+  expect(await findForeignUse(settlement, headNumber, chain)).toEqual({ receipt, isPaid: true });
 });

@@ -25,31 +25,43 @@ export async function findForeignUse(
   headNumber: number,
   chain: Pick<Chain, "recentLogs" | "receipt" | "transactionCall">,
 ): Promise<ForeignUse | undefined> {
-  const { asset, payer } = transfer;
   if (!usesPermit2(transfer)) {
     const hash = await findAuthorizationUse(transfer, headNumber, chain);
     const receipt = hash === undefined ? undefined : await chain.receipt(hash);
     return receipt && { receipt, isPaid: showsAuthorizedTransfer(receipt, transfer) };
   }
+  const made = await findPermit2Use(transfer, headNumber, chain);
+  const found = made ?? (await findPermit2Cancellation(transfer, headNumber, chain));
+  const receipt = found === undefined ? undefined : await chain.receipt(found);
+  return receipt && { receipt, isPaid: made !== undefined };
+}
+
+async function findPermit2Use(
+  transfer: Transfer,
+  headNumber: number,
+  chain: Pick<Chain, "recentLogs" | "transactionCall">,
+): Promise<Hex | undefined> {
+  const { asset, payer } = transfer;
   // Only the facilitator that the payer named can settle a payment with a maximum.
   const recipients = isSameHex(transfer.contract, permit2Proxies.upto) ? [] : listRecipients(transfer);
-  const found = recipients.map((to) =>
-    chain.recentLogs(asset, [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(to)], headNumber),
-  );
-  const transfers = (await Promise.all(found)).flat();
-  const matching = transfers.filter((log) => isTransfer(log, transfer)).toReversed();
-  for (const { transactionHash } of matching.slice(0, foreignMax)) {
-    // Permit2 logs no nonce, so the transfer of another payment looks the same; the call in its transaction
-    // distinguishes them.
-    const made = await chain.transactionCall(transactionHash);
-    const isMade = made !== undefined && isSameHex(transfer.contract, made.to ?? undefined);
-    if (!isMade || !makesSamePayment(made.input, transfer)) continue;
-    const receipt = await chain.receipt(transactionHash);
-    return receipt && { receipt, isPaid: true };
-  }
-  const cancellation = await findPermit2Cancellation(transfer, headNumber, chain);
-  const receipt = cancellation === undefined ? undefined : await chain.receipt(cancellation);
-  return receipt && { receipt, isPaid: false };
+  if (recipients.length === 0) return undefined;
+  let left = foreignMax;
+  return searchBack(headNumber, async (block) => {
+    const found = recipients.map((to) =>
+      chain.recentLogs(asset, [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(to)], block),
+    );
+    const transfers = (await Promise.all(found)).flat();
+    const matching = transfers.filter((log) => isTransfer(log, transfer)).toReversed();
+    for (const { transactionHash } of matching.slice(0, left)) {
+      left -= 1;
+      // Permit2 logs no nonce, so the transfer of another payment looks the same; the call in its transaction
+      // distinguishes them.
+      const made = await chain.transactionCall(transactionHash);
+      const isMade = made !== undefined && isSameHex(transfer.contract, made.to ?? undefined);
+      if (isMade && makesSamePayment(made.input, transfer)) return transactionHash;
+    }
+    return undefined;
+  });
 }
 
 /** Returns whether a call belongs to the payment, with any form of its signature. */
@@ -61,7 +73,7 @@ function makesSamePayment(input: Hex, { callData }: Pick<Transfer, "callData">):
 /** Max transfers of one payer to one payee whose calls are read. */
 const foreignMax = 20;
 
-/** Max queries for the use of one authorization. */
+/** Max queries for one kind of use of an authorization. */
 const queriesMax = 10;
 
 async function findAuthorizationUse(
@@ -71,9 +83,20 @@ async function findAuthorizationUse(
 ): Promise<Hex | undefined> {
   const [used, ...which] = buildAuthorizationUseTopics(authorization);
   const topics = [[used, authorizationCanceledTopic], ...which];
+  return searchBack(headNumber, async (block) => {
+    const uses = await chain.recentLogs(authorization.asset, topics, block);
+    return uses.at(-1)?.transactionHash;
+  });
+}
+
+/** Searches the blocks before a head, the newest first, as many at a time as a query may cover. */
+async function searchBack(
+  headNumber: number,
+  search: (headNumber: number) => Promise<Hex | undefined>,
+): Promise<Hex | undefined> {
   for (let query = 0; query < queriesMax && headNumber >= query * logBlocksMax; query += 1) {
-    const uses = await chain.recentLogs(authorization.asset, topics, headNumber - query * logBlocksMax);
-    if (uses.length > 0) return uses.at(-1)?.transactionHash;
+    const found = await search(headNumber - query * logBlocksMax);
+    if (found !== undefined) return found;
   }
   return undefined;
 }
@@ -85,10 +108,12 @@ async function findPermit2Cancellation(
   chain: Pick<Chain, "recentLogs">,
 ): Promise<Hex | undefined> {
   const nonce = locatePermit2Nonce(authorizationNonce);
-  const logs = await chain.recentLogs(permit2Address, [nonceInvalidationTopic, encodeAddressTopic(payer)], headNumber);
   const isCancelled = (data: Hex) => {
     const [word, mask] = [BigInt(data.slice(0, 66)), BigInt(`0x${data.slice(66)}`)];
     return word === nonce.word && (mask & nonce.mask) !== 0n;
   };
-  return logs.findLast(({ data }) => data.length === 130 && isCancelled(data))?.transactionHash;
+  return searchBack(headNumber, async (block) => {
+    const logs = await chain.recentLogs(permit2Address, [nonceInvalidationTopic, encodeAddressTopic(payer)], block);
+    return logs.findLast(({ data }) => data.length === 130 && isCancelled(data))?.transactionHash;
+  });
 }

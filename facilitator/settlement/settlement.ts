@@ -1,4 +1,5 @@
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import type { Fees } from "../chain/fees.ts";
 import { getNonceSpace } from "../chain/transfer-method.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
@@ -113,6 +114,8 @@ export type InFlightSettlement = {
   isSeparate: boolean;
   /** Whether its last transaction ran out of gas; the next one gets the max gas of a settlement. */
   lackedGas: boolean;
+  /** Fees of a replacement that the node rejected; the next one offers more. */
+  rejectedFees: Fees | undefined;
   /** Time since which its transactions appear lost: their nonces are used and they have no receipt. */
   lostSinceMs: number | undefined;
   /** Last inconclusive diagnosis, while its cause persists: number of diagnoses, and the time of the next. */
@@ -148,6 +151,7 @@ export function createInFlightSettlements({
         abandoned: false,
         isSeparate: false,
         lackedGas: false,
+        rejectedFees: undefined,
         lostSinceMs: undefined,
         diagnosed: undefined,
       };

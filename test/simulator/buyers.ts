@@ -78,6 +78,13 @@ export function drawPurchases({ time: { pick, chance, between, random }, weather
     const before = purchases.at(-2);
     if (rival !== undefined && before !== undefined) before.isGood = false;
   }
+  // A lagging node hides that a payer spends its approval twice, for which all its payments are rejected for a while.
+  const mayOverspend =
+    weather.node.lagging > 0 &&
+    purchases.some(
+      ({ wallet, offers }) => wallet === "rich too" && offers.some(({ signing }) => signing.method !== "eip3009"),
+    );
+  if (mayOverspend) for (const purchase of purchases) if (purchase.wallet === "rich too") purchase.isGood = false;
   return purchases;
 }
 

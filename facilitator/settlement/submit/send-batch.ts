@@ -49,6 +49,7 @@ export function createSendBatch(
       entry.attempts = [...entry.attempts, attempt];
       entry.sentAtMs = monotonicMs();
       entry.pricedAtMs = entry.sentAtMs;
+      entry.rejectedFees = undefined;
       entry.lostSinceMs = undefined;
       entry.diagnosed = undefined;
     }
@@ -130,6 +131,8 @@ async function handleUntaken(
   for (const entry of entries) {
     entry.attempts = entry.attempts.filter(({ hash }) => hash !== transaction.hash);
     entry.pricedAtMs = pricedBeforeMs;
+    // The transaction in its way, of a payment that has ended, may offer more than any of this settlement.
+    if (outcome.kind === "nonce_taken") entry.rejectedFees = transaction;
   }
   if (replaced === undefined) nonces.release(transaction.nonce);
   await ledger.withdraw(transaction);

@@ -82,9 +82,12 @@ export async function signBatch(
     const entries = job.entries.filter(({ abandoned }) => !abandoned);
     const [first] = entries;
     if (first === undefined) return [];
-    const before = first.attempts.at(-1);
+    const before = first.rejectedFees ?? first.attempts.at(-1);
     const fees = before === undefined ? now : raiseFees(before, now, { percent: settlement.bumpPercent, limit });
-    if (fees === undefined) return [];
+    if (fees === undefined) {
+      first.rejectedFees = undefined;
+      return [];
+    }
     const nonce = replaced === undefined ? nonces.acquire() : replaced.nonce;
     // Before the signature, which may take a remote key seconds.
     for (const entry of entries) entry.signed = true;
