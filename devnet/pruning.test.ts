@@ -13,7 +13,7 @@ async function directory(): Promise<string> {
 }
 
 describe("pruning", () => {
-  test("all three versions advance with the blocks once it is on, and stay in order", () => {
+  test("advances all three versions with the blocks and keeps them in order", () => {
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.integer({ min: 1, max: 1_000_000 }), (enabledAtBlock, blocks) => {
         const before = buildPruneInfo({ enabledAtBlock }, enabledAtBlock + blocks - 1);
@@ -27,7 +27,7 @@ describe("pruning", () => {
     );
   });
 
-  test("the window holds the blocks whose states the chain keeps", () => {
+  test("reserves as many blocks as the chain keeps states", () => {
     const [before, after] = [
       buildPruneInfo({ enabledAtBlock: 0 }, 1_000),
       buildPruneInfo({ enabledAtBlock: 0 }, 1_001),
@@ -36,7 +36,7 @@ describe("pruning", () => {
     expect(before.auto_prune_reserved_window / versionsPerBlock).toBe(keptStates);
   });
 
-  test("nothing is pruned while it is off", () => {
+  test("keeps everything while disabled", () => {
     expect(buildPruneInfo({ enabledAtBlock: undefined }, 500)).toEqual({
       enable_auto_prune: 0,
       auto_prune_reserved_window: 100_000,
@@ -46,13 +46,13 @@ describe("pruning", () => {
     });
   });
 
-  test("a pruner that was turned on late catches up at a bounded speed", () => {
+  test("catches up at a limited rate when enabled late", () => {
     expect(buildPruneInfo({ enabledAtBlock: 5_000 }, 5_000).real_prune_reserved_version).toBe(0);
     expect(buildPruneInfo({ enabledAtBlock: 5_000 }, 5_003).real_prune_reserved_version).toBe(2_400_000);
     expect(buildPruneInfo({ enabledAtBlock: 5_000 }, 5_010).real_prune_reserved_version).toBe(4_008_000);
   });
 
-  test("it stays on over restarts, from the block on at which it was turned on first", async () => {
+  test("stays enabled across restarts, counting from the block of its first activation", async () => {
     const path = await directory();
     let head = 7;
     const first = await openPruning(path, () => head);

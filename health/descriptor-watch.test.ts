@@ -14,50 +14,56 @@ const low: ConnectionState = { ...roomy, max: 40, descriptors: { used: 75, limit
 
 test.each([
   [
-    "has free descriptors",
+    "free descriptors",
     roomy,
     "True",
     "Available",
     "60 of 1024 file descriptors are open, 10 of at most 832 connections.",
   ],
-  ["closes idle connections to make room", { ...low, fullForMs: 0 }, "False", "FileDescriptorsLow", "ulimit -n"],
   [
-    "reports so for half a minute",
+    "low descriptors while idle connections are closed",
+    { ...low, fullForMs: 0 },
+    "False",
+    "FileDescriptorsLow",
+    "ulimit -n",
+  ],
+  [
+    "low descriptors for half a minute after that",
     { ...low, fullForMs: 29_999 },
     "False",
     "FileDescriptorsLow",
     "Idle connections are closed",
   ],
-  ["then stops reporting it", { ...low, fullForMs: 30_000 }, "True", "Available", "75 of 160"],
+  ["free descriptors again after half a minute", { ...low, fullForMs: 30_000 }, "True", "Available", "75 of 160"],
   [
-    "is limited by the setting",
+    "connections at the limit of the setting",
     { ...roomy, bound: "setting", fullForMs: 0 },
     "False",
     "ConnectionsFull",
     "raise listener.connections; if not, lower listener.connectionsPerAddress",
   ],
   [
-    "is limited by memory",
+    "connections at the limit of the memory",
     { ...roomy, bound: "memory", fullForMs: 0 },
     "False",
     "ConnectionsFull",
     "give this process or its container more memory: 160 KiB per additional connection, and 60 KiB of heap if --max-old-space-size is set; if not, lower",
   ],
   [
-    "attributes the descriptors to other uses",
+    "low descriptors because of other uses",
     { ...roomy, descriptors: { used: 1_000, limit: 1_024 } },
     "False",
     "FileDescriptorsLow",
     "1000 of 1024",
   ],
   [
-    "can't read the limit of this system",
+    "an unknown state if the system does not count descriptors",
     { ...roomy, descriptors: { used: undefined, limit: 1_024 } },
     "Unknown",
     "NotCounted",
     "does not report",
   ],
-] satisfies [string, ConnectionState, string, string, string][])("%s", (_, state, status, reason, words) => {
+] satisfies [string, ConnectionState, string, string, string][])("reports %s", (_, state, status, reason, words) => {
   const condition = deriveDescriptorCondition(state, setting);
   expect(condition).toMatchObject({ type: "ConnectionsAvailable", status, reason });
   expect(condition.message).toContain(words);

@@ -10,9 +10,9 @@ test.each([
     url: "http://node.chain.svc:18100",
     driver: "kubernetes",
     means: false,
-    because: "a Service may have no pod that is ready",
+    because: "a Service may have no ready pod",
   },
-  { url: "https://rpc.example.org", driver: "none", means: false, because: "a load balancer may know of no node" },
+  { url: "https://rpc.example.org", driver: "none", means: false, because: "a load balancer may have no healthy node" },
 ])("treats a refused connection to $url with the driver $driver as a stopped node: $means, because $because", (row) => {
   expect(isRejectionFinal(row.url, row.driver)).toBe(row.means);
 });

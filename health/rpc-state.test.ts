@@ -23,7 +23,7 @@ describe("the result of an RPC check", () => {
     expect([third.rpc, isAnswering(third)]).toEqual([{ sinceMs: 3_000, fault: undefined }, true]);
   });
 
-  it("keeps what was known of the chain while the node does not report it", () => {
+  it("keeps the result of the chain id check while the node does not report the id", () => {
     const known = check({ answers: 1, chainId: 8 }, {}, 0);
     expect(check({ answers: 1 }, known, 1).chain).toBe("another");
   });
@@ -33,7 +33,7 @@ describe("the result of an RPC check", () => {
     ["idle", { height: 5, heightSinceMs: 0, reference: { height: 5, requestedAtMs: 0 } }],
     ["quiet", { height: 5, heightSinceMs: 0 }],
     [undefined, {}],
-  ])("describes the height: %s", (fact, health) => {
+  ])("describes the height as %s", (fact, health) => {
     expect(check({ answers: 2, ...health }, {}, 100_000).height).toBe(fact);
   });
 
@@ -41,7 +41,7 @@ describe("the result of an RPC check", () => {
     ["Stalled", { height: 5, heightSinceMs: 0, reference: { height: 9, requestedAtMs: 0 } }],
     ["NoNewBlock", { height: 5, heightSinceMs: 0, cadence: "steady" }],
     ["WentBackwards", { height: 5, heightSinceMs: 0, highest: 6 }],
-  ] as const)("is a fault if the condition is False: %s", (reason, health) => {
+  ] as const)("contains the fault %s if the condition is False", (reason, health) => {
     expect(findFaults(check({ answers: 2, ...health }, {}, 100_000))).toEqual([
       { reason, message: expect.stringMatching(/\.$/) as string },
     ]);
@@ -49,7 +49,7 @@ describe("the result of an RPC check", () => {
 });
 
 describe("faults", () => {
-  it("list the RPC itself first, and no chain", () => {
+  it("list the RPC first and omit the chain", () => {
     const webSocket = { reason: "ConnectionClosed", message: "Closed." } as const;
     const lag = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
     const facts: NodeInfo = { webSocket, lag, chain: "another", rpc: { sinceMs: 0, fault: refused }, height: "quiet" };

@@ -36,31 +36,31 @@ function find(settings: NodeLayoutSettings = { workspace: root }) {
 const generic = { family: "generic", bin: "~/bin", ops: "~/bin", conf: "~/bin/node.conf", from: "~/bin" };
 const pharos = { family: "pharos", bin: "~/bin", ops: "~", conf: "~/pharos.conf", from: "~/bin" };
 
-describe("the layout of a workspace", () => {
-  it("is the specification's where nothing shows another family", () => {
+describe("resolveNodeLayout", () => {
+  it("returns the specification's layout if nothing indicates another family", () => {
     expect(find()).toEqual(generic);
     put("bin/node_cli", "bin/ops", "bin/node.conf");
     expect(find()).toEqual(generic);
   });
 
-  it("is its family's by the programs that are there", () => {
+  it("detects the family by its programs", () => {
     put("bin/pharos_light");
     expect(find()).toEqual(pharos);
   });
 
-  it("is its family's by the configuration file, where an image brings the programs later", () => {
+  it("detects the family by its configuration file if its programs are missing", () => {
     put("conf/pharos.conf");
     expect(find()).toEqual({ ...pharos, conf: "~/conf/pharos.conf" });
     put("pharos.conf");
     expect(find()).toEqual(pharos);
   });
 
-  it("is that of the family that is set", () => {
+  it("prefers the configured family", () => {
     put("bin/pharos_light");
     expect(find({ workspace: root, family: "generic" })).toEqual(generic);
   });
 
-  it("resolves no path against the configuration file's own directory where the family does not", () => {
+  it("resolves relative paths against bin for the public family", () => {
     put("bin/pharos_cli", "conf/pharos.conf");
     expect(find().from).toBe("~/bin");
   });
@@ -73,13 +73,13 @@ describe("the layout of a workspace", () => {
       "elsewhere/node.conf",
       { ...generic, bin: "~/elsewhere", ops: "~/elsewhere", conf: "~/elsewhere/node.conf", from: "~/elsewhere" },
     ],
-  ])("follows from %s alone", (path, layout) => {
+  ])("derives the layout from %s alone", (path, layout) => {
     put(path);
     expect(find({ configPath: join(root, path) })).toEqual(layout);
     expect(findPathsDirectory(join(root, path)).replace(root, "~")).toBe(layout.from);
   });
 
-  it("takes a bin directory that is set for a family's, too", () => {
+  it("detects the family in a configured bin directory", () => {
     put("programs/pharos_cli");
     expect(find({ workspace: root, binDirectory: join(root, "programs") })).toEqual({
       ...pharos,
@@ -88,7 +88,7 @@ describe("the layout of a workspace", () => {
     });
   });
 
-  it("is found by a further row of the table alone", () => {
+  it("detects a family that is only a new row in the table", () => {
     const [first] = nodeFamilies;
     const made: NodeFamily = {
       ...first,
@@ -113,7 +113,7 @@ describe("the layout of a workspace", () => {
   });
 });
 
-it("writes a path below a directory as one that begins there, any other whole", () => {
+it("formats a path below the directory as relative, and any other as absolute", () => {
   expect(formatArgument("/srv/n/pharos.conf", "/srv/n")).toBe("./pharos.conf");
   expect(formatArgument("/srv/n/conf/pharos.conf", "/srv/n")).toBe("./conf/pharos.conf");
   expect(formatArgument("/etc/pharos.conf", "/srv/n")).toBe("/etc/pharos.conf");

@@ -5,7 +5,7 @@ import { withNodeNames, withNodeNamesInLog } from "./node-names.ts";
 
 const pharos = { family: findFamily("pharos"), configPath: "/srv/node/pharos.conf" };
 
-test("texts have a node's own names, its paths and settings stay", () => {
+test("replaces node.conf and node_cli in messages, but not in paths and setting names", () => {
   const said = {
     message: "node.conf is wrong (/other/node.conf, node.configPath); run node_cli prune --get, not ./node_cli.",
     steps: ["Correct node.conf.", "node.conf: one key renamed"],
@@ -18,12 +18,12 @@ test("texts have a node's own names, its paths and settings stay", () => {
   });
 });
 
-test("a node with the specification's names has its texts as they are", () => {
+test("returns messages unchanged for a node with the specification's names", () => {
   const said = { message: "node.conf is wrong" };
   expect(withNodeNames(said, { family: findFamily("generic"), configPath: "/srv/node/bin/node.conf" })).toBe(said);
 });
 
-test("a log's messages have a node's own names, and its facts stay", () => {
+test("replaces node.conf in log messages, but not in log fields", () => {
   const lines: string[] = [];
   const log = createLog({ service: "sidecar", level: "info" }, { write: (line) => void lines.push(line) });
   const named = withNodeNamesInLog(log, () => pharos);

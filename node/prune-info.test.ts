@@ -17,42 +17,42 @@ const fields = [
   ["real_prune_reserved_version", "11"],
 ] as const;
 
-describe("PruneInfo is read from each format", () => {
+describe("parsePruneInfo", () => {
   test.each([
     ["lines with a colon", fields.map(([name, value]) => `  ${name}: ${value}`).join("\n")],
     ["lines with an equals sign", fields.map(([name, value]) => `${name}=${value}`).join("\r\n")],
     ["JSON", `{${fields.map(([name, value]) => `"${name}": ${value}`).join(",")}}`],
     [
-      "log lines around",
+      "lines between log lines",
       `2026-01-01 INFO other_version: 3\nPruneInfo:\n${fields.map(([n, v]) => `${n} : ${v}`).join("\n")}\nbye`,
     ],
-  ])("%s", (_, output) => {
+  ])("parses every field from %s", (_, output) => {
     expect(parsePruneInfo(output)).toEqual({ ok: true, info });
   });
 
   test.each([
-    ["blanks alone", "PruneInfo\n\tenable_auto_prune\t  1\n"],
+    ["whitespace only", "PruneInfo\n\tenable_auto_prune\t  1\n"],
     ["odd spacing", "enable_auto_prune   =1 "],
-    ["a word", "  Enable_Auto_Prune :true"],
-    ["one line", "PruneInfo { enable_auto_prune: 1, other: 5 }"],
+    ["a word as the value", "  Enable_Auto_Prune :true"],
+    ["a single line for all fields", "PruneInfo { enable_auto_prune: 1, other: 5 }"],
     ["an arrow", "enable_auto_prune -> 1"],
     ["a fat arrow", "enable_auto_prune => 1"],
-    ["the verb", "enable_auto_prune is 1"],
-    ["a row with bars", "| name | value |\n|---|---|\n| enable_auto_prune | 1 |"],
-    ["a row of a drawn table", "│ enable_auto_prune ┃ true ║"],
-    ["a row with a bar between", "enable_auto_prune | enabled"],
+    ["the word is", "enable_auto_prune is 1"],
+    ["bars around both", "| name | value |\n|---|---|\n| enable_auto_prune | 1 |"],
+    ["box-drawing bars", "│ enable_auto_prune ┃ true ║"],
+    ["a bar between", "enable_auto_prune | enabled"],
     ["leader dots", "enable_auto_prune ......: 1"],
-    ["colors", "\u001B[1menable_auto_prune\u001B[0m: \u001B[32m1\u001B[0m"],
-    ["a dot at the end", "enable_auto_prune: 1."],
-    ["a comma at the end", "enable_auto_prune = 1,"],
-    ["a semicolon at the end", "enable_auto_prune:1;"],
+    ["ANSI colors", "\u001B[1menable_auto_prune\u001B[0m: \u001B[32m1\u001B[0m"],
+    ["a trailing dot", "enable_auto_prune: 1."],
+    ["a trailing comma", "enable_auto_prune = 1,"],
+    ["a trailing semicolon", "enable_auto_prune:1;"],
     ["quotes around both", '"enable_auto_prune" : "1"'],
-    ["a word in quotes", '{"enable_auto_prune" : "on"}'],
-    ["enabled", "enable_auto_prune: enabled"],
-    ["ON", "enable_auto_prune = ON"],
-    ["yes", "enable_auto_prune: yes."],
-    ["brackets behind the value", "enable_auto_prune: 1 (enabled)"],
-  ])("%s: the one field that is needed is enough", (_, output) => {
+    ["a quoted word as the value", '{"enable_auto_prune" : "on"}'],
+    ["the value enabled", "enable_auto_prune: enabled"],
+    ["the value ON", "enable_auto_prune = ON"],
+    ["the value yes", "enable_auto_prune: yes."],
+    ["brackets after the value", "enable_auto_prune: 1 (enabled)"],
+  ])("parses enable_auto_prune alone, written with %s", (_, output) => {
     const nothing = { reservedWindow: undefined, pruneReservedVersion: undefined };
     const noVersions = { flushedVersion: undefined, realPruneReservedVersion: undefined };
     expect(parsePruneInfo(output)).toEqual({ ok: true, info: { autoPrune: true, ...nothing, ...noVersions } });
@@ -77,12 +77,12 @@ describe("PruneInfo is read from each format", () => {
     "| enable_auto_prune | 1 | 0 |",
     "flushed_version enable_auto_prune\n1 0",
     "a | enable_auto_prune |\n1 | 0 |",
-  ])("%j does not say whether pruning is on, and is shown", (output) => {
+  ])("rejects %j and quotes it", (output) => {
     const message = `printed no enable_auto_prune of 0 or 1; found ${JSON.stringify(output)}.`;
     expect(parsePruneInfo(output)).toEqual({ ok: false, message });
   });
 
-  test("a switch that is printed as 0 and as 1 is not known; one that is repeated is", () => {
+  test("rejects contradicting values of enable_auto_prune and accepts repeated ones", () => {
     const output = "enable_auto_prune: 0\nenable_auto_prune: 1\n";
     const message = `printed enable_auto_prune as 0 and as 1; found ${JSON.stringify(output)}.`;
     expect(parsePruneInfo(output)).toEqual({ ok: false, message });
@@ -90,7 +90,7 @@ describe("PruneInfo is read from each format", () => {
     expect(parsePruneInfo("enable_auto_prune: on\nenable_auto_prune: off")).toMatchObject({ ok: false });
   });
 
-  test.each(["0", "false", "off.", "no", "DISABLED,"])("%j switches it off", (value) => {
+  test.each(["0", "false", "off.", "no", "DISABLED,"])("parses %j as disabled", (value) => {
     expect(parsePruneInfo(`enable_auto_prune: ${value}`)).toMatchObject({ ok: true, info: { autoPrune: false } });
   });
 });

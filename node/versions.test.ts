@@ -23,7 +23,7 @@ test.each([
   ["01.2.3", undefined],
   ["0.16.2.1", undefined],
   ["no version", undefined],
-])("%j counts as %s", (text, release) => {
+])("parses %j as release %s", (text, release) => {
   expect(parseNodeVersion(text)?.release).toBe(release);
 });
 
@@ -35,7 +35,7 @@ test.each([
   ["v0.15.2, 0.15.2", "0.15.2"],
   ["0.15.2 5.15.0", undefined],
   ["unknown", undefined],
-])("binaryVersion %j says %s", (text, release) => {
+])("parses binaryVersion %j as release %s", (text, release) => {
   expect(parseBinaryVersion(text)?.release).toBe(release);
 });
 
@@ -56,16 +56,16 @@ test.each([
   ["libnode 20.1.0", undefined],
   ["pruner 0.16.2", undefined],
   ["", undefined],
-])("node_cli --version that prints %j says %s", (output, release) => {
+])("parses the node_cli --version output %j as release %s", (output, release) => {
   expect(parseNodeCliVersion(output)?.release).toBe(release);
 });
 
-test("a tool of another name may print that name before its version", () => {
+test("accepts the tool's own name before its version", () => {
   expect(parseNodeCliVersion("pruner version 0.16.2", "/opt/bin/pruner")?.release).toBe("0.16.2");
   expect(parseNodeCliVersion("glibc 2.39", "/opt/bin/pruner")).toBeUndefined();
 });
 
-describe("web3_clientVersion", () => {
+describe("parseClientVersion", () => {
   test.each([
     ["Reth/v1.3.12-abc/x86_64-linux", undefined],
     ["Geth/v1.15.0-stable/linux-amd64/go1.23.5", undefined],
@@ -74,11 +74,11 @@ describe("web3_clientVersion", () => {
     ["node", undefined],
     ["node/v0.15.2/linux-5.15.0/go1.22", "0.15.2"],
     ["Node/0.15.2", "0.15.2"],
-  ])("%j, of a node whose name there is node, says %s", (answer, release) => {
+  ])("parses %j of the client named node as release %s", (answer, release) => {
     expect(parseClientVersion(answer, "node")?.release).toBe(release);
   });
 
-  test("says nothing while the node's name in it is not known", () => {
+  test("returns undefined for an unknown client name", () => {
     expect(parseClientVersion("node/v0.15.2/linux/go1.22", undefined)).toBeUndefined();
   });
 });
@@ -93,17 +93,17 @@ test.each([
   ["0.16.2", "workspace-bin", true, "storage"],
   ["1.0.0+build.7", "workspace-bin", true, "storage"],
   ["1.2.3", "workspace-bin", true, "storage"],
-])("%s has the layout %s, a node_cli with --c: %s, and %s keys", (text, layout, nodeCliTakesConfig, naming) => {
+])("maps %s to the layout %s, node_cli --c %s and %s keys", (text, layout, nodeCliTakesConfig, naming) => {
   expect(findReleaseOfText(text)).toMatchObject({ layout, nodeCliTakesConfig, naming });
   const version = parseNodeVersion(text);
   expect(version && findRelease(version)).toBe(findReleaseOfText(text));
 });
 
-test("a text that is not a version belongs to no release", () => {
+test("rejects a text that is not a version", () => {
   expect(() => findReleaseOfText("latest")).toThrow('"latest" is not a version; expected one such as 0.16.2');
 });
 
-test("releases are in order, and one naming has one set of keys", () => {
+test("lists releases in order, with one set of keys per naming", () => {
   const starts = nodeReleases.map(({ since }) => since);
   expect(starts).toEqual(starts.toSorted((a, b) => a.localeCompare(b, "en", { numeric: true })));
   for (const { naming, monitorKeys } of nodeReleases) {
@@ -123,15 +123,15 @@ test.each([
   ["registry.example/node:v0.15.1_895c8f87e", "0.15.1"],
   ["node:community_v0.12.2", undefined],
   ["node:latest", undefined],
-])("image %s says %s", (image, release) => {
+])("parses the image %s as release %s", (image, release) => {
   expect(parseImageVersion(image)?.release).toBe(release);
 });
 
-describe("programs that report a commit and no release", () => {
+describe("a program that reports a commit", () => {
   const commits = { f301031a: "0.12.2" };
   const identify = (text: string) => identifyProgram(text, parseBinaryVersion, commits);
 
-  test("are known by it, and by the release that a table has for it", () => {
+  test("is identified by the commit and the commit's release in the table", () => {
     expect(identify("f301031a9-dirty\n")).toMatchObject({ commit: "f301031a9-dirty", version: { release: "0.12.2" } });
     expect(identify("d6d98fd33")).toEqual({ commit: "d6d98fd33", version: undefined });
     expect(identify("node v0.16.2")).toMatchObject({ version: { release: "0.16.2" } });
@@ -139,13 +139,13 @@ describe("programs that report a commit and no release", () => {
       expect(identify(text)).toBeUndefined();
   });
 
-  test("are the same as far as both commits are written out, and with the same changes", () => {
+  test("equals a program whose commit has the same prefix, unless one is dirty", () => {
     expect(compareProgram({ commit: "f301031a" }, { commit: "f301031a9" })).toBe("same");
     expect(compareProgram({ commit: "f301031a9" }, { commit: "f301031a9-dirty" })).toBe("other");
     expect(compareProgram({ commit: "f301031a9" }, { version: parseNodeVersion("0.12.2") })).toBe("unknown");
   });
 
-  test("have the release that the image's tag puts before their commit", () => {
+  test("gets its release from an image tag with the commit", () => {
     expect(listImageCommits("registry.example/node:community_v0.13.1_1a2b3c4d_0501", undefined, "node:0.16.2")).toEqual(
       {
         "1a2b3c4d": "0.13.1",

@@ -41,14 +41,14 @@ function headline(...conditions: readonly Condition[]): string {
   return `${state}: ${cause}`;
 }
 
-test("groups everything that fails because of a dead node into one incident", () => {
+test("groups all failures caused by a stopped node into one incident", () => {
   expect(shown(nodeGone)).toEqual(["critical: RpcResponding ConnectionRefused (6)"]);
   expect(headline(...nodeGone)).toBe(
     "Node down: Its RPC refuses connections. Gatehouse can't restart it: restart.driver is none.",
   );
 });
 
-test("includes a node that did not come back in the incident of the pause after its failed restart", () => {
+test("includes a down node in the incident of its failed restart", () => {
   const held = [condition("NotPaused", "Paused"), ...nodeGone.slice(0, 6), condition("NoRestartPending", "Paused")];
   expect(shown(held)).toEqual(["critical: NotPaused Paused (7)"]);
   expect(shown([...held, condition("ConfigReconciled", "Truncated")])).toContain(
@@ -57,7 +57,7 @@ test("includes a node that did not come back in the incident of the pause after 
   expect(headline(...held)).toBe("Node down: Gatehouse makes no changes until you resume it. A restart failed.");
 });
 
-test("keeps separate cards for separate causes, the more urgent first", () => {
+test("reports separate causes as separate incidents, the most severe first", () => {
   const apart = [
     condition("DiskSpaceSufficient", "Low"),
     condition("MetricsArriving", "JobShared"),
@@ -84,7 +84,7 @@ test("shows a running restart as the current activity, without anything to do", 
   expect(headline(...restarting)).toBe("Restarting the node: The node is not serving. No action needed yet.");
 });
 
-test("shows metrics that can't be recognised because of node.conf on the card of node.conf", () => {
+test("includes unidentified metrics in the node.conf incident that causes them", () => {
   const unknown = condition("MetricsArriving", "IdentityUnknown", "Unknown");
   expect(shown([condition("ConfigReconciled", "NotAFile"), unknown])).toEqual([
     "warning: ConfigReconciled NotAFile (1)",
@@ -109,14 +109,14 @@ test("explains failed writes by a full disk", () => {
   ).toEqual(["warning: DiskSpaceSufficient Low (2)"]);
 });
 
-test("has no incident for a healthy node; counts what the settings disable, but does not show it", () => {
+test("reports no incident for a healthy node, and counts disabled checks", () => {
   const healthy = [...right, condition("Pruning", "NotRun", "Unknown")];
   expect(shown(healthy)).toEqual([]);
   expect(headline(...right)).toBe("Healthy: All 2 checks pass.");
   expect(headline(...healthy)).toBe("Healthy: 2 checks pass; 1 not known or off.");
 });
 
-test("reports a failed check as its own kind of incident, and none for a sidecar that has just started", () => {
+test("reports a failed check as an unknown incident, and none for a sidecar that has just started", () => {
   const blind = [...right, condition("DiskSpaceSufficient", "ReadFailed", "Unknown")];
   expect(shown(blind)).toEqual(["unknown: DiskSpaceSufficient ReadFailed (0)"]);
   expect(headline(...blind)).toMatch(/^Partly unknown: All completed checks/);
@@ -126,7 +126,7 @@ test("reports a failed check as its own kind of incident, and none for a sidecar
   expect(headline(...right, condition("Reconciling", "Failing"))).toMatch(/^Not reconciled: The node serves\. /);
 });
 
-test("names only existing reasons as causes", () => {
+test("lists only existing reasons as causes", () => {
   const unknown = causes.flatMap(({ type, reasons = [] }) => {
     const { True, False, Unknown } = conditionReasons[type];
     const known = new Set<string>([...True, ...False, ...Unknown]);

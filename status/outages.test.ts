@@ -22,7 +22,7 @@ test("measures an outage from the first check at which the node does not serve t
   expect(since()).toMatchObject({ atMs: 3_000, beganEarlier: false });
 });
 
-test("marks a node down at the first check as down for longer, and reports nothing for one not yet queried", () => {
+test("marks an outage at the first check as begun earlier, and ignores a node not yet checked", () => {
   const { note, list } = outagesAt(0);
   note(0, "Starting", undefined);
   expect(list()).toEqual([]);

@@ -57,7 +57,7 @@ async function shown(status: number, body: string, options: Readonly<{ json?: bo
   return { ...ended, error: error.replaceAll(listener.url, "URL") };
 }
 
-test("exits with 0 for a healthy node, in a few lines", async () => {
+test("prints a short summary and exits with 0 for a healthy node", async () => {
   const { out, code } = await shown(200, JSON.stringify(right));
   expect(code).toBe(0);
   expect(out).toBe(
@@ -119,7 +119,7 @@ test("shows several nodes one below the other; exits with 2 if any is unhealthy,
   ]);
 });
 
-test("exits with 1 and names a node that returns no status; shows the others", async () => {
+test("exits with 1 and reports the node that returns no status; shows the others", async () => {
   await using first = await startListener(200, JSON.stringify(down));
   await using second = await startListener(404, "Not found");
   const targets = [findTarget("node-8", second.url), findTarget("node-7", first.url)];

@@ -28,14 +28,14 @@ type Wrong = Parameters<typeof conditions>[0];
 
 test.each<[string, Wrong, string]>([
   ["everything is True", {}, "healthy"],
-  ["it is waiting for approval", { NotPaused: "WaitingForApproval" }, "waiting"],
+  ["the sidecar is waiting for approval", { NotPaused: "WaitingForApproval" }, "waiting"],
   [
-    "it is waiting for approval of a node that is down",
+    "the sidecar is waiting for approval of a node that is down",
     { RpcResponding: "ConnectionRefused", NotPaused: "WaitingForApproval" },
     "down",
   ],
   [
-    "it is paused, whatever else is wrong",
+    "the sidecar is paused, whatever else is wrong",
     { NotPaused: "Paused", NoRestartPending: "Running", RpcResponding: "TimedOut" },
     "paused",
   ],
@@ -48,11 +48,11 @@ test.each<[string, Wrong, string]>([
   ["node.conf is wrong", { ConfigReconciled: "Empty" }, "degraded"],
   ["the node has stalled", { HeightAdvancing: "Stalled" }, "down"],
   ["the chain may have stalled", { HeightAdvancing: "NoNewBlock" }, "degraded"],
-])("if %s, %j is %s", (_, wrong, level) => {
+])("if %s (%j), reports %s", (_, wrong, level) => {
   expect(levelOf(conditions(wrong))).toBe(level);
 });
 
-test("reports an unattended node that serves as unknown, whatever was reported of it before", () => {
+test("reports a serving node as unknown while the reconciler fails", () => {
   const failing: Condition = { type: "Reconciling", status: "False", reason: "Failing", message: "Failed.", since };
   for (const wrong of [{}, { NoRestartPending: "Running" }, { ConfigReconciled: "Empty" }] as const) {
     expect(levelOf([...conditions(wrong), failing])).toBe("unknown");

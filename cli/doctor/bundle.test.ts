@@ -5,7 +5,7 @@ import { extract } from "tar";
 import { expect, onTestFinished, test } from "vitest";
 import { runDoctor, facilitator, key, startServiceThat } from "./testing/doctor-fixture.ts";
 
-test("writes a complete bundle that only its owner can read, contains no planted secret and replaces no file", async () => {
+test("writes a bundle with mode 0600 and without planted secrets, and overwrites no file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const log = join(folder, "facilitator.log");

@@ -17,7 +17,7 @@ import {
   listFindings,
 } from "./testing/doctor-fixture.ts";
 
-test("exits with 0 for a healthy sidecar, and shows unspecified services as not checked", async () => {
+test("exits with 0 for a healthy sidecar, and skips the settings that it can't read", async () => {
   const url = await startServiceThat({
     service: "sidecar",
     conditions: [{ type: "RpcResponding", status: "True", reason: "Responding", message: "" }],
@@ -30,7 +30,7 @@ test("exits with 0 for a healthy sidecar, and shows unspecified services as not 
   expect(listFindings(run, "settings")).toEqual([expect.stringMatching(/^skipped: /)]);
 });
 
-test("reports a service's own faults in its own message", async () => {
+test("reports a service's faults with the service's own messages", async () => {
   const url = await startServiceThat({
     service: "sidecar",
     version: "0.0.9",
@@ -146,7 +146,7 @@ test("reports a key file that others can read, with the command that fixes it", 
   expect(await look()).toEqual([expect.stringContaining(`\`chmod o= ${file}\``)]);
 });
 
-test("finds the services running here, also two of one kind, without names, and none that has exited", async () => {
+test("finds all services running on this machine, even two of one kind", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder };

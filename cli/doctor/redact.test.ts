@@ -27,7 +27,7 @@ test.each([
   ["a key in a path", `POST https://rpc.example/v3/0123456789abcdef0123456789abcdef failed`, "0123456789abcdef"],
   ["a key in a path without a host", `GET /v2/Abcd1234Efgh5678Ijkl/x 200`, "Abcd1234"],
   ["a key in a query", `GET /?key=hunter2-hunter2&a=1`, "hunter2"],
-  ["a different key in a query", `wss://rpc.example/ws?auth=hunter2hunter2`, "hunter2"],
+  ["an auth parameter in a query", `wss://rpc.example/ws?auth=hunter2hunter2`, "hunter2"],
   ["a list of keys", `{"keys":["sk_live_0123456789abcdef","b"]}`, "sk_live"],
   ["a second key of a list", `apiKeys: [first-of-them, second-of-them]`, "second-of-them"],
   ["keys in a variable", `GATEHOUSE_FACILITATOR_API_KEYS=first-of-them,second-of-them`, "second-of-them"],
@@ -38,7 +38,7 @@ test.each([
   ["a second key of a list in YAML", `apiKeys: first-of-them,second-of-them`, "second-of-them"],
   ["an access key", `AWS_SECRET_ACCESS_KEY=hunter2/hunter2`, "hunter2"],
   ["an access key in JSON", `{"accessKey":"hunter2"}`, "hunter2"],
-  ["a password behind an option's letter", `exec mysql -u root -phunter2 ledger`, "hunter2"],
+  ["a password directly after a short option", `exec mysql -u root -phunter2 ledger`, "hunter2"],
   ["a password of sshpass", `sshpass -p hunter2 ssh host`, "hunter2"],
   ["a password of curl", `curl -s -u bob:hunter2 https://rpc.example`, "hunter2"],
   ["a passphrase", `unlocked with passphrase hunter-two`, "hunter-two"],
@@ -70,13 +70,13 @@ test.each([
   expect(redact(text, createMask())).not.toContain(secret);
 });
 
-test("redacts known secrets from the settings, whatever they look like", () => {
+test("redacts secret settings of any shape", () => {
   const mask = createMask();
   mask.hide({ controlToken: new Secret("plain-words-as-a-token") });
   expect(redact("it was plain-words-as-a-token", mask)).toBe("it was [masked]");
 });
 
-test("replaces equal numbers by the same mark and different numbers by different ones", () => {
+test("replaces equal hexadecimal numbers with equal marks and others with different marks", () => {
   const other = `0x${"00".repeat(31)}01`;
   const [first, second, third] = redact(`${key} ${key.slice(2).toUpperCase()} ${other}`, createMask()).split(
     /(?<=\]) /,
@@ -102,7 +102,7 @@ test.each([
   "TOKEN_ADDRESS=0x70997970C51812dc3A010C7d01b50e0d17dc79C8 SIGNER_PRIVATE_KEY_FILE=/run/secrets/signer",
   '{"tokenDecimals":6,"secretive":"no"} --key-file keys/domain.key --token-name USDC',
   "at /srv/gatehouse-mainnet-0/cli/read-token.ts:14:5",
-])("keeps details of the fault: %s", (text) => {
+])('keeps "%s"', (text) => {
   expect(redact(text, createMask())).toBe(text);
 });
 

@@ -37,18 +37,18 @@ afterAll(() => {
   server.close();
 });
 
-it("answers over one connection that is kept", async () => {
+it("reuses one connection for several requests", async () => {
   for (let call = 0; call < 3; call += 1) expect(await client.request("eth_blockNumber")).toBe("0x1");
   expect(sockets.size).toBe(1);
 });
 
-it("throws the chain's own error with its code and data", async () => {
+it("throws the chain's error with its code and data", async () => {
   const failure = await client.request("revert").catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(AnvilRequestError);
   expect(failure).toMatchObject({ code: 3, message: "execution reverted", data: "0x08c379a0" });
 });
 
-it("an answer over the limit ends the request and gives its connection free for the next call", async () => {
+it("fails a request whose response exceeds the limit, and serves the next one", async () => {
   const failure = await client.request("flood").catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(AnvilUnreachableError);
   expect((failure as Error).message).toBe("no response from the chain to flood: the body is larger than 100000 bytes");

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-test("what happened is there again after a new start, in its order", () => {
+test("returns the journal in order after a restart", () => {
   {
     using store = openChainStore(directory);
     expect(store.snapshot()).toBeUndefined();
@@ -26,7 +26,7 @@ test("what happened is there again after a new start, in its order", () => {
   ]);
 });
 
-test("a snapshot takes the place of the journal, but for transactions that wait for a block", () => {
+test("replaces the journal with a snapshot, except for pending transactions", () => {
   using store = openChainStore(directory);
   store.addTransaction("0x01", "0xa");
   store.addBlock(7);

@@ -34,7 +34,7 @@ describe.each(["0.16.2", "0.11.0"])("node_cli of v%s", (version) => {
     ["prune --c ./node.conf --get --enable_auto_prune", "expected one of --get and --enable_auto_prune."],
     ["prune --get", "--c <config_path> is missing."],
     ["prune --c --get", "Option '--c' argument is ambiguous."],
-  ])('"%s" is answered with the usage', async (words, reason) => {
+  ])('exits with 2 and the usage for "%s"', async (words, reason) => {
     const { directory } = await workspace(version);
     const { status, message } = await failure(runNodeCliCommand(directory, words.split(" ").filter(Boolean)));
     expect(status).toBe(2);
@@ -47,7 +47,7 @@ describe("node_cli before v0.11", () => {
   test.each([
     ["prune --c ./node.conf --get", "Unknown option '--c'."],
     ["prune", "expected one of --get and --enable_auto_prune."],
-  ])('"%s" is answered with the usage', async (words, reason) => {
+  ])('exits with 2 and the usage for "%s"', async (words, reason) => {
     const { directory } = await workspace("0.10.3");
     const { status, message } = await failure(runNodeCliCommand(directory, words.split(" ")));
     expect(status).toBe(2);
@@ -55,7 +55,7 @@ describe("node_cli before v0.11", () => {
     expect(message).toContain("node_cli prune --get");
   });
 
-  test("queries the node next to it, without a configuration", async () => {
+  test("finds the workspace's node without --c", async () => {
     const { directory } = await workspace("0.10.3");
     expect(await failure(runNodeCliCommand(directory, ["prune", "--get"]))).toEqual({
       status: 1,
@@ -72,7 +72,7 @@ test.each([
   ["start --force", "Unknown option '--force'."],
   ["start --config", "Option '--config <value>' argument missing."],
   ["stop now", "Unexpected argument 'now'."],
-])('"ops %s" is answered with the usage', async (words, reason) => {
+])('exits with 2 and the usage for "ops %s"', async (words, reason) => {
   const { directory } = await workspace("0.16.2");
   const { status, message } = await failure(runOpsCommand(directory, words.split(" ").filter(Boolean)));
   expect(status).toBe(2);

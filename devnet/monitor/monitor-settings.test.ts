@@ -19,7 +19,7 @@ const pamir = {
 const read = { jobName: "node-1", pushAddress: "10.0.0.1", pushPort: 9091, pushIntervalSeconds: 5 };
 
 describe("monitor_config", () => {
-  test("is read under the names of the node's version alone", () => {
+  test("is read only under the key names of the node's version", () => {
     expect(readMonitorSettings("0.16.0", storage)).toEqual(read);
     expect(readMonitorSettings("0.16.0-rc.1", storage)).toEqual(read);
     expect(readMonitorSettings("0.15.0", pamir)).toEqual(read);
@@ -28,13 +28,13 @@ describe("monitor_config", () => {
   });
 
   test.each([
-    ["disabled", { ...storage, storage_enable_cetina: false }],
+    ["metrics disabled", { ...storage, storage_enable_cetina: false }],
     ["an address with a protocol", { ...storage, storage_cetina_push_address: "http://10.0.0.1" }],
     ["a port as text", { ...storage, storage_cetina_push_port: "9091" }],
     ["no job name", { ...storage, storage_cetina_job_name: "" }],
-    ["nothing", undefined],
-    ["a text", "storage_enable_cetina"],
-  ])("%s pushes nothing, in silence", (_, config) => {
+    ["no keys", undefined],
+    ["text instead of an object", "storage_enable_cetina"],
+  ])("is ignored with %s", (_, config) => {
     expect(readMonitorSettings("0.16.2", config)).toBeUndefined();
   });
 });
@@ -44,6 +44,6 @@ test.each([
   [{ jobName: "node 1%" }, "http://10.0.0.1:9091/metrics/job/node%201%25"],
   [{ jobName: "eu/node" }, "http://10.0.0.1:9091/metrics/job@base64/ZXUvbm9kZQ"],
   [{ pushAddress: "::1" }, "http://[::1]:9091/metrics/job/node-1"],
-])("metrics of %j go to %s", (settings, url) => {
+])("pushes metrics of %j to %s", (settings, url) => {
   expect(buildPushUrl({ ...read, ...settings })).toBe(url);
 });

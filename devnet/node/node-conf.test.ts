@@ -21,7 +21,7 @@ async function workspace() {
   return { made, text: formatNodeConf({ ...conf, version, workspace: made }) };
 }
 
-test("a new node.conf is read, also with comments and relative paths", async () => {
+test("reads a new node.conf, also with comments and relative paths", async () => {
   const { made, text } = await workspace();
   const expected = { httpPort: 18_100, webSocketPort: 18_200, dataDirectory: made.dataDirectory };
   expect(readNodeConf(made.configPath)).toMatchObject(expected);
@@ -32,33 +32,30 @@ test("a new node.conf is read, also with comments and relative paths", async () 
 test.each([
   ["copied", (from: string, to: string) => cp(from, to, { recursive: true })],
   ["moved", (from: string, to: string) => rename(from, to)],
-])(
-  "a workspace that was %s does not use the files of its old place, and names the command that puts it right",
-  async (_, put) => {
-    const { made } = await workspace();
-    const place = await mkdtemp(join(tmpdir(), "gatehouse-conf-"));
-    onTestFinished(() => rm(place, { recursive: true }));
-    const directory = join(place, "workspace");
-    await put(made.directory, directory);
-    const configPath = made.configPath.replace(made.directory, directory);
-    const refuse = () => readNodeConf(configPath);
-    let message = "";
-    try {
-      refuse();
-    } catch (error) {
-      message = String(error);
-    }
-    const [, command = "", variable] =
-      /run (sed -i '.*' \S+), then start its sidecar once with (\S+)$/.exec(message) ?? [];
-    expect(variable).toBe(`GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${made.dataDirectory}`);
-    execFileSync("sh", ["-c", command]);
-    expect(readNodeConf(configPath).dataDirectory).toBe(join(directory, "data"));
-  },
-);
+])("rejects the old paths of a %s workspace and prints the command that corrects them", async (_, put) => {
+  const { made } = await workspace();
+  const place = await mkdtemp(join(tmpdir(), "gatehouse-conf-"));
+  onTestFinished(() => rm(place, { recursive: true }));
+  const directory = join(place, "workspace");
+  await put(made.directory, directory);
+  const configPath = made.configPath.replace(made.directory, directory);
+  const refuse = () => readNodeConf(configPath);
+  let message = "";
+  try {
+    refuse();
+  } catch (error) {
+    message = String(error);
+  }
+  const [, command = "", variable] =
+    /run (sed -i '.*' \S+), then start its sidecar once with (\S+)$/.exec(message) ?? [];
+  expect(variable).toBe(`GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${made.dataDirectory}`);
+  execFileSync("sh", ["-c", command]);
+  expect(readNodeConf(configPath).dataDirectory).toBe(join(directory, "data"));
+});
 
 test.each([
-  ["nothing", () => "", "line 1, column 1: invalid end of input; expected JSON5."],
-  ["half of it", (text: string) => text.slice(0, 300), "invalid end of input; expected JSON5."],
+  ["an empty file", () => "", "line 1, column 1: invalid end of input; expected JSON5."],
+  ["a truncated file", (text: string) => text.slice(0, 300), "invalid end of input; expected JSON5."],
   ["a list", () => "[]", "(root): expected an object { … }, not a list"],
   [
     "chain as text",
@@ -76,11 +73,11 @@ test.each([
     "http_port: expected a port number from 1 to 65535, as a string",
   ],
   [
-    "a key file that is not there",
+    "a missing key file",
     (text: string) => text.replace("domain.key", "none.key"),
     /chain\.secret_config\.domain_key_path: \S+none\.key does not exist/,
   ],
-])("%s: the message names file and key", async (_, change, message) => {
+])("reports the file and key of %s", async (_, change, message) => {
   const { made, text } = await workspace();
   await writeFile(made.configPath, change(text));
   expect(() => readNodeConf(made.configPath)).toThrow(`${made.configPath}: `);

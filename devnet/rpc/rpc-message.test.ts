@@ -46,7 +46,7 @@ test.each([
     '[{"jsonrpc":"2.0","id":1,"method":"echo","params":[2]},7,{"jsonrpc":"2.0","method":"echo"}]',
     [{ jsonrpc: "2.0", id: 1, result: [2] }, failure(-32600, "invalid request")],
   ],
-])("%s", async (text, expected) => {
+])("returns the JSON-RPC response to %s", async (text, expected) => {
   expect(await answer(text)).toEqual(expected);
 });
 

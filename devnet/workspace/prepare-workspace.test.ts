@@ -26,7 +26,7 @@ async function conf(path: string) {
   return JSON.parse(await readFile(path, "utf8"));
 }
 
-test("from v0.11 on the programs stand in bin/", async () => {
+test("writes the programs of v0.11 and later to bin/", async () => {
   const made = await prepare("0.16.2");
   expect(made.binDirectory).toBe(join(made.directory, "bin"));
   for (const name of ["node_cli", "ops"]) {
@@ -60,7 +60,7 @@ test("from v0.11 on the programs stand in bin/", async () => {
   });
 });
 
-test("the public family's programs stand in bin/, and its configuration and ops at the root", async () => {
+test("writes the public family's programs to bin/, its configuration and ops to the root", async () => {
   const made = await prepare("0.12.2", undefined, "pharos");
   const at = (path: string) => join(made.directory, path);
   expect(made).toMatchObject({ configPath: at("pharos.conf"), opsDirectory: made.directory, binDirectory: at("bin") });
@@ -72,14 +72,14 @@ test("the public family's programs stand in bin/, and its configuration and ops 
   expect((await stat(at(".password"))).mode & 0o777).toBe(0o600);
 });
 
-test("before v0.11 they stand deep in the node's own directory", async () => {
+test("writes the programs before v0.11 to the node's own directory", async () => {
   const made = await prepare("0.10.3");
   expect(made.binDirectory).toBe(join(made.directory, "node/domain/client/bin"));
   const { chain } = await conf(made.configPath);
   expect(Object.keys(chain.monitor_config)).toContain("pamir_cetina_job_name");
 });
 
-test("what the operator wrote stays, and secrets are the owner's alone", async () => {
+test("keeps existing files and makes secrets readable only by their owner", async () => {
   const made = await prepare("0.16.2");
   await writeFile(made.configPath, "{ mine }");
   const key = join(made.keyDirectory, "domain.key");
@@ -90,7 +90,7 @@ test("what the operator wrote stays, and secrets are the owner's alone", async (
   for (const path of [key, made.parametersPath]) expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test("an upgrade over v0.11 takes node.conf over into the new layout", async () => {
+test("copies node.conf to the new layout in an upgrade across v0.11", async () => {
   const old = await prepare("0.10.3");
   const text = `// kept\n${await readFile(old.configPath, "utf8")}`;
   await writeFile(old.configPath, text);

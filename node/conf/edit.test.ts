@@ -6,7 +6,7 @@ import { readDocument } from "../testing/read-document.ts";
 const reason = "desired";
 const create: ConfigChange = { kind: "create", value: { a: 1 }, reason };
 
-test("a monitor_config that is a list gives way to an object", () => {
+test("replaces a monitor_config that is a list with an object", () => {
   const text = '{"chain": {"monitor_config": [1, 2], "b":  3}} // c\n';
   expect(editConfig(readDocument(text), [create])).toEqual({
     ok: true,
@@ -14,7 +14,7 @@ test("a monitor_config that is a list gives way to an object", () => {
   });
 });
 
-test("changes are made one after the other, each in the text of the one before", () => {
+test("applies changes in order, each to the result of the previous one", () => {
   const text = '{"chain": {"monitor_config": {"x": 1, "y": 12345678901234567890}}}';
   const changes: readonly ConfigChange[] = [
     { kind: "rename", key: "x", to: "z", reason },
@@ -32,14 +32,14 @@ test.each([
   ['{"chain": {}, "chain": {"monitor_config": {}}}', "chain twice (line 1, column 15)"],
   ['{"chain": {"monitor_config": {},\r\n "monitor_config": 1}}', "chain.monitor_config twice (line 2, column 2)"],
   ['{"chain": {"monitor_config": {"a": 1, "\\u0061": 2}}}', "chain.monitor_config.a twice (line 1, column 39)"],
-])("%s is refused with the place of the second key", (text, words) => {
+])("rejects %s and reports the position of the duplicate key", (text, words) => {
   expect(editConfig(readDocument(text), [create])).toEqual({
     ok: false,
     message: `has the key ${words}; remove one of the two.`,
   });
 });
 
-test("a change of a key that is not there is refused", () => {
+test("rejects a change to a missing key", () => {
   const remove: ConfigChange = { kind: "remove", key: "a", reason };
   expect(editConfig(readDocument('{"chain": {"monitor_config": {}}}'), [remove])).toMatchObject({ ok: false });
 });

@@ -13,28 +13,28 @@ const config =
   '{"chain":{"monitor_config":{"storage_cetina_push_port":1,"own":2},"a":[1,2]},"big":12345678901234567890}';
 
 test.each([
-  ["comments and blanks", "// words\n{ ", "{"],
+  ["comments and whitespace", "// words\n{ ", "{"],
   ["the order of keys", '"storage_cetina_push_port":1,"own":2', '"own":2,"storage_cetina_push_port":1'],
   ["a trailing comma", "[1,2]", "[1,2,]"],
-  ["how a string is escaped", '"own"', '"\\u006fwn"'],
+  ["the escaping of a string", '"own"', '"\\u006fwn"'],
   ["keys of another version", '"own":2', '"own":2,"enable_pamir_cetina":true'],
-])("%s mean nothing to the node", (_, to, from) => {
+])("ignores %s", (_, to, from) => {
   expect(matters(config, config.replace(from, to))).toBe(false);
   expect(matters(config, config.replace(to, from))).toBe(false);
 });
 
 test.each([
   ["a value", '_port":1', '_port":2'],
-  ["a number beyond 2^53 by its last digit", "12345678901234567890", "12345678901234567891"],
+  ["the last digit of a number above 2^53", "12345678901234567890", "12345678901234567891"],
   ["the order of a list", "[1,2]", "[2,1]"],
-  ["a key that nobody knows", '"own":2', '"own":3'],
-  ["a key that is gone", ',"own":2', ""],
-  ["which of two equal keys comes last", '"a":[1,2]', '"a":[3],"a":[1,2]'],
-])("%s matters", (_, from, to) => {
+  ["an unknown key", '"own":2', '"own":3'],
+  ["the presence of a key", ',"own":2', ""],
+  ["the effective one of two duplicate keys", '"a":[1,2]', '"a":[3],"a":[1,2]'],
+])("detects a change of %s", (_, from, to) => {
   expect(matters(config, config.replace(from, to))).toBe(true);
 });
 
-test("which names count depends on the version; of an unknown one all do", () => {
+test("compares the metrics keys that the version reads, and all of them for an unknown version", () => {
   const other = config.replace('"own":2', '"own":2,"pamir_cetina_push_port":3');
   expect(matters(config, other, "0.16.0")).toBe(false);
   expect(matters(config, other, "0.15.0")).toBe(true);
@@ -81,19 +81,16 @@ const firstFormat: readonly (readonly [string, string, readonly string[]])[] = [
   ],
 ];
 
-test.each(firstFormat)(
-  "a meaning of the first format, of %s, is that of the same file and of no other",
-  (_, text, hashes) => {
-    const kept = hashes.join("-");
-    for (const version of ["0.15.0", "0.16.2", "unknown"]) {
-      expect(hasSameMeaning(kept, readDocument(text), parseNodeVersion(version))).toBe(true);
-      const other = text.replace("{", text.startsWith("{chain") ? "{more:1," : '{"more":1,');
-      expect(hasSameMeaning(kept, readDocument(other), parseNodeVersion(version))).toBe(false);
-    }
-  },
-);
+test.each(firstFormat)("matches a first-format meaning of %s only to the same file", (_, text, hashes) => {
+  const kept = hashes.join("-");
+  for (const version of ["0.15.0", "0.16.2", "unknown"]) {
+    expect(hasSameMeaning(kept, readDocument(text), parseNodeVersion(version))).toBe(true);
+    const other = text.replace("{", text.startsWith("{chain") ? "{more:1," : '{"more":1,');
+    expect(hasSameMeaning(kept, readDocument(other), parseNodeVersion(version))).toBe(false);
+  }
+});
 
-test("of a meaning of the first format, too, the names of other versions do not count", () => {
+test("ignores other versions' metrics keys in a first-format meaning", () => {
   const [, both = "", hashes = []] = firstFormat[1] ?? [];
   const kept = hashes.join("-");
   const otherPamir = readDocument(both.replace('pamir_cetina_push_port":2', 'pamir_cetina_push_port":3'));
@@ -109,7 +106,7 @@ const olderRows = nodeReleases.map(
   (row): NodeRelease => ({ ...row, instanceKey: undefined }) as unknown as NodeRelease,
 );
 
-test("the instance's name counts for the releases that read it, also in a meaning that was kept before it was known", () => {
+test("compares the instance name only for releases that read it, also in older meanings", () => {
   const derive = () => deriveMeaning(named("a"));
   for (const kept of [derive(), withRows(nodeReleases, olderRows, derive)]) {
     for (const version of ["0.15.0", "0.16.2"].map(parseNodeVersion)) {
@@ -120,7 +117,7 @@ test("the instance's name counts for the releases that read it, also in a meanin
   expect(hasSameMeaning(deriveMeaning(named("a")), named("b"), parseNodeVersion("0.16.2"))).toBe(true);
 });
 
-test("what is kept says the number of its format; another number, or any other text, is the meaning of no file", () => {
+test("starts a meaning with its format number and matches no file to any other text", () => {
   const document = readDocument(config);
   const kept = deriveMeaning(document);
   expect(kept).toMatch(/^2;storage=[0-9a-f]{64};pamir=[0-9a-f]{64};rest=[0-9a-f]{64}$/);
@@ -129,7 +126,7 @@ test("what is kept says the number of its format; another number, or any other t
   }
 });
 
-test("a naming that becomes known later changes no meaning that was kept before, even of a file that has its keys", () => {
+test("compares meanings stored before a naming was added as before", () => {
   const [{ monitorKeys }] = nodeReleases;
   const lagoonKeys = { ...monitorKeys, pushPort: "lagoon_push_port" };
   const newest = { since: "0.99.0", layout: "workspace-bin", nodeCliTakesConfig: true } as const;

@@ -26,12 +26,12 @@ test.each([
     "../keys/stabilizing.key",
     "chain.secret_config.stabilizing_key_path is /b in the backup, but /srv/a/keys/stabilizing.key on the node",
   ],
-])("a copy with another %s is another node's", (value, words) => {
+])("attributes a backup without %s to a different node", (value, words) => {
   const copy = read(conf.replace(value, "/b"));
   expect([findOwnershipDifference(copy, values), findValueDifference(copy, values)]).toEqual([words, words]);
 });
 
-test("a port belongs to a running node's configuration, but is no sign of another node", () => {
+test("reports a different port as a changed value, but not as a different node", () => {
   const copy = read(conf.replace("18200", "28200"));
   expect(findOwnershipDifference(copy, values)).toBeUndefined();
   expect(findValueDifference(copy, values)).toBe(
@@ -41,7 +41,7 @@ test("a port belongs to a running node's configuration, but is no sign of anothe
   expect(findValueDifference(without, values)).toContain("ws_port is not set in the backup");
 });
 
-test("what may drift is no such value, and a path is the same however it is written", () => {
+test("ignores values that may drift, and treats relative and absolute paths as equal", () => {
   const copy = read(conf.replace('"a"', '"b"').replace("/srv/a/data", "../data"));
   expect(findValueDifference(copy, values)).toBeUndefined();
   expect([specifiesOwner(values), specifiesOwner({})]).toEqual([true, false]);

@@ -13,7 +13,7 @@ test.each([
   ["// token_value: hunter22", "// token_value: [secret]"],
   ["// sent as ghp_16C7e42F292c6912E771", "// sent as [secret]"],
   ["// legal winner thank year wave sausage worth useful legal winner thank yellow", "// [secret]"],
-])("what looks like a secret is masked in %j", (text, masked) => {
+])("masks the secret in %j", (text, masked) => {
   expect(withoutSecretShapes(text)).toBe(masked);
 });
 
@@ -23,18 +23,18 @@ test.each([
   '"domain_key_path": "/data/node/keys/production/validators/0001/domain/keys/of/this/machine/X1"',
   '"secret_config": { "domain_key_path": "keys/domain.key" }',
   "// api key: /run/secrets/key1",
-])("%j stays", (text) => {
+])("masks nothing in %j", (text) => {
   expect(withoutSecretShapes(text)).toBe(text);
 });
 
-test("shows a value short, and without the credentials of a URL", () => {
+test("truncates a long value and masks URL credentials", () => {
   expect(formatValue("a".repeat(100))).toBe(`"${"a".repeat(79)}…`);
   expect(formatValue({ url: "http://user:pass:word@h", at: "user:pw@h", plain: "a:b" })).toBe(
     '{"url":"http://[secret]@h","at":"[secret]@h","plain":"a:b"}',
   );
 });
 
-test("shows no password or key that is part of a value", () => {
+test("masks passwords and keys inside a value", () => {
   expect(formatValue({ key_pwd: "hunter2", pwd: 1234, domain_key: `0x${"ab".repeat(34)}`, at: "10.0.0.1" })).toBe(
     '{"key_pwd":"[secret]","pwd":"[secret]","domain_key":"[secret]","at":"10.0.0.1"}',
   );

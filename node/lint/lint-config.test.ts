@@ -26,11 +26,11 @@ function findings(from: string | RegExp, to: string, version = "0.16.2"): readon
 }
 
 describe("gatehouse config lint", () => {
-  test("finds nothing in a right file", () => {
+  test("finds nothing in a valid file", () => {
     expect(findings("", "")).toEqual([]);
   });
 
-  test("names what is wrong with line, column and fix", () => {
+  test("reports each error with line, column and fix", () => {
     const init = "chain.startup_config.init_config";
     expect(findings('"20000"', '"18100"')).toEqual([
       `8:43 port-clash ${init}.rpc_port is 18100, as is http_port. give each its own port.`,
@@ -55,13 +55,13 @@ describe("gatehouse config lint", () => {
     );
   });
 
-  test("keys of another version, with the name that the version reads", () => {
+  test("reports keys of another version with the names that this version reads", () => {
     expect(findings("", "", "0.15.0")[0]).toBe(
       "3:25 other-version chain.monitor_config.storage_enable_cetina is silently ignored: node 0.15.0 reads the pamir names (before 0.16.0). rename it to enable_pamir_cetina.",
     );
   });
 
-  test("a secret, without showing it", () => {
+  test("reports a secret without printing it", () => {
     const key = "a".repeat(64);
     const found = findings("keys/domain.key", key);
     expect(found).toHaveLength(1);
@@ -69,7 +69,7 @@ describe("gatehouse config lint", () => {
     expect(found.join()).not.toContain(key);
   });
 
-  test("a password in a URL, without showing it; a port that only a lenient reader takes for one", () => {
+  test("reports a URL password without printing it, and ports that are not plain decimals", () => {
     const address = findings('"10.0.0.1"', '"https://bob:hunter2@push.example:9091/"').join();
     expect(address).toContain('is "https://[secret]@push.example:9091/"; expected a host name');
     expect(address).toContain('write "push.example".');
@@ -81,12 +81,12 @@ describe("gatehouse config lint", () => {
     }
   });
 
-  test("a file that can't be read, or is JSON5", () => {
+  test("reports truncated JSON and JSON5", () => {
     expect(findings(/}\n$/, "")[0]).toMatch(/^13:1 unreadable  is incomplete JSON/);
     expect(findings('"chain"', "chain")[0]).toMatch(/^1:1 json5 {2}is JSON5, which can't be corrected in place\./);
   });
 
-  test("what is wrong in a JSON5 file, with line and column", () => {
+  test("reports errors in a JSON5 file with line and column", () => {
     const json5 = right.replace('"chain"', "chain").replace(/"(init_config|rpc_port)"/g, "$1");
     const found = lintConfig(Buffer.from(json5.replace('"20000"', "'18100'")), parseNodeVersion("0.16.2"));
     expect(found.map(({ line, column, rule }) => `${line}:${column} ${rule}`)).toEqual([
@@ -95,7 +95,7 @@ describe("gatehouse config lint", () => {
     ]);
   });
 
-  test("a JSON5 file of a rare form, without places", () => {
+  test("reports errors at line 1, column 1 if JSON5 has a reserved word as a key", () => {
     const text = right.replace('"meta_path": "meta"', "true: +.5");
     const found = lintConfig(Buffer.from(text), parseNodeVersion("0.16.2"));
     expect(found.map(({ line, column, rule }) => `${line}:${column} ${rule}`)).toEqual([
@@ -104,14 +104,14 @@ describe("gatehouse config lint", () => {
     ]);
   });
 
-  test("a secret in a comment, without showing it", () => {
+  test("reports a secret in a comment without printing it", () => {
     const found = findings('"storage": {', `// was "api_key": "k3y-of-ours"\n  "storage": {`);
     expect(found).toEqual([
       "12:3 secret  a comment contains what looks like a secret. remove it from the comment, and rotate the exposed secret.",
     ]);
   });
 
-  test("places behind comments by the thousand", () => {
+  test("reports the right line after 20,000 comments", () => {
     const found = lintConfig(Buffer.from("//\n".repeat(20_000) + right.replace('"20000"', '"18100"')), undefined);
     expect(found.map(({ line, column, rule }) => `${line}:${column} ${rule}`)).toEqual(["20008:43 port-clash"]);
   });
@@ -151,18 +151,18 @@ const flag = (value: unknown) => ({ parameters: { "/GlobalFlag/enable_persist_tr
 const monitor = (keys: object, version?: string) =>
   lint(published({}, {}).replace('"chain":{', `"chain":{"monitor_config":${JSON.stringify(keys)},`), version);
 
-describe("files of the public node", () => {
+describe("gatehouse config lint of the public family's files", () => {
   test.each([
     ["of a full node", published({}, {})],
     ["of a full cache", published({}, fullState(true))],
     ["that persists traces", published(flag("true"), {})],
     ["with other parameters and storage of any content", published(flag("false"), ["what", { ever: 1 }])],
-  ])("one %s has no findings", (_, text) => {
+  ])("finds nothing in a file %s", (_, text) => {
     expect(lint(text, "0.16.2")).toEqual([]);
     expect(lint(text)).toEqual([]);
   });
 
-  test("flags of the wrong kind, and an address with a port", () => {
+  test("reports flags of the wrong type and a host address with a port", () => {
     expect(lint(published(flag(true), {}))).toEqual([
       'wrong-type chain.startup_config.parameters./GlobalFlag/enable_persist_trace is true; expected "true" or "false" as a string. write "true" or "false" as a string.',
     ]);
@@ -175,7 +175,7 @@ describe("files of the public node", () => {
     ]);
   });
 
-  test("the roots of an earlier release are named, and what it held inline is a secret", () => {
+  test("reports the root keys of an earlier release, and its inline key as a secret", () => {
     const text = published({}, {})
       .replace('"chain"', '"cubenet":{},"aldaba"')
       .replace('"domain_key_path":"../keys/domain.key"', `"domain_key":"${"Mig/7b+T".repeat(8)}=="`);
@@ -190,7 +190,7 @@ describe("files of the public node", () => {
     expect(lint("{}")[0]).toContain("unreadable  has no chain; expected chain to be an object");
   });
 
-  test("a monitor.conf, with the metrics keys at the top, is named as what it is", () => {
+  test("reports metrics keys at the top level as the monitor.conf of an earlier release", () => {
     const flat = { enable_pamir_cetina: true, pamir_cetina_job_name: "n", pamir_cetina_push_address: "10.0.0.1" };
     expect(lint(JSON.stringify({ ...flat, pamir_cetina_push_interval: 5, pamir_cetina_push_port: 9091 }))).toEqual([
       "older-release enable_pamir_cetina is at the top level, as in the monitor.conf of releases before 0.11, which contains only the metrics keys. move the metrics keys into chain.monitor_config of the configuration file.",
@@ -198,10 +198,10 @@ describe("files of the public node", () => {
   });
 });
 
-describe("monitor_config", () => {
+describe("gatehouse config lint of monitor_config", () => {
   const rest = { pamir_cetina_job_name: "n", pamir_cetina_push_address: "10.0.0.1" };
 
-  test("a switch that is on alone", () => {
+  test("reports enabled metrics without a push address and job name", () => {
     for (const version of ["0.16.2", undefined]) {
       expect(monitor({ storage_enable_cetina: true }, version)).toEqual([
         "lone-switch chain.monitor_config.storage_enable_cetina is enabled, but the keys for the push address and job name are missing. add storage_cetina_job_name, storage_cetina_push_address, storage_cetina_push_interval, storage_cetina_push_port, or let `gatehouse config plan --write` do it.",
@@ -212,7 +212,7 @@ describe("monitor_config", () => {
     expect(monitor({ enable_pamir_cetina: true }, "0.16.2")).toHaveLength(1);
   });
 
-  test("the instance's name is a key of releases before 0.16", () => {
+  test("reports the instance name only from release 0.16 on", () => {
     const named = { enable_pamir_cetina: true, ...rest, pamir_cetina_instance_name: "node-7" };
     expect(monitor(named, "0.15.9")).toEqual([]);
     expect(monitor(named)).toEqual([]);
@@ -221,7 +221,7 @@ describe("monitor_config", () => {
     ]);
   });
 
-  test("a pasted port goes where it belongs, unless another one is there", () => {
+  test("suggests the pasted port for push_port, unless push_port differs", () => {
     const pasted = { ...rest, pamir_cetina_push_address: "http://10.0.0.5:9091" };
     expect(monitor(pasted)[0]).toContain('write "10.0.0.5". Set pamir_cetina_push_port to 9091.');
     expect(monitor({ ...pasted, pamir_cetina_push_port: 9091 })[0]).toMatch(/write "10\.0\.0\.5"\.$/);
@@ -245,7 +245,7 @@ test.each([
   ["key_pass", "hunter2"],
   ["token_value", "hunter2"],
   ["note", "AKIAIOSFODNN7EXAMPLE"],
-])("%s inline is a secret", (key, value) => {
+])("reports an inline %s as a secret", (key, value) => {
   const found = lint(published({}, { [key]: value }));
   expect(found).toHaveLength(1);
   expect(found[0]).toContain(`secret storage.mygrid_conf.${key} looks like a secret`);
@@ -263,6 +263,6 @@ test.each([
   ["bypass", "all"],
   ["token_bucket_size", "100"],
   ["pass", 3],
-])("%s that is %j is no secret", (key, value) => {
+])("accepts %s set to %j", (key, value) => {
   expect(lint(published({}, { [key]: value }))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { formatFinding, preventsStart, listNewFindings } from "./new-findings.ts
 
 const lint = (conf: string) => lintConfig(Buffer.from(conf), parseNodeVersion("0.16.2"));
 
-test("what was wrong before is not new, wherever in the file it stands now", () => {
+test("ignores earlier findings that moved to another line", () => {
   const before = lint('{ "chain": { "http_port": "a" } }');
   const found = lint('\n\n{ "chain": { "http_port": "a" } }');
   expect(found.length).toBeGreaterThan(0);
@@ -13,7 +13,7 @@ test("what was wrong before is not new, wherever in the file it stands now", () 
   expect(listNewFindings(found, [])).toEqual(found);
 });
 
-test("text that can't be read keeps a node from starting, and is one line", () => {
+test("reports on one line that an unreadable file prevents the node's start", () => {
   const [finding] = lint("{");
   expect(finding && preventsStart(finding)).toBe(true);
   expect(finding && formatFinding(finding)).toMatch(

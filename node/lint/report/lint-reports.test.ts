@@ -56,7 +56,7 @@ async function lint(format: LintCommandOptions["format"], configPaths: readonly 
 }
 
 describe("gatehouse config lint --format sarif", () => {
-  test("is SARIF 2.1.0 with rule, level, place from the checkout, and a link to the rule's words", async () => {
+  test("prints SARIF 2.1.0 with rule, level, relative location and documentation link", async () => {
     const { status, printed } = await lint("sarif", [configPath]);
     const log = JSON.parse(printed) as Log;
     expect([status, isSarif(log), isSarif.errors]).toEqual([2, true, null]);
@@ -82,7 +82,7 @@ describe("gatehouse config lint --format sarif", () => {
     expect(printed).not.toContain(directory);
   });
 
-  test("says that a file could not be read", async () => {
+  test("reports an unreadable file as a failed execution", async () => {
     const { status, printed } = await lint("sarif", [join(directory, "none"), configPath]);
     const log = JSON.parse(printed) as Log;
     expect([status, isSarif(log)]).toEqual([1, true]);
@@ -95,14 +95,14 @@ describe("gatehouse config lint --format sarif", () => {
     });
   });
 
-  test("fails the schema where a level is unknown to it", async () => {
+  test("prints levels that the schema checks", async () => {
     const { printed } = await lint("sarif", [configPath]);
     expect(isSarif(JSON.parse(printed.replaceAll('"level": "error"', '"level": "fatal"')))).toBe(false);
   });
 });
 
 describe("gatehouse config lint --format github", () => {
-  test("is one command a finding, which nothing in the file can end or add to", async () => {
+  test("prints one escaped workflow command per finding", async () => {
     const { status, printed } = await lint("github", [configPath]);
     expect(status).toBe(2);
     const lines = printed.trimEnd().split("\n");
@@ -116,14 +116,14 @@ describe("gatehouse config lint --format github", () => {
     );
   });
 
-  test("reports a file that could not be read", async () => {
+  test("reports an unreadable file", async () => {
     const { status, printed } = await lint("github", [join(directory, "none")]);
     expect([status, printed]).toEqual([1, "::error file=none,title=gatehouse config lint::can't be read (ENOENT).\n"]);
   });
 });
 
 describe("gatehouse config lint --format json", () => {
-  test("has each file once, in the order given, with what could not be read", async () => {
+  test("lists each file once in the given order, with read errors", async () => {
     const none = join(directory, "none");
     const { status, printed } = await lint("json", [none, configPath, none]);
     const document = lintDocument.parse(JSON.parse(printed));
@@ -134,7 +134,7 @@ describe("gatehouse config lint --format json", () => {
     ]);
   });
 
-  test("has the findings of a single file at the top, too", async () => {
+  test("repeats a single file's findings at the top level", async () => {
     const document = lintDocument.parse(JSON.parse((await lint("json", [configPath])).printed));
     expect(document.findings).toEqual(document.files[0]?.findings);
     expect(document.configPath).toBe(configPath);
@@ -142,19 +142,19 @@ describe("gatehouse config lint --format json", () => {
 });
 
 describe("gatehouse config lint", () => {
-  test("prints a file's control characters as JSON does, so that they neither end a line nor move a cursor", async () => {
+  test("escapes control characters from the file", async () => {
     await writeFile(configPath, odd.replace("a,b", "\\u001b[2J"));
     const { printed } = await lint("text", [configPath]);
     expect(printed).toContain("chain.monitor_config.\\u001b[2J:\\u000a::stop-commands::x%0A is not a key");
     expect(printed).not.toMatch(/^::/m);
   });
 
-  test("says which file can't be read", async () => {
+  test("reports the path of an unreadable file", async () => {
     const { status, errors } = await lint("text", [join(directory, "none")]);
     expect([status, errors]).toEqual([1, expect.stringContaining("none can't be read (ENOENT); expected a node's")]);
   });
 
-  test("reads standard input as -, and refuses what is too large for a node.conf", async () => {
+  test("reads - from standard input and rejects input over 16 MiB", async () => {
     const { status, printed } = await lint("text", ["-"], [odd.slice(0, 30), odd.slice(30)]);
     expect([status, printed]).toEqual([2, expect.stringContaining("-:1:29: chain.monitor_config.enable_pamir_cetina")]);
     const { status: refused, errors } = await lint(
@@ -168,7 +168,7 @@ describe("gatehouse config lint", () => {
     ]);
   });
 
-  test.each(Object.keys(lintRules))("has its rule %s explained in docs/lint.md", (rule) => {
+  test.each(Object.keys(lintRules))("explains the rule %s in docs/lint.md", (rule) => {
     expect(page).toContain(`\n### ${rule}\n`);
   });
 });
