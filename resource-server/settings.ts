@@ -119,7 +119,7 @@ export const resourceServerSettings = defineSettings(
     payment: section({
       validitySeconds: seconds
         .default(300)
-        .describe("Max validity of a client's signed authorization (`maxTimeoutSeconds`)"),
+        .describe("Validity that offers ask clients to sign (`maxTimeoutSeconds`); up to an hour is accepted anyway"),
       /** How long a payment may accept an offer removed by a routes file change, if the route still pays the same account for the same content. */
       formerOfferMs: fixed(60_000),
       inFlightMax: positiveInteger

@@ -61,7 +61,8 @@ export async function sell(request: SaleRequest, parts: SellingParts): Promise<S
   const busy = rejectIfBusy(claim, payment);
   if (busy !== undefined) return busy;
   if (requirements === undefined) return { kind: "invalid", reason: noOffer };
-  const latest = parts.clock() / 1_000 + requirements.maxTimeoutSeconds + clockSkewSeconds;
+  const validitySeconds = Math.max(requirements.maxTimeoutSeconds, acceptedValiditySeconds);
+  const latest = parts.clock() / 1_000 + validitySeconds + clockSkewSeconds;
   if (payment.validBefore > latest) return { kind: "invalid", reason: reason.validBefore };
   if (!parts.responses.hasRoom(key.payer)) return { kind: "busy" };
   const order = { ...request, requirements };
@@ -117,9 +118,11 @@ async function runAsOwner(
 }
 
 /**
- * Max seconds by which a client's clock may be ahead. An authorization expires within `maxTimeoutSeconds` (x402 version
- * 2, scheme `exact` on EVM), and its response is retained as long.
+ * Validity that is accepted even if the offer's `maxTimeoutSeconds` is shorter, because the published Go client signs
+ * each authorization for an hour. A longer one is rejected: its response would be retained as long.
  */
+const acceptedValiditySeconds = 3_600;
+/** Max seconds by which a client's clock may be ahead. */
 const clockSkewSeconds = 60;
 
 /** SDK's reason for a payment that accepts an offer that does not exist. */

@@ -1,6 +1,7 @@
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { ExactEvmScheme } from "@x402/evm";
 import type { SpendControls } from "@x402/core/client";
+import type { PaymentRequirements } from "@x402/core/types";
 import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
 import { Agent, fetch as undiciFetch, type RequestInit as UndiciInit } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -17,6 +18,7 @@ import {
   findUrl,
   type MarketWithShop,
 } from "../support/payments/shop.ts";
+import { signPaymentHeader } from "../support/payments/signed-payment.ts";
 
 let market: MarketWithShop;
 let url: string;
@@ -77,6 +79,14 @@ describe("a protected route", () => {
       payer: payer.address,
     });
     expect(result.headers.get("Cache-Control")).toBe("private");
+  });
+
+  it("sells to a buyer that signs for an hour, as the published Go client does", async () => {
+    const [offer] = readRequired(await fetch(url)).accepts;
+    const validBefore = BigInt(Math.floor(Date.now() / 1_000) + 3_600);
+    const payment = await signPaymentHeader(offer as PaymentRequirements, { validBefore });
+    const { result, gain } = await measureEffect(() => pay(url, payment));
+    expect([result.status, gain]).toEqual([200, 10_000n]);
   });
 
   it("works with the foreign client @x402/fetch as it is", async () => {
