@@ -186,12 +186,13 @@ function rejectListed(
 }
 
 function rejectAmount(
-  { asset, amount, max = amount }: SignedPayment,
+  { asset, amount, max }: Pick<SignedPayment, "asset" | "amount" | "max">,
   { name, assets = [] }: NetworkSeller,
 ): Refusal | undefined {
   const { minAmount = 0 } = assets.find(({ address }) => isSameHex(address, asset)) ?? {};
-  if (max >= BigInt(minAmount)) return undefined;
-  return rejectPart(name, `amount ${max}`, "assets", `minAmount ${minAmount} for ${asset}`);
+  if (amount >= BigInt(minAmount)) return undefined;
+  const remedy = max === undefined ? "" : "; charge more, or 0, which settles nothing";
+  return rejectPart(name, `amount ${amount}`, "assets", `minAmount ${minAmount} for ${asset}${remedy}`);
 }
 
 function rejectPart(seller: string, what: string, key: keyof NetworkSeller, listed: string): Refusal {

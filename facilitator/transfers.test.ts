@@ -16,12 +16,12 @@ test.each([
   ["one unit by default", {}, 1n],
 ])("requires at least %s", (_, limits, least) => {
   expect(minimum(limits)).toBe(least);
-  expect(rejectAmount(least, least)).toBeUndefined();
-  expect(rejectAmount(least - 1n, least)?.reason).toBe("invalid_payment_requirements");
+  expect(rejectAmount({ amount: least }, least)).toBeUndefined();
+  expect(rejectAmount({ amount: least - 1n }, least)?.reason).toBe("invalid_payment_requirements");
 });
 
 test("rejects a value of 0 before the settlement cost is known", () => {
-  expect(rejectAmount(0n, minimum({ nativePrice: 1 }, 0n))).toBeDefined();
+  expect(rejectAmount({ amount: 0n }, minimum({ nativePrice: 1 }, 0n))).toBeDefined();
 });
 
 const authorization = { validAfter: 0n, validBefore: 2n ** 40n, nonce: "0x01" } as const;
@@ -30,27 +30,20 @@ const signedByWallet = { id: "0x11", ...parties, authorization, callData: "0x22"
 const rejection = { reason: "invalid_exact_evm_signature", message: "the wallet rejects the signature" } as const;
 const unreachable = new ChainError("unreachable", "the node is not reached");
 
-/** Settles a payment by a contract wallet, of which a copy begins while the wallet is asked, or never does. */
-function settleByWallet(checkSigner: () => Promise<Refusal | undefined>, hasCopy: boolean) {
-  let isAsked = false;
-  const engine = {
-    hasBegun: async () => isAsked && hasCopy,
-    progress: async () => undefined,
-    settle: async () => ({ state: "pending", transaction: "0x44" }) as const,
-  };
-  const check = () => {
-    isAsked = true;
-    return checkSigner();
-  };
+/** Creates transfers on behalf of a sale, of a chain that has settled nothing. */
+function createSaleTransfers(
+  engine: Partial<Record<keyof TransferDependencies["engine"], () => Promise<unknown>>>,
+  { checkSigner, minAmount = 1n }: Readonly<{ checkSigner?: () => Promise<Refusal | undefined>; minAmount?: bigint }>,
+) {
   const dependencies = {
-    engine,
+    engine: { hasBegun: async () => false, progress: async () => undefined, ...engine },
     sellers: {
       rejectTerms: () => undefined,
       refuse: async () => undefined,
       record: async () => undefined,
       enter: () => undefined,
     },
-    checkSigner: check,
+    checkSigner,
     contracts: () => undefined,
     releaseReservation: () => undefined,
     recent: { forgetPayer: () => undefined },
@@ -61,10 +54,43 @@ function settleByWallet(checkSigner: () => Promise<Refusal | undefined>, hasCopy
     assets: new Map(),
     signers: new Set<string>(),
     payees: new Set<string>(),
-    minAmount: () => 1n,
+    minAmount: () => minAmount,
   };
   const transfersFor = createTransfers(options, dependencies as unknown as TransferDependencies);
-  return transfersFor({ kind: "sale", owner: "a sale" }).settle(signedByWallet);
+  return transfersFor({ kind: "sale", owner: "a sale" });
+}
+
+test("rejects settling less than the min amount of a larger signed max, and settles 0 without a transaction", async () => {
+  const engine = { settle: async () => ({ state: "settled", transaction: "0x44" }) };
+  const transfers = createSaleTransfers(engine, { minAmount: 500n });
+  const { walletSignature: _, ...signed } = signedByWallet;
+  const use = (amount: bigint) => ({ ...signed, amount, max: 1_000n });
+  expect(await transfers.settle(use(499n))).toMatchObject({
+    answer: {
+      state: "refused",
+      refusal: {
+        reason: "invalid_payment_requirements",
+        message:
+          "the amount is 499, the minimum here is 500 of the token's smallest units (the facilitator's assets[].minAmount); charge more, or 0, which settles nothing.",
+      },
+    },
+  });
+  expect(await transfers.settle(use(500n))).toMatchObject({ answer: { state: "settled" } });
+  expect(await transfers.settleNothing(use(0n))).toMatchObject({ answer: { state: "unused" } });
+});
+
+/** Settles a payment by a contract wallet, of which a copy begins while the wallet is asked, or never does. */
+function settleByWallet(checkSigner: () => Promise<Refusal | undefined>, hasCopy: boolean) {
+  let isAsked = false;
+  const engine = {
+    hasBegun: async () => isAsked && hasCopy,
+    settle: async () => ({ state: "pending", transaction: "0x44" }) as const,
+  };
+  const check = () => {
+    isAsked = true;
+    return checkSigner();
+  };
+  return createSaleTransfers(engine, { checkSigner: check }).settle(signedByWallet);
 }
 
 test("returns the outcome to a copy in flight although its wallet or the node fails meanwhile", async () => {

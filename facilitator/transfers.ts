@@ -196,13 +196,17 @@ function nameAsker({ waiting }: Caller): string {
 }
 
 function rejectNamedOrAmount(payment: SignedPayment, options: TransferOptions): Refusal | undefined {
-  const { asset, amount, max = amount } = payment;
-  return refuseNamed(payment, options) ?? rejectAmount(max, options.minAmount(asset));
+  return refuseNamed(payment, options) ?? rejectAmount(payment, options.minAmount(payment.asset));
 }
 
-export function rejectAmount(amount: bigint, least: bigint): Refusal | undefined {
+/** Compares the amount to settle, even of a larger signed maximum: whoever calls `/settle` chooses it, and the signer pays the gas. */
+export function rejectAmount(
+  { amount, max }: Pick<SignedPayment, "amount" | "max">,
+  least: bigint,
+): Refusal | undefined {
   if (amount >= least) return undefined;
-  const message = `the amount is ${amount}, the minimum here is ${least} (the facilitator's assets[].minAmount); charge more.`;
+  const remedy = max === undefined ? "charge more" : "charge more, or 0, which settles nothing";
+  const message = `the amount is ${amount}, the minimum here is ${least} of the token's smallest units (the facilitator's assets[].minAmount); ${remedy}.`;
   return { reason: reason.requirements, message };
 }
 

@@ -49,6 +49,7 @@ it.each<[string, readonly unknown[], number]>([
     [offer, { ...offer, network: "eip155:1", price: "0.001" }, { ...offer, price: "0.01", asset: other }],
     10_000,
   ],
+  ["exact prices only, not a maximum", [{ ...offer, scheme: "upto", price: "0.001" }, offer], 10_000],
   ["valid prices only", [{ ...offer, price: "cheap" }, offer, undefined], 10_000],
 ])("derives minAmount from %s", (_, offers, minAmount) => {
   const { spec, problems } = build(offers);
@@ -60,11 +61,11 @@ it.each<[string, readonly unknown[], number]>([
 
 const unpriced = [{ ...offer, asset: other }];
 
-it("requires a min amount if no route has a price in the token", () => {
+it("requires a min amount if no route has an exact price in the token", () => {
   expect(build(unpriced).problems).toMatchObject([
     {
       key: "settings.facilitator.assets",
-      message: expect.stringContaining(`no route has a price in ${token}`) as string,
+      message: expect.stringContaining(`no route has an exact price in ${token}`) as string,
     },
   ]);
 });

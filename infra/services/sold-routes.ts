@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listAmounts } from "#resource-server/routes/route.ts";
+import { listExactAmounts } from "#resource-server/routes/route.ts";
 import { stackServices } from "../stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { devAccounts } from "./node/dev-accounts.ts";
@@ -74,10 +74,10 @@ export function listPayees(payTo: string | undefined, routes: Routes): readonly 
 
 /**
  * Returns the min amount of a chain's token that a facilitator should settle for the routes, in the token's smallest unit: their lowest
- * price, rounded down to a power of ten, so that most new prices leave the facilitator alone. Undefined if no route is sold for the token.
+ * exact price, rounded down to a power of ten, so that most new prices leave the facilitator alone. Undefined if no route has one in the token.
  */
 export function computeMinAmount(routes: Routes, chainId: number, token: string): number | undefined {
-  const amounts = listAmounts(routes, { network: `eip155:${chainId}`, address: token });
+  const amounts = listExactAmounts(routes, { network: `eip155:${chainId}`, address: token });
   if (amounts.length === 0) return undefined;
   const digits = Math.min(...amounts.map((amount) => amount.length));
   return Math.min(Number("1".padEnd(digits, "0")), Number.MAX_SAFE_INTEGER);

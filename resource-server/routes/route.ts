@@ -155,11 +155,15 @@ export function findRouteProblems(
   return [...(error?.issues ?? []).flatMap(describeIssue), ...offers];
 }
 
-/** Lists the prices in a token, in its smallest unit. Skips the routes with problems that {@link findRouteProblems} lists. */
-export function listAmounts(content: unknown, { network, address: token }: SoldToken): readonly string[] {
+/**
+ * Lists the exact prices in a token, in its smallest unit; a maximum says nothing about the amounts to settle. Skips
+ * the routes with problems that {@link findRouteProblems} lists.
+ */
+export function listExactAmounts(content: unknown, { network, address: token }: SoldToken): readonly string[] {
   const offers = Object.values(offersInFile.safeParse(content).data ?? {}).flatMap((route) => route?.accepts ?? []);
   return offers
     .filter((each) => each.network === network && findOfferProblems(each, network, undefined).length === 0)
+    .filter(({ scheme }) => schemes.find(({ name }) => name === scheme)?.isMax !== true)
     .filter(({ asset }) => asset === undefined || asset.address.toLowerCase() === token.toLowerCase())
     .map(({ price, asset }) => convertPriceToAmount(price, asset?.decimals));
 }
