@@ -34,7 +34,7 @@ describe.skipIf(!found.ok)(
     );
     afterAll(() => market?.[Symbol.asyncDispose]());
 
-    test("do not exit, and stay within their memory and disk limits", async () => {
+    test("keep running within their memory and disk limits", async () => {
       const ledgerBytes = await market.ledgerBytes();
       process.stdout.write(`peak ${report.peakMiB} MiB of ${limits.memoryMebibytes}, ledgers ${ledgerBytes} bytes\n`);
       expect([report.ends, report.attacked.flatMap(({ told }) => told)]).toEqual([0, []]);
@@ -42,7 +42,7 @@ describe.skipIf(!found.ok)(
       expect(ledgerBytes).toBeLessThan(maxLedgerBytes);
     });
 
-    test("keep selling: no honest purchase fails, and the buyers' p99 stays under three times the undisturbed value", () => {
+    test("sell to honest buyers without errors and with a p99 below three times the undisturbed one", () => {
       const harmed = report.attacked.filter((phase) => judgeMs(phase) > computeMaxP99Ms(report.undisturbed, phase));
       expect(harmed.map(showPhase)).toEqual([]);
       expect(report.attacked.filter(({ failures }) => failures.length > 0).map(showPhase)).toEqual([]);
@@ -55,7 +55,7 @@ describe.skipIf(!found.ok)(
       expect(market.forged()).toBe(0);
     });
 
-    test("are reached by every attacker", () => {
+    test("receive requests from every attacker", () => {
       const attackersOf = new Map(paymentAttacks.map(({ name, attackers }) => [name, attackers]));
       const idle = report.attacked.filter(({ attack, reached }) => reached < (attackersOf.get(attack) ?? Infinity));
       expect(idle.map(({ attack, reached }) => `${attack}: ${reached}`)).toEqual([]);

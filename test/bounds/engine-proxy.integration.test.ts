@@ -66,7 +66,7 @@ async function ask(method: string, path: string, body = ""): Promise<{ status: n
   return { status: response.statusCode ?? 0, text: await text(response) };
 }
 
-it("request size at the engine proxy", async () => {
+it("limits the request size at the engine proxy", async () => {
   const padded = (bytes: number) => exec.body.padEnd(bytes);
   expect((await ask("POST", exec.path, padded(16_384))).status).toBe(201);
   const refused = await ask("POST", exec.path, padded(16_385));
@@ -80,7 +80,7 @@ const report =
     response.end(whole.padEnd(bytes));
   };
 
-it("response size of the engine at the engine proxy", async () => {
+it("limits the response size of the engine at the engine proxy", async () => {
   answer = report(1_048_576);
   expect((await ask("GET", inspect)).status).toBe(200);
   answer = report(1_048_577);
@@ -96,7 +96,7 @@ it("response size of the engine at the engine proxy", async () => {
   expect((await ask("GET", inspect)).status).toBe(502);
 });
 
-it("time to receive a request at the engine proxy", async () => {
+it("limits the time to receive a request at the engine proxy", async () => {
   const began = performance.now();
   const socket = connect(socketPath);
   socket.on("error", () => socket.destroy());
@@ -106,7 +106,7 @@ it("time to receive a request at the engine proxy", async () => {
   expect(performance.now() - began).toBeGreaterThan(requestTimeoutMs - 100);
 });
 
-it("concurrent requests to the engine proxy, and its connections", async () => {
+it("limits the concurrent requests to the engine proxy, and its connections", async () => {
   const waiting: ServerResponse[] = [];
   answer = (_, response) => void waiting.push(response);
   const asked = Array.from({ length: 32 }, () => ask("GET", inspect));
@@ -129,7 +129,7 @@ it("concurrent requests to the engine proxy, and its connections", async () => {
 });
 
 it(
-  "engine's response time to the engine proxy",
+  "limits the engine's response time to the engine proxy",
   async () => {
     answer = () => undefined;
     const began = performance.now();
@@ -152,7 +152,7 @@ it(
   2 * answerTimeoutMs + 60_000,
 );
 
-it("engine proxy's log lines about rejected calls", async () => {
+it("limits the engine proxy's log lines about rejected calls", async () => {
   const before = proxy.output().length;
   for (let made = 0; made < 60; made += 1) {
     const refused = await ask("GET", `/containers/other/json?${"x".repeat(10_000)}`);
@@ -162,7 +162,7 @@ it("engine proxy's log lines about rejected calls", async () => {
   expect(proxy.output().length - before).toBeLessThan(20_000);
 });
 
-it("restarts of the node by the engine proxy", async () => {
+it("limits the restarts of the node by the engine proxy", async () => {
   for (let made = 0; made < 12; made += 1) expect((await ask("POST", restart)).status).toBe(204);
   const refused = await ask("POST", restart);
   expect([refused.status, refused.text]).toEqual([
@@ -173,7 +173,7 @@ it("restarts of the node by the engine proxy", async () => {
   ]);
 });
 
-it("runs of the node's tool by the engine proxy", async () => {
+it("limits the runs of the node's tool by the engine proxy", async () => {
   const statuses: number[] = [];
   let last = "";
   // In the same minute as the request of the first test.

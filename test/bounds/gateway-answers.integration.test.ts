@@ -46,7 +46,7 @@ const answerWith = (bytes: number) =>
 const asked = () => gateway.node.requests.filter(({ method }) => method === "eth_getStorageAt").length;
 const read = (id: number) => ask(internal, storage(id));
 
-it("size of a cached or shared response", async () => {
+it("limits the size of a cached or shared response", async () => {
   const envelope = storageAnswer("").length;
   for (const [id, bytes, times] of [
     [1, 262_144 - envelope - 64, 1],
@@ -59,7 +59,7 @@ it("size of a cached or shared response", async () => {
   }
 });
 
-it("cache size", async () => {
+it("limits the cache size", async () => {
   const most = cacheBytes;
   const eachBytes = 260_000;
   answerWith(eachBytes);
@@ -76,7 +76,7 @@ it("cache size", async () => {
   expect(await gateway.metric("gatehouse_gateway_cache_bytes")).toBeLessThanOrEqual(most);
 });
 
-it("response size of a batch, or over WebSocket", async () => {
+it("limits the response size of a batch, or over WebSocket", async () => {
   const most = 26_214_400;
   answerWith(2_000_000);
   const batch = `[${Array.from({ length: 20 }, (_, at) => storage(2_000 + at)).join(",")}]`;
@@ -92,7 +92,7 @@ it("response size of a batch, or over WebSocket", async () => {
   expect(readErrorCode(await client.ask(storage(2_101)))).toBe(-32_003);
 }, 120_000);
 
-it("response size", async () => {
+it("limits the response size", async () => {
   const most = 134_217_728;
   const filler = Buffer.alloc(1_048_576, "z");
   /** A response of this many bytes, with or without a Content-Length. */
@@ -143,9 +143,9 @@ const refusal = async () => {
   return files.find(({ path }) => path.endsWith("policy.json5"))?.refused;
 };
 
-it("sizes of files read", async () => {
+it("limits the sizes of files read", async () => {
   change("{ ranges: { logsBlocks: 100 } }".padEnd(fileBytes));
-  await until("the largest is in force", generousMs, async () => !(await isTaken(150)));
+  await until("the largest is active", generousMs, async () => !(await isTaken(150)));
   change("{ ranges: { logsBlocks: 200 } }".padEnd(fileBytes + 1));
   await until("a larger one is refused", generousMs, async () => (await refusal()) !== undefined);
   expect(await refusal()).toContain(`it is larger than ${fileBytes} bytes`);

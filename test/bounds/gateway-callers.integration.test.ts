@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   await until(
-    "no call is under way",
+    "no call is in flight",
     generousMs,
     async () => (await gateway.metric("gatehouse_gateway_calls_in_flight")) === 0,
   );
@@ -61,7 +61,7 @@ afterAll(async () => {
 
 const underWay = (calls: number) =>
   until(
-    `${calls} are under way`,
+    `${calls} are in flight`,
     generousMs,
     async () => (await gateway.metric("gatehouse_gateway_calls_in_flight")) === calls,
   );
@@ -76,7 +76,7 @@ function holdTraces(): Readonly<{ ends: (() => void)[] }> {
   return { ends };
 }
 
-it("bytes sent per caller", async () => {
+it("limits the bytes sent per caller", async () => {
   // 60,000 units, which refill at 6,000 per second: a message of 5,000 KiB costs 10,000.
   const message = syncing.padEnd(5_000 * 1_024);
   const statuses: (number | undefined)[] = [];
@@ -89,7 +89,7 @@ it("bytes sent per caller", async () => {
   expect(statuses.at(-1)).toBe(429);
 });
 
-it("response bytes per caller", async () => {
+it("limits the response bytes per caller", async () => {
   gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(8_000_000) : "0x1"));
   const answers: { status: number | undefined; bytes: number }[] = [];
   for (let at = 0; at < 40 && answers.at(-1)?.status !== 429; at += 1) {
@@ -102,7 +102,7 @@ it("response bytes per caller", async () => {
   gateway.node.answer(() => "0x1");
 });
 
-it("the node's time for contract code per caller", async () => {
+it("limits the node's time for contract code per caller", async () => {
   gateway.node.answer(({ id, method }, response) => {
     if (method !== "eth_call") return "0x1";
     setTimeout(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x"}`), 2_000);
@@ -117,8 +117,8 @@ it("the node's time for contract code per caller", async () => {
 });
 
 it.each([
-  ["concurrent calls per caller, public listener", "public", 48],
-  ["concurrent calls per caller, private listener", "paid", 56],
+  ["limits the concurrent calls per caller, public listener", "public", 48],
+  ["limits the concurrent calls per caller, private listener", "paid", 56],
 ] as const)("%s", async (_, tier, most) => {
   const reads = holdReads(gateway.node);
   const [url, asker] =
@@ -138,7 +138,7 @@ const trace = (at: number) =>
   `{"jsonrpc":"2.0","id":${at},"method":"debug_traceTransaction","params":["0x${String(at).padStart(64, "0")}"]}`;
 
 it(
-  "concurrent calls to the node in total",
+  "limits the concurrent calls to the node in total",
   async () => {
     const reads = holdReads(gateway.node);
     // As many callers as needed, each with as many calls as may wait for the node.
@@ -171,7 +171,7 @@ it(
 );
 
 it(
-  "callers with a stored rate",
+  "limits the callers with a stored rate",
   async () => {
     const { callers } = remembered;
     // A caller's spent requests are not refilled during the test.
@@ -214,7 +214,7 @@ const bearing = (token: string, index: number) =>
   });
 
 it(
-  "cached verified tokens",
+  "limits the cached verified tokens",
   async () => {
     const { tokens } = remembered;
     const first = await tokenOf(0);
@@ -231,7 +231,7 @@ it(
   longMs,
 );
 
-it("queued spans", async () => {
+it("limits the queued spans", async () => {
   const answering = Promise.withResolvers<undefined>();
   await using collector = await startCollector(answering.promise);
   const env = {

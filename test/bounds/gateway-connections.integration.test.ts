@@ -31,7 +31,7 @@ const have = (gateway: SmallGateway, count: number, listener = "public") =>
 const refusal = (client: RawClient) =>
   until("it is answered", generousMs, () => /^HTTP\/1\.1 (\d+)/.exec(client.received())?.[1]);
 
-it("client connections in total", async () => {
+it("limits the client connections in total", async () => {
   await using gateway = await startGateway({}, { descriptors: 400 });
   const most = 400 - 192;
   const reads = holdReads(gateway.node);
@@ -50,14 +50,14 @@ it("client connections in total", async () => {
     const { status } = await ask(gateway.url, call, { address: "198.51.100.250", isAlone: true });
     return status === 200;
   });
-  await until("one gave way", generousMs, () => busy.some(({ isClosed }) => isClosed()));
+  await until("one is closed", generousMs, () => busy.some(({ isClosed }) => isClosed()));
   expect(busy.filter(({ isClosed }) => isClosed()).length).toBeLessThan(10);
   for (const client of busy) client[Symbol.dispose]();
   await gateway.expectOthersServed();
 });
 
 describe("a gateway with the machine's full descriptor limit", () => {
-  it("connections per listener", async () => {
+  it("limits the connections per listener", async () => {
     // As many as fit into the memory of a container of 512 MiB; half-sent requests take the most.
     const most = isLong ? 3_276 : 819;
     await using gateway = await startGateway(
@@ -71,7 +71,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
     for (const at of [2, 3, 4]) {
       gateway.open(Math.floor(most / 3), half, { localAddress: `127.0.0.${at}` });
       await until(
-        "they are taken",
+        "they are accepted",
         generousMs,
         async () => (await connectionsOf(gateway, "public")) >= (at - 1) * Math.floor(most / 3) - 50,
       );
@@ -85,7 +85,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
     await gateway.expectOthersServed();
   }, 120_000);
 
-  it("connections per address (IPv6: /64)", async () => {
+  it("limits the connections per address (IPv6: /64)", async () => {
     await using gateway = await startGateway({}, { constants: { "listener.requestTimeoutMs": 60_000 } });
     const idle: RawClient[] = [];
     // In portions: a listener's backlog holds 511, and a connection that did not fit may never arrive.
@@ -100,14 +100,14 @@ describe("a gateway with the machine's full descriptor limit", () => {
       const [more] = gateway.open(1, buildRequest(call), { localAddress: "127.0.0.2" });
       return (await refusal(more!)) === "200";
     });
-    await until("one gave way", generousMs, () => idle.some(({ isClosed }) => isClosed()));
+    await until("one is closed", generousMs, () => idle.some(({ isClosed }) => isClosed()));
     expect(await connectionsOf(gateway, "public")).toBeLessThanOrEqual(1_024);
     using other = openRaw(gateway.url, buildRequest(call), { localAddress: "127.0.0.3" });
     await until("another is served", generousMs, () => other.received().startsWith("HTTP/1.1 200 "));
     await gateway.expectOthersServed();
   }, 120_000);
 
-  it("new connections per address (IPv6: /64)", async () => {
+  it("limits the new connections per address (IPv6: /64)", async () => {
     await using gateway = await startGateway();
     const began = performance.now();
     let served = 0;
@@ -131,7 +131,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
 
 // The tests below do little but wait, each with its own gateway: they run concurrently.
 
-it.concurrent("connections of the admin listener", async () => {
+it.concurrent("limits the connections of the admin listener", async () => {
   await using gateway = await startGateway({}, { listener: "operations" });
   await have(gateway, 0, "public");
   gateway.open(32, "GET /livez HTTP/1.1\r\nHost: localhost\r\n");
@@ -146,7 +146,7 @@ it.concurrent("connections of the admin listener", async () => {
   await gateway.expectOthersServed();
 });
 
-it.concurrent("first bytes of a trusted proxy with `proxyProtocol`", async () => {
+it.concurrent("limits the first bytes of a trusted proxy with `proxyProtocol`", async () => {
   const waitMs = isLong ? 5_000 : 3_000;
   await using gateway = await startGateway(
     {
@@ -170,7 +170,7 @@ it.concurrent("first bytes of a trusted proxy with `proxyProtocol`", async () =>
   await gateway.expectOthersServed();
 });
 
-it.concurrent("time to receive a request", async () => {
+it.concurrent("limits the time to receive a request", async () => {
   const waitMs = isLong ? 15_000 : 2_000;
   await using gateway = await startGateway({}, isLong ? {} : { constants: { "listener.requestTimeoutMs": waitMs } });
   const began = performance.now();
@@ -182,7 +182,7 @@ it.concurrent("time to receive a request", async () => {
   await gateway.expectOthersServed();
 });
 
-it.concurrent("time for a client to read 64 KiB", async () => {
+it.concurrent("limits the time for a client to read 64 KiB", async () => {
   await using gateway = await startGateway({}, isLong ? {} : { constants: { "listener.slowReaderTimeoutMs": 2_000 } });
   gateway.node.answer(({ method }) => (method === "eth_gasPrice" ? "z".repeat(200_000) : "0x1"));
   const asked = buildRequest(syncing.replace("eth_syncing", "eth_gasPrice")).repeat(100);

@@ -36,7 +36,7 @@ async function codeOf(body: string): Promise<number | undefined> {
   return readErrorCode((await ask(gateway.url, body, { address: `198.51.100.${address}` })).text);
 }
 
-it("request body size", async () => {
+it("limits the request body size", async () => {
   const mostBytes = 5_242_880;
   const longest = fillBatch(mostBytes);
   expect(longest).toHaveLength(mostBytes);
@@ -53,13 +53,13 @@ it("request body size", async () => {
 
 const longCall = (bytes: number) => coinbase(`"${"x".repeat(bytes - coinbase('""').length)}"`);
 
-it("call size", async () => {
+it("limits the call size", async () => {
   const mostBytes = 524_288;
   expect(longCall(mostBytes)).toHaveLength(mostBytes);
   expect([await codeOf(longCall(mostBytes)), await codeOf(longCall(mostBytes + 1))]).toEqual([undefined, -32_600]);
 });
 
-it("values, keys and escaped characters per call", async () => {
+it("limits the values, keys and escaped characters per call", async () => {
   const zeros = (count: number) => coinbase(Array.from({ length: count }, () => "0").join(","));
   // The other values are the call itself, its four members, and the array of its params.
   const counts = [19_980, 20_001];
@@ -70,7 +70,7 @@ it("values, keys and escaped characters per call", async () => {
 const longParams = (bytes: number) =>
   `{"jsonrpc":"2.0","id":1,"method":"eth_gasPrice","params":["${"x".repeat(bytes - 4)}"]}`;
 
-it("params size", async () => {
+it("limits the params size", async () => {
   expect([await codeOf(longParams(4_096)), await codeOf(longParams(4_097))]).toEqual([undefined, -32_602]);
 });
 
@@ -82,7 +82,7 @@ const chunked = (chunks: number) =>
 const isRefused = ({ received }: RawClient) =>
   received() === "" || /^HTTP\/1\.1 400 [^]*send larger chunks/.test(received());
 
-it("chunks per body", async () => {
+it("limits the chunks per body", async () => {
   expect(await exchange(chunked(4_096))).toMatch(/^HTTP\/1\.1 200 /);
   // Many concurrent ones, with as many chunks as their bodies may have bytes.
   using clients = openMany(8, () => openRaw(gateway.url, chunked(100_000)));
@@ -93,7 +93,7 @@ it("chunks per body", async () => {
 
 const nested = (depth: number) => coinbase(`${"[".repeat(depth)}${"]".repeat(depth)}`);
 
-it("nesting depth of a call", async () => {
+it("limits the nesting depth of a call", async () => {
   // The call and the array of its params add two.
   expect([await codeOf(nested(254)), await codeOf(nested(255))]).toEqual([undefined, -32_700]);
   expect(await codeOf("[".repeat(1_000_000))).toBe(-32_700);
@@ -101,13 +101,13 @@ it("nesting depth of a call", async () => {
 
 const batch = (calls: number) => `[${Array.from({ length: calls }, (_, id) => coinbase("", id)).join(",")}]`;
 
-it("calls per batch", async () => {
+it("limits the calls per batch", async () => {
   const { text } = await ask(gateway.url, batch(1_000), { address: "203.0.113.2" });
   expect(JSON.parse(text)).toHaveLength(1_000);
   expect(await codeOf(batch(1_001))).toBe(-32_600);
 });
 
-it("WebSocket message size", async () => {
+it("limits the WebSocket message size", async () => {
   for (const bytes of [1_048_576, 1_048_577]) {
     await using client = await connectTestClient(gateway.url);
     const message = fillBatch(bytes);
@@ -125,7 +125,7 @@ const sendFrames = async (count: number) => {
   return client;
 };
 
-it("frames per WebSocket message", async () => {
+it("limits the frames per WebSocket message", async () => {
   await using most = await sendFrames(1_024);
   await until("it is answered", generousMs, () => most.texts.length === 1);
   await using beyond = await sendFrames(1_025);
@@ -134,7 +134,7 @@ it("frames per WebSocket message", async () => {
 
 const connections = () => gateway.metric('gatehouse_connections{listener="internal"}');
 
-it("time per event-loop tick", async () => {
+it("limits the time per event-loop tick", async () => {
   const before = await connections();
   const requests = Buffer.from(buildRequest(coinbase()).repeat(60_000));
   // An operator's program without a rate limit: each of its connections has more work than the others wait for.

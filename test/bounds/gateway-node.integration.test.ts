@@ -34,7 +34,7 @@ beforeEach(() => {
 afterEach(async () => {
   reads.letGo();
   await until(
-    "no call is under way",
+    "no call is in flight",
     generousMs,
     async () => (await gateway.metric("gatehouse_gateway_calls_in_flight")) === 0,
   );
@@ -75,7 +75,7 @@ const tooMany = '"code":-32005,"message":"rate limit exceeded: too many calls ar
 const batchOf = (count: number, from: number) =>
   `[${Array.from({ length: count }, (_, at) => storage(from + at)).join(",")}]`;
 
-it("connections to the node", async () => {
+it("limits the connections to the node", async () => {
   const calls = Array.from({ length: 80 }, (_, at) => ask(gateway.url, storage(at), { address: `198.51.100.${at}` }));
   await until("the node has as many as it may", generousMs, () => reads.held().length === 64);
   await waiting(16);
@@ -83,7 +83,7 @@ it("connections to the node", async () => {
   expect((await Promise.all(calls)).filter(({ text }) => text.includes('"result":"0x1"'))).toHaveLength(80);
 });
 
-it("connections to the node per caller", async () => {
+it("limits the connections to the node per caller", async () => {
   using one = openCalls(150, 2);
   await waiting(101);
   expect(reads.held()).toHaveLength(49);
@@ -93,7 +93,7 @@ it("connections to the node per caller", async () => {
   expect([one.clients.length, other.clients.length]).toEqual([150, 1]);
 });
 
-it("calls queued for the node", async () => {
+it("limits the calls queued for the node", async () => {
   // Five programs, each with the max number of calls in flight on a WebSocket.
   const callsEach = 64;
   await using started = new AsyncDisposableStack();
@@ -129,7 +129,7 @@ it("calls queued for the node", async () => {
   expect(texts().filter((text) => text.includes('"result":"0x1"')).length + refused()).toBe(sent);
 });
 
-it("calls queued for the node per caller", async () => {
+it("limits the calls queued for the node per caller", async () => {
   using started = new DisposableStack();
   const clients: RawClient[] = [];
   const refused = () => clients.filter((client) => client.received().includes(tooMany)).length;
@@ -143,7 +143,7 @@ it("calls queued for the node per caller", async () => {
   expect(other.clients).toHaveLength(1);
 });
 
-it("connections to the node held by slow clients", async () => {
+it("limits the connections to the node held by slow clients", async () => {
   const answerBytes = 10_000_000;
   // Data beyond the limit and beyond the kernel's buffers waits in the node's connection.
   await using held = await startSmallGateway({}, { constants: { "memory.connectionBytes": 200_000 } });
@@ -171,7 +171,7 @@ it("connections to the node held by slow clients", async () => {
   await held.expectOthersServed();
 });
 
-it("reads per batch to the node", async () => {
+it("limits the reads per batch to the node", async () => {
   gateway.node.answer(() => "0x1");
   gateway.node.batches.length = 0;
   const { text } = await ask(gateway.url, batchOf(250, 1_000), { address: "198.51.100.210" });
@@ -180,7 +180,7 @@ it("reads per batch to the node", async () => {
   expect(Math.max(...gateway.node.batches)).toBe(100);
 });
 
-it("response size of a batch to the node", async () => {
+it("limits the response size of a batch to the node", async () => {
   gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(300_000) : "0x1"));
   gateway.node.batches.length = 0;
   const alone = () => gateway.node.requests.length;

@@ -52,7 +52,7 @@ async function openAll(stack: AsyncDisposableStack, addresses: readonly string[]
   return all;
 }
 
-it("concurrent calls per WebSocket client", async () => {
+it("limits the concurrent calls per WebSocket client", async () => {
   await using wide = await startSmallGateway({
     GATEHOUSE_GATEWAY_TIERS: JSON.stringify({ public: { ...wideTier, concurrency: 1_000 } }),
   });
@@ -60,7 +60,7 @@ it("concurrent calls per WebSocket client", async () => {
   await using client = await connectTestClient(wide.url);
   for (let id = 0; id < 200; id += 1) client.socket.send(storage(id));
   const underWay = () => wide.metric("gatehouse_gateway_calls_in_flight");
-  await until("as many are under way as may be", generousMs, async () => (await underWay()) === 64);
+  await until("the limit of calls in flight is reached", generousMs, async () => (await underWay()) === 64);
   await wide.expectOthersServed();
   expect(await underWay()).toBe(64);
   reads.letGo();
@@ -68,7 +68,7 @@ it("concurrent calls per WebSocket client", async () => {
   expect(client.texts.every((text) => text.includes('"result":"0x1"'))).toBe(true);
 });
 
-it("WebSockets per caller", async () => {
+it("limits the WebSockets per caller", async () => {
   await using stack = new AsyncDisposableStack();
   await openAll(
     stack,
@@ -78,13 +78,13 @@ it("WebSockets per caller", async () => {
   stack.use(await from("198.51.100.2"));
 });
 
-it("subscriptions per WebSocket", async () => {
+it("limits the subscriptions per WebSocket", async () => {
   await using client = await from("198.51.100.1");
   for (let made = 0; made < 64; made += 1) expect(await client.ask(subscribe(["newHeads"]))).toContain('"result":"0x');
   expect(readErrorCode(await client.ask(subscribe(["newHeads"])))).toBe(-32_005);
 });
 
-it("distinct subscriptions at the node per caller", async () => {
+it("limits the distinct subscriptions at the node per caller", async () => {
   await using stack = new AsyncDisposableStack();
   const clients = await openAll(
     stack,
@@ -98,7 +98,7 @@ it("distinct subscriptions at the node per caller", async () => {
   expect(await subscribeOwn(other, 128)).toContain('"result":"0x');
 });
 
-it("distinct subscriptions at the node", async () => {
+it("limits the distinct subscriptions at the node", async () => {
   await using stack = new AsyncDisposableStack();
   const clients = await openAll(
     stack,
@@ -122,7 +122,7 @@ it("distinct subscriptions at the node", async () => {
 
 const dropped = () => gateway.metric('gatehouse_gateway_websocket_drops_total{reason="slow"}');
 
-it("queued notification bytes per WebSocket client", async () => {
+it("limits the queued notification bytes per WebSocket client", async () => {
   await using stack = new AsyncDisposableStack();
   const [deaf, reader] = await openAll(stack, ["198.51.100.1", "198.51.100.2"]);
   const ask = subscribe(["logs", {}]);
@@ -144,7 +144,7 @@ it("queued notification bytes per WebSocket client", async () => {
   expect(reader!.socket.readyState).toBe(reader!.socket.OPEN);
 });
 
-it("blocks backfilled per subscriber", async () => {
+it("limits the blocks backfilled per subscriber", async () => {
   const { node } = gateway;
   const known = (number: number) =>
     until(
@@ -171,7 +171,7 @@ it("blocks backfilled per subscriber", async () => {
   await until("the gateway follows the node again", generousMs, () => node.subscriptions() === 1);
 });
 
-it("WebSocket clients per listener", async () => {
+it("limits the WebSocket clients per listener", async () => {
   await using stack = new AsyncDisposableStack();
   const addresses = Array.from({ length: mostClients }, (_, at) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`);
   const clients = await openAll(stack, addresses);

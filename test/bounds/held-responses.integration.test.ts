@@ -69,7 +69,7 @@ const countEnds = async (outcome = "[\\w-]+") => {
 describe("a small resource server in front of an upstream with large responses", () => {
   afterEach(() => shop.expectWell());
 
-  it("size of an upstream's response", async () => {
+  it("limits the size of an upstream's response", async () => {
     upstream.behave("too large");
     const payment = await sign();
     const refused = await buy(payment);
@@ -81,7 +81,7 @@ describe("a small resource server in front of an upstream with large responses",
     expect((await (await buy(payment)).arrayBuffer()).byteLength).toBe(largestBytes);
   });
 
-  it("memory for a resource server's responses, per address (IPv6: /64)", async () => {
+  it("limits the memory for a resource server's responses, per address (IPv6: /64)", async () => {
     upstream.behave("largest");
     expect(await buyAndRead()).toEqual([200, largestBytes]);
     const [before, soldBefore, worked] = [await countEnds(), await countEnds("sold"), upstream.hits()];
@@ -94,7 +94,7 @@ describe("a small resource server in front of an upstream with large responses",
     expect(await buyAndRead()).toEqual([200, largestBytes]);
   }, 60_000);
 
-  it("memory for a resource server's responses", async () => {
+  it("limits the memory for a resource server's responses", async () => {
     upstream.behave("largest");
     const before = await countEnds();
     using deaf = await buyDeaf(Array.from({ length: 100 }, (_, at) => `127.0.4.${at + 1}`));

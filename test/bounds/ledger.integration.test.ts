@@ -105,7 +105,7 @@ async function recordVerified(
 
 const reported = (output: string, event: string) => output.split("\n").filter((line) => line.includes(`"${event}"`));
 
-it("facilitator's notes of verified, unsettled payments", async () => {
+it("limits the facilitator's notes of verified, unsettled payments", async () => {
   const [old, young] = [40_000, 1_000];
   const fill = (path: string) =>
     recordVerified(path, [
@@ -162,7 +162,7 @@ describe("a ledger whose settlements are missing from the chain", () => {
   });
   afterEach(() => facilitator.expectServing());
 
-  it("receipts per comparison of ledger and chain", async () => {
+  it("limits the receipts per comparison of ledger and chain", async () => {
     await until("three looks were made", generousMs, () => seen.asked.length >= 500 + 600 + 400);
     expect(seen.asked.slice(0, 500)).toEqual(range(1, 500));
     // A hundred known mismatches, and the next ones of the hour.
@@ -171,7 +171,7 @@ describe("a ledger whose settlements are missing from the chain", () => {
     expect(seen.most()).toBe(20);
   });
 
-  it("stored mismatches of ledger and chain", async () => {
+  it("limits the stored mismatches of ledger and chain", async () => {
     await until("five looks were made", generousMs, () => seen.asked.length >= 500 + 600 + 400 + 600 + 600);
     expect(await facilitator.metrics()).toContain(
       'gatehouse_facilitator_ledger_mismatches{network="eip155:1672"} 1000\n',

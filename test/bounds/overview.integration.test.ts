@@ -76,7 +76,7 @@ function sayStatus(bytes: number): RequestListener {
   return (_, response) => void response.end(body);
 }
 
-it("overview targets", async () => {
+it("limits the overview targets", async () => {
   answer = sayStatus(4_096);
   await using overview = await startSmallOverview();
   expect(await overview.all("all were looked at", ({ answers }) => answers)).toHaveLength(64);
@@ -84,7 +84,7 @@ it("overview targets", async () => {
   await overview.expectServing();
 });
 
-it("response size of an overview target", async () => {
+it("limits the response size of an overview target", async () => {
   answer = sayStatus(answerBytesMax);
   await using overview = await startSmallOverview({ count: largeCount, accelerated: quick });
   await overview.all("all are read", ({ state }) => state === "Node down");
@@ -104,7 +104,7 @@ it("response size of an overview target", async () => {
   await overview.expectServing();
 });
 
-it("time of the overview's check of a target", async () => {
+it("limits the time of the overview's check of a target", async () => {
   const waiting = new Map<string, number>();
   let most = 0;
   const silent: RequestListener = (request, response) => {

@@ -71,7 +71,7 @@ async function signPayments(count: number): Promise<readonly PaymentBody[]> {
 const post = (path: string, body: unknown, localAddress = "127.0.0.1") =>
   ask(`${url}${path}`, typeof body === "string" ? body : JSON.stringify(body), { isAlone: true, localAddress });
 const untilUnderWay = (count: number) =>
-  until(`${count} settlements are under way`, manyMs, async () => {
+  until(`${count} settlements are in flight`, manyMs, async () => {
     const metrics = await (await fetch(`${facilitator.urls["facilitator-operations"]}/metrics`)).text();
     return metrics.includes(`gatehouse_facilitator_settlements_pending{network="eip155:1672"} ${count}\n`);
   });
@@ -105,7 +105,7 @@ describe("a facilitator in a small process", () => {
     facilitator.expectWell();
   });
 
-  it("request size at the facilitator", async () => {
+  it("limits the request size at the facilitator", async () => {
     const payment = JSON.stringify(await signPayment(chain.token));
     expect((await post("/verify", payment.padEnd(65_536))).status).toBe(200);
     const refused = await Promise.all(Array.from({ length: 50 }, () => post("/verify", payment.padEnd(65_537))));
@@ -113,7 +113,7 @@ describe("a facilitator in a small process", () => {
   });
 
   it(
-    "concurrent settlements of a facilitator",
+    "limits the concurrent settlements of a facilitator",
     async () => {
       const payments = await signPayments(most.settlements);
       const settling = payments.map((payment, at) => post("/settle", payment, `127.1.${at >> 8}.${at & 255}`));
@@ -132,7 +132,7 @@ describe("a facilitator in a small process", () => {
   );
 
   it(
-    "concurrent settlements per seller of a facilitator",
+    "limits the concurrent settlements per seller of a facilitator",
     async () => {
       const share = Math.floor((3 * most.settlements) / 4) + 1;
       const settling = (await signPayments(share)).map((payment) => post("/settle", payment));
@@ -156,7 +156,7 @@ describe("a facilitator in a small process", () => {
   );
 
   it(
-    "cached verdicts of a facilitator",
+    "limits the cached verdicts of a facilitator",
     async () => {
       const payment = await signPayment(chain.token);
       await post("/verify", payment);
@@ -176,7 +176,7 @@ describe("a facilitator in a small process", () => {
     testMs,
   );
 
-  it("connections per address to a facilitator or resource server", async () => {
+  it("limits the connections per address to a facilitator or resource server", async () => {
     using first = openUnfinished(1_000);
     await until("they are there", generousMs, async () => (await connections()) >= 1_000);
     using more = openUnfinished(60);
@@ -231,7 +231,7 @@ describe("a facilitator in front of a hanging node", () => {
     asked.expectWell();
   });
 
-  it("concurrent verifications per seller of a facilitator", async () => {
+  it("limits the concurrent verifications per seller of a facilitator", async () => {
     const payment = await signPayment(chain.token);
     node.rule(() => "hang");
     const flood = verifyMany("greedy", 200, payment);
@@ -260,7 +260,7 @@ describe("a facilitator in front of a hanging node", () => {
     await Promise.all(flood.all);
   });
 
-  it("time of a facilitator's call to its node", async () => {
+  it("limits the time of a facilitator's call to its node", async () => {
     const constants = { "chain.rpcTimeoutMs": 500 };
     await using brief = await startSmallService("facilitator", buildEnvironment("brief"), { constants });
     const payment = await signPayment(chain.token);
@@ -293,14 +293,14 @@ describe("a facilitator in front of a hanging node", () => {
     await Promise.all(probes);
   });
 
-  it("response size of a facilitator's node", async () => {
+  it("limits the response size of a facilitator's node", async () => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 0, result: "0".repeat(33_554_432) });
     node.rule((calls) => (calls.some(isSimulation) ? { status: 200, body } : "forward"));
     const payment = await signPayment(chain.token);
     for (let made = 0; made < 3; made += 1) expect((await verify("second", payment)).status).toBe(500);
   });
 
-  it("concurrent verifications of a facilitator", async () => {
+  it("limits the concurrent verifications of a facilitator", async () => {
     const payment = await signPayment(chain.token);
     node.rule(() => "hang");
     const flood = verifyMany("greedy", 40, payment);
@@ -383,7 +383,7 @@ describe("a resource server in a small process", () => {
       localAddress,
     });
 
-  it("partial request bodies at a resource server", async () => {
+  it("limits the partial request bodies at a resource server", async () => {
     const { required } = await offers();
     const invented = await sign(required.accepts[0] as PaymentRequirements, testAccount(6_000));
     const before = upstream.hits();
@@ -396,7 +396,7 @@ describe("a resource server in a small process", () => {
     expect(upstream.hits()).toBe(before);
   });
 
-  it("unverified payments per address", async () => {
+  it("limits the unverified payments per address", async () => {
     const [offer] = (await offersNow()) as [PaymentRequirements];
     proxy.fault({ on: "verify", hangs: (body) => !body.includes(payer.address) });
     const worthless = await Promise.all(
@@ -415,7 +415,7 @@ describe("a resource server in a small process", () => {
   });
 
   it(
-    "concurrent payments at a resource server",
+    "limits the concurrent payments at a resource server",
     async () => {
       const [offer] = (await offersNow()) as [PaymentRequirements];
       using clients = new DisposableStack();
@@ -424,7 +424,7 @@ describe("a resource server in a small process", () => {
       const fill = async (address: string) => {
         for (;;) {
           const client = clients.use(buyFrom(address, await sign(offer)));
-          await until("it is taken or refused", manyMs, () => upstream.hits() > taken || client.received() !== "");
+          await until("it is accepted or rejected", manyMs, () => upstream.hits() > taken || client.received() !== "");
           if (upstream.hits() === taken) return client;
           taken = upstream.hits();
         }
@@ -444,7 +444,7 @@ describe("a resource server in a small process", () => {
     testMs,
   );
 
-  it("former offers per route that payments may accept", async () => {
+  it("limits the former offers per route that payments may accept", async () => {
     const pricesAtOnce = 13;
     const signed: string[] = [];
     // Sixty-five former routes, and the final number.

@@ -82,7 +82,7 @@ const head = () => ({
 
 const looksOf = ({ history: { ranges } }: Status) => ranges.map(({ columns }) => columns.atMs.length);
 
-it("history of the status page", async () => {
+it("limits the history of the status page", async () => {
   let isDown = false;
   const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight, eth_getBlockByNumber: head });
   await using watched = await serveNode((request, response) =>
@@ -146,7 +146,7 @@ async function startSettled(
   return { node, release, sidecar, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-it("time to copy the data in an upgrade", async () => {
+it("limits the time to copy the data in an upgrade", async () => {
   const slow = join(folder, "slow-disk");
   mkdirSync(slow);
   // A disk on which a copy never finishes, and that can't make reflinks.
@@ -166,7 +166,7 @@ it("time to copy the data in an upgrade", async () => {
   await sidecar.expectServing();
 }, 120_000);
 
-it("binaries of a release", async () => {
+it("limits the binaries of a release", async () => {
   await using settled = await startSettled("programs");
   const { release, sidecar } = settled;
   const had = 4;
@@ -182,7 +182,7 @@ it("binaries of a release", async () => {
   await sidecar.expectServing();
 }, 120_000);
 
-it("rollback attempts of an upgrade", async () => {
+it("limits the rollback attempts of an upgrade", async () => {
   // Each attempt waits for the port, and for a response of a node that someone else may have started.
   const longer = {
     GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "5000",

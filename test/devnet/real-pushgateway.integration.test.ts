@@ -38,7 +38,7 @@ describe.skipIf(!entryExists)(`Prometheus's own Pushgateway, as gatehouse runs i
     expect(await second.metrics()).toContain(height);
   });
 
-  test("keeps nothing without a persistence file, and ignores the machine's own", async () => {
+  test("persists nothing without a persistence file", async () => {
     await using gateway = await startPushgateway();
     const { data } = JSON.parse(await gateway.status()) as { data: { flags: Record<string, string> } };
     expect(data.flags["persistence.file"]).toBe("");
@@ -46,7 +46,7 @@ describe.skipIf(!entryExists)(`Prometheus's own Pushgateway, as gatehouse runs i
   });
 });
 
-test("the program gets none of the services' secrets in its environment", async () => {
+test("passes no service's secrets to the Pushgateway's environment", async () => {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-pushgateway-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   const place = join(directory, "environment");

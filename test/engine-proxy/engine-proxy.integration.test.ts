@@ -101,7 +101,7 @@ describe("the engine proxy", () => {
     expect(seen).toContain("POST /v1.41/containers/gh-node/restart?t=5");
   });
 
-  it("allows an exec to be followed only if created through it", async () => {
+  it("allows only execs created through it to be started", async () => {
     expect(await ask("POST", `/exec/${execId}/start`, {})).toMatchObject({ status: 403 });
     expect(await createExec()).toMatchObject({ status: 201 });
     expect(await ask("POST", `/exec/${execId}/start`, {})).toMatchObject({ status: 200 });
@@ -112,12 +112,12 @@ describe("the engine proxy", () => {
     expect(JSON.parse(answer.text)).toEqual({ State: state });
   });
 
-  it("shows only how an exec ended", async () => {
+  it("shows only an exec's result", async () => {
     const answer = await ask("GET", `/exec/${execId}/json`);
     expect(JSON.parse(answer.text)).toEqual({ Running: false, ExitCode: 0, Pid: 12 });
   });
 
-  it("shows nothing of an unexpected response", async () => {
+  it("returns 502 and hides an unexpected response", async () => {
     const answer = await ask("GET", "/containers/gh-node/json");
     expect(answer.status).toBe(502);
     expect(JSON.parse(answer.text)).toEqual({

@@ -88,7 +88,7 @@ const triedElsewhere: Readonly<Record<string, readonly [file: string, title: str
   ],
 };
 
-/** The tests in test/bounds/, each of which has the name of its limit. */
+/** The tests in test/bounds/, each named after its limit. */
 const bounds = readdirSync(join(root, "test/bounds"))
   .filter((name) => name.endsWith(".test.ts"))
   .map((name) => readFileSync(join(root, "test/bounds", name), "utf8"))
@@ -140,7 +140,7 @@ describe("the list of limits", () => {
   it.each(resources)("has a test for %s", (resource) => {
     const [file, title] = triedElsewhere[resource] ?? [];
     const text = file === undefined ? bounds : readFileSync(join(root, file), "utf8");
-    expect(text).toContain(`"${title ?? resource}`);
+    expect(text).toContain(`"${title ?? `limits the ${resource}`}`);
   });
 
   it("maps no tests for unlisted limits", () => {

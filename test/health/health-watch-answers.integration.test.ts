@@ -42,7 +42,7 @@ test("picks up a node version that is reported late, and treats it as outdated o
 });
 
 test.each([
-  ["does not know", '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}}'],
+  ["does not support", '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}}'],
   ["responds with a web page for", "<html>forbidden</html>"],
   ["responds with too much data for", "x".repeat(200_000)],
 ])("reports the node as responding if its endpoint %s an optional method", async (how, refusal) => {

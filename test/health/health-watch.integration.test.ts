@@ -173,7 +173,7 @@ async function serveHeight(first: number) {
 
 const since = /since \d{4}-\d\d-\d\dT[\d:.]+Z/;
 
-test("serves calls while a height stalls, advances or goes back, if no reference reports a missing block", async () => {
+test("reports a stalled height as unknown and a dropped one as lost blocks without references", async () => {
   await using node = await serveHeight(16);
   await using health = watch(node.url);
   expect((await health.words("HeightAdvancing", "Quiet"))?.replace(since, "since then")).toBe(

@@ -77,7 +77,7 @@ function linted(text: string, version?: string): readonly string[] {
 test.each([
   ["pamir", pamirKeys, "0.15.0"],
   ["storage", storageKeys, "0.16.2"],
-])("an upgrade from %s names is a drift whose correction keeps every value; so is the way back", (_, keys, version) => {
+])("renames %s keys in an upgrade and back in a rollback, with the same values", (_, keys, version) => {
   const before = confOf(named(keys));
   const migrated = planCorrection(before, "0.99.1");
   expect(migrated?.changes.map(({ kind }) => kind)).toEqual(["rename", "rename", "rename", "rename", "rename"]);
@@ -87,7 +87,7 @@ test.each([
   expect(planCorrection(migrated?.text ?? "", version)?.text).toBe(before);
 });
 
-test("of two older namings the newer one's values are kept, and the older one's keys are removed", () => {
+test("keeps the newer values and removes the older keys of two earlier namings", () => {
   const old = { ...named(pamirKeys), [pamirKeys.jobName]: "of long ago" };
   const both = planCorrection(confOf(old, named(storageKeys)), "0.99.1");
   expect(monitorOf(both?.text ?? "")).toEqual(named(lagoonKeys));
@@ -96,7 +96,7 @@ test("of two older namings the newer one's values are kept, and the older one's 
   expect(planCorrection(confOf(named(lagoonKeys), named(storageKeys)), "0.15.0")?.text).toBe(confOf(named(pamirKeys)));
 });
 
-test("a naming that keeps a key of the one before renames only the others", () => {
+test("renames only the keys that differ from the previous naming", () => {
   const shared = { ...lagoon, monitorKeys: { ...lagoonKeys, pushPort: storageKeys.pushPort } };
   const before = { document: readDocument(confOf(named(storageKeys))), version: parseNodeVersion("0.99.1") };
   const [action] = withRows(nodeReleases, [...published, shared], () => plan(before, desired)).actions;
@@ -104,7 +104,7 @@ test("a naming that keeps a key of the one before renames only the others", () =
   expect(changes.map(({ kind }) => kind)).toEqual(["rename", "rename", "rename", "rename"]);
 });
 
-test("the plan restarts a node for its own names, and for no others", () => {
+test("restarts a node only for changes of the keys that it reads", () => {
   const text = confOf(named(lagoonKeys), { [pamirKeys.pushPort]: 1, [storageKeys.pushPort]: 1 });
   const nodeHas = deriveMeaning(readDocument(text));
   const version = parseNodeVersion("0.99.1");
@@ -116,11 +116,11 @@ test("the plan restarts a node for its own names, and for no others", () => {
 
 const matches = () => matchesSomeVersion(readDocument(confOf(named(lagoonKeys))), desired.monitor);
 
-test("a file that is right for the new naming is right for some version", () => {
+test("recognises a correct file with the new naming for an unknown version", () => {
   expect([matches(), withRows(nodeReleases, published, matches)]).toEqual([true, false]);
 });
 
-test("the lint names the keys that the version reads, and knows the new ones under any version", () => {
+test("reports the keys that the version reads, and knows the new ones for every version", () => {
   expect(linted(confOf(named(lagoonKeys)), "0.99.0")).toEqual([]);
   expect(linted(confOf(named(storageKeys)), "0.99.0")[0]).toBe(
     "other-version storage_enable_cetina is silently ignored: node 0.99.0 reads the lagoon_* names (0.99.0 and later). rename it to lagoon_enable.",
@@ -137,7 +137,7 @@ test("the lint names the keys that the version reads, and knows the new ones und
 
 const target = { jobName: "node-7", pushAddress: "10.0.0.1", pushPort: 9292, pushIntervalSeconds: 5 };
 
-test("the devnet writes a node.conf with the new names, and its node reads those alone", () => {
+test("writes and reads only the new names in the devnet's node.conf", () => {
   const version = "0.99.0-rc.1";
   const workspace = locateWorkspace({ directory: "/srv/node", version, nodeDirectory: "node" });
   expect(workspace.configPath).toBe("/srv/node/bin/node.conf");
@@ -149,7 +149,7 @@ test("the devnet writes a node.conf with the new names, and its node reads those
   expect(readMonitorSettings("0.98.0", named(lagoonKeys))).toBeUndefined();
 });
 
-test("a deployment writes it, for the devnet and for a real node", () => {
+test("writes the new names in a deployment's node.conf", () => {
   const args = {
     ...target,
     version: "0.99.0",
@@ -167,7 +167,7 @@ function listPolicyFindings(monitor: Readonly<Record<string, unknown>>): readonl
   return findings.filter((finding) => finding.includes("monitor_config"));
 }
 
-test("the policies miss a key of the new naming, and find those of another", () => {
+test("reports a missing new key and keys of another naming in the policies", () => {
   expect(listPolicyFindings(named(lagoonKeys))).toEqual([]);
   const { lagoon_job: _, ...without } = named(lagoonKeys);
   expect(listPolicyFindings(without)).toEqual([

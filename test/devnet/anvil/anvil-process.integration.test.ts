@@ -19,14 +19,14 @@ function start(): Promise<AnvilProcess> {
   return startAnvilProcess({ chainId: 1672, directory }, { log: pino({ level: "silent" }) });
 }
 
-test("an anvil that an earlier node left behind is ended at the next start", async () => {
+test("stops an anvil left by an earlier node at the next start", async () => {
   await using orphan = await start();
   await using next = await start();
   expect((await within("end of the orphan", 5_000, orphan.ended)).message).toContain(`process ${orphan.pid}) exited`);
   expect(next.pid).not.toBe(orphan.pid);
 });
 
-test("a process that only has the noted number is left alone", async () => {
+test("does not stop a different process with the recorded pid", async () => {
   for (const content of [String(process.pid), "1", "", "no number"]) {
     writeFileSync(join(directory, "anvil.pid"), content);
     await using anvil = await start();
@@ -34,13 +34,13 @@ test("a process that only has the noted number is left alone", async () => {
   }
 });
 
-test("an anvil that can't start says why", async () => {
+test("reports why anvil exited if it can't start", async () => {
   const log = pino({ level: "silent" });
   const starting = startAnvilProcess({ chainId: -1, directory }, { log });
   await expect(starting).rejects.toThrow(/anvil did not start: it exited \(exit \d+\); it printed: error/);
 });
 
-test("anvil gets none of the services' secrets in its environment", async () => {
+test("passes no service's secrets to anvil's environment", async () => {
   vi.stubEnv("GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN", "planted-token");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "planted-key");
   await using anvil = await start();

@@ -60,13 +60,13 @@ async function startFunded(): Promise<Anvil> {
   return anvil;
 }
 
-test("a new chain has its first block at once, and holds no key", async () => {
+test("produces the first block at once and holds no key", async () => {
   await using anvil = await start();
   expect((await head(anvil)).number).toBe("0x1");
   expect(await anvil.request("eth_accounts")).toEqual([]);
 });
 
-test("block 0 is the same in every chain of an id, whenever it was started: anvil saves one of each start, and takes any", async () => {
+test("creates the same block 0 for a chain id at every start", async () => {
   let before: ChainBlock;
   {
     await using anvil = await start();
@@ -77,7 +77,7 @@ test("block 0 is the same in every chain of an id, whenever it was started: anvi
   expect((await genesis(again)).hash).toBe(before.hash);
 });
 
-test("after a stop and a start the chain is the same, to the block hash and the receipt, and goes on", async () => {
+test("restores block hashes and receipts after a restart, and continues", async () => {
   let before: { hash: Hex; receipt: Receipt | null; head: ChainBlock };
   {
     await using anvil = await startFunded();
@@ -92,7 +92,7 @@ test("after a stop and a start the chain is the same, to the block hash and the 
   expect(Number((await head(anvil)).number)).toBe(Number(before.head.number) + 1);
 });
 
-test("kill -9 of anvil loses no transaction that was answered, in a block or waiting", async () => {
+test("loses no accepted transaction, mined or pending, by kill -9 of anvil", async () => {
   let mined: { hash: Hex; receipt: Receipt | null };
   let waiting: Hex;
   {
@@ -130,7 +130,7 @@ function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, "utf8") !== "";
 }
 
-test("kill -9 of the node, again and again while blocks are made: numbers rise, no anvil is left behind", async () => {
+test("keeps block numbers rising and leaves no anvil after repeated kill -9 of the node", async () => {
   let height = 0;
   for (let round = 0; round < 2; round += 1) {
     const child = startInChild();
@@ -160,12 +160,12 @@ test("kill -9 of the node, again and again while blocks are made: numbers rise, 
   expect(Number((await head(anvil)).number)).toBeGreaterThan(height);
 });
 
-test("a second node on the same folder is refused in words", async () => {
+test("rejects a second node on the same directory", async () => {
   await using _ = await start();
   await expect(start()).rejects.toThrow(/another node uses .*chain\.sqlite; stop it, or use another data/);
 });
 
-test("the chain's time is the wall clock's, however fast blocks come, and never goes back", async () => {
+test("sets block timestamps to the wall clock, but never back", async () => {
   // The genesis block has the real time; this is later.
   let nowMs = Date.now() + 60_000;
   await using anvil = await start({ now: () => nowMs });
@@ -178,7 +178,7 @@ test("the chain's time is the wall clock's, however fast blocks come, and never 
   expect(Number((await anvil.mine()).timestamp)).toBe(begin + 3);
 });
 
-test("blocks come by themselves, proposers take turns, listeners hear of each block in order", async () => {
+test("produces blocks with alternating proposers and reports each in order", async () => {
   await using anvil = await start({ blockTimeSeconds: 0.05 });
   const blocks: ChainBlock[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();

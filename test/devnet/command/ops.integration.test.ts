@@ -19,7 +19,7 @@ const commandLines = [
 ] as const;
 
 describe.each(takeSlice(commandLines, 2))("a v%s node", (version, config) => {
-  test("is started, pruned, and restarted with its own programs", async () => {
+  test("starts, enables pruning and restarts with its own binaries", async () => {
     await using node = await createTestNode({ version });
     const started = await node.run("ops", "start", "--config", "./node.conf");
     expect(started).toMatchObject({ status: 0, errors: "" });
@@ -49,7 +49,7 @@ describe.each(takeSlice(commandLines, 2))("a v%s node", (version, config) => {
   });
 });
 
-test("a program answers wrong words with the usage and status 2, and what can't be done with status 1", async () => {
+test("a binary exits with 2 and the usage for a wrong command line, and with 1 for a failure", async () => {
   await using node = await createTestNode({ version: "0.16.2" });
   expect(await node.run("node_cli", "--version")).toEqual({ status: 0, output: "node_cli 0.16.2\n", errors: "" });
   const prune = await node.run("node_cli", "prune", "--get");
@@ -63,7 +63,7 @@ test("a program answers wrong words with the usage and status 2, and what can't 
 });
 
 describe("ops", () => {
-  test("leaves a process alone that was given a dead node's number, and starts a chain with funded accounts and the token, once, in a directory that is too deep for a socket's address", async () => {
+  test("starts a funded chain once, despite a reused pid and a directory too deep for a socket", async () => {
     await using node = await createTestNode({ version: "0.16.2", depth: "deep/".repeat(30) });
     const foreign = JSON.stringify({ pid: process.pid, startTicks: 1 });
     await writeFile(join(node.workspace.runDirectory, "node.pid"), foreign);
@@ -92,7 +92,7 @@ describe("ops", () => {
     expect((await node.run("ops", "stop")).status).toBe(0);
   });
 
-  test("shows why the node did not start", async () => {
+  test("reports why the node did not start", async () => {
     await using node = await createTestNode({ version: "0.16.2" });
     const { configPath } = node.workspace;
     const text = await readFile(configPath, "utf8");
@@ -112,7 +112,7 @@ describe("ops", () => {
     expect(taken.errors).toContain("init_config.http_port");
   });
 
-  test("starts a killed node again, which has lost nothing that a client has seen, and one that ended because its chain was killed", async () => {
+  test("restarts a killed node, or one whose chain was killed, without losing a mined transaction", async () => {
     await using node = await createTestNode({ version: "0.16.2" });
     await node.run("ops", "start", "--config", "./node.conf");
     const account = mnemonicToAccount(mnemonic, { addressIndex: 1 });

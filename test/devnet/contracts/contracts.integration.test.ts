@@ -101,12 +101,12 @@ const invalidSigner = "0x815e1d64";
 const signatureExpired = "0xcd21db4f";
 const transferFailed = /^0x08c379a0.*5452414e534645525f46524f4d5f4641494c4544/; // TRANSFER_FROM_FAILED
 
-test("the chain has the contracts that payments call", async () => {
+test("deploys every contract that payments call", async () => {
   const deployed = await findDeployedContracts((address) => reader.getCode({ address }));
   expect([...deployed]).toEqual(listContracts());
 });
 
-test("Permit2 rejects what the real one rejects, with the same errors; the proxies settle once", async () => {
+test("rejects invalid permits with the errors of the real Permit2, and settles each permit once", async () => {
   const { permit, witness, signature } = await signPermit("exact");
   const settle = encodeExact({ permit, witness, signature });
   expect(await findRevert(exactProxy.address, settle), "no allowance").toMatch(transferFailed);

@@ -29,7 +29,7 @@ function target(pushPort: number) {
 
 const height = 'gatehouse_devnet_block_height{instance="",job="eu/node-1"}';
 
-test("a node pushes its metrics every interval", async () => {
+test("pushes the node's metrics at every interval", async () => {
   const gateway = await startGateway();
   await using node = await createTestNode({ version: "0.15.0", monitor: target(gateway.port) });
   await node.run("ops", "start", "--config", "./node.conf");
@@ -42,7 +42,7 @@ test("a node pushes its metrics every interval", async () => {
   expect(await gateway.value('gatehouse_devnet_flushed_version{instance="",job="eu/node-1"}')).toBeGreaterThan(100_000);
 });
 
-test("keys named for another version push nothing, without a word", async () => {
+test("pushes and logs nothing if the keys are another version's", async () => {
   const gateway = await startGateway();
   await using node = await createTestNode({ version: "0.15.0", monitor: target(gateway.port) });
   const { directory, parametersPath, runDirectory, configPath } = node.workspace;

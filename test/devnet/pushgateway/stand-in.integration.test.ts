@@ -23,7 +23,7 @@ async function startGateway() {
   };
 }
 
-test("PUT replaces the group, POST replaces metrics of the same names, DELETE removes exactly the group", async () => {
+test("replaces a group on PUT, replaces metrics of the same names on POST, removes one group on DELETE", async () => {
   const { call, metrics } = await startGateway();
   await call("PUT", "/metrics/job/j1", '# TYPE a gauge\na 1\nb{x="y"} 2\n');
   await call("POST", "/metrics/job/j1", "# TYPE a gauge\na 5\n");
@@ -41,7 +41,7 @@ test("PUT replaces the group, POST replaces metrics of the same names, DELETE re
   expect(await listed()).toEqual(['c{instance="b",job="j1"} 6']);
 });
 
-test("the path's labels override the body's", async () => {
+test("prefers the path's labels to the body's", async () => {
   const { call, metrics } = await startGateway();
   await call("PUT", "/metrics/job@base64/YS9i/zone/z1", 'c{job="evil",instance="i",zone="z9"} 5\n');
   expect(await metrics()).toContain('c{instance="i",job="a/b",zone="z1"} 5');
@@ -63,7 +63,7 @@ test("preserves types, histograms and escaped labels", async () => {
   expect((await call("GET", "/metrics")).text).toContain(pushed.slice(pushed.indexOf("# TYPE t")));
 });
 
-test("rejects what is no metric, and records the time of the failure", async () => {
+test("rejects an invalid push and records the time of the failure", async () => {
   const { call, metrics } = await startGateway();
   await call("PUT", "/metrics/job/j", "a 1\n");
   for (const line of ["not metrics", "q 0x10", "a 5 123"]) {

@@ -18,7 +18,7 @@ afterAll(() => node[Symbol.asyncDispose]());
 
 const rejected = (message: string) => ({ code: -32000, message });
 
-test("every method of the specification's tables returns its shape", async () => {
+test("returns the specified shape for every method", async () => {
   const shapes = listMethodShapes(subject);
   const served = specifiedMethods.filter(
     ({ name, answeredBy }) => answeredBy !== "nobody" && !/subscribe$|^rpc\./.test(name),
@@ -32,7 +32,7 @@ test("every method of the specification's tables returns its shape", async () =>
   await node.anvil.mine();
 });
 
-test("the batch methods do not exist, and subscriptions need a WebSocket", async () => {
+test("rejects the batch methods, and subscriptions over HTTP", async () => {
   for (const name of ["BlockByNumber", "TransactionByHash", "TransactionReceipt", "BlockReceipts"]) {
     const method = `eth_batchGet${name}`;
     const message = `the method ${method} does not exist/is not available`;
@@ -43,7 +43,7 @@ test("the batch methods do not exist, and subscriptions need a WebSocket", async
   }
 });
 
-test("a raw header hashes to its block, a raw block has its transactions, raw receipts hash to their root", async () => {
+test("returns raw headers, blocks and receipts that match their hashes", async () => {
   const header = await node.ask<Hex>("debug_getRawHeader", subject.blockNumber);
   expect(Hash.keccak256(header)).toBe(subject.blockHash);
   const raw = Rlp.toHex(await node.ask<Hex>("debug_getRawBlock", subject.blockHash)) as unknown as [Hex[], Hex[]];
@@ -72,7 +72,7 @@ test("accepts legacy, EIP-2930 and EIP-1559 transactions, and rejects other type
   expect(await node.refusal("eth_sendRawTransaction", greedy)).toEqual(rejected("exceeds block gas limit"));
 });
 
-test("the block's own data shows its proposer and what it read and wrote", async () => {
+test("returns a block's proposer, read set and write set", async () => {
   const proposer = validatorAddresses[Number(subject.blockNumber) % 4];
   expect(await node.ask("eth_getProposersByBlockNumber", subject.blockNumber)).toEqual([proposer]);
   expect(await node.ask("eth_getProposerByTxHash", `0x${"00".repeat(32)}`)).toBeNull();
@@ -86,7 +86,7 @@ test("the block's own data shows its proposer and what it read and wrote", async
   expect(keys).toEqual(expect.arrayContaining([sender.address.toLowerCase(), `${contract}${slot.slice(2)}`]));
 });
 
-test("reports geth's codes for failed calls and missing blocks", async () => {
+test("returns geth's error codes for failed calls and missing blocks", async () => {
   expect(await node.refusal("eth_call", { data: "0xfe" }, "latest")).toMatchObject({ code: -32000 });
   const reverted = await node.refusal("eth_call", { data: "0x602a60005260206000fd" }, "latest");
   expect(reverted).toMatchObject({ code: 3, data: `0x${"2a".padStart(64, "0")}` });
@@ -106,7 +106,7 @@ test("reports geth's codes for failed calls and missing blocks", async () => {
     expect(await node.ask(method, ...params), method).toBeNull();
 });
 
-test("traces only with callTracer, and shows the transaction's own gas", async () => {
+test("rejects tracers other than callTracer, and returns the transaction's gas", async () => {
   const options = { tracer: "prestateTracer" };
   const message = 'tracer "prestateTracer" is not supported: only callTracer is supported';
   for (const [method, ...params] of [
@@ -120,7 +120,7 @@ test("traces only with callTracer, and shows the transaction's own gas", async (
   expect(await node.ask("debug_traceTransaction", subject.transaction)).toMatchObject({ gas: "0x493e0", gasUsed });
 });
 
-test("trace_filter filters by sender and receiver, skips and counts, over more blocks than anvil searches at once", async () => {
+test("filters traces by address, offset and count over more blocks than anvil's limit", async () => {
   for (let blocks = 0; blocks < 260; blocks += 1) await node.anvil.mine();
   type Trace = { action: { from: string } };
   const all = await node.ask<Trace[]>("trace_filter", { fromBlock: "0x0", toBlock: "latest" });
@@ -141,7 +141,7 @@ test("reports a pruned block's state as missing", async () => {
   expect(await node.refusal("eth_getBalance", sender.address, subject.blockNumber)).toEqual({ code: -32000, message });
 });
 
-test("viem reads and waits as on any chain", async () => {
+test("serves viem's batched reads and receipt polling", async () => {
   const client = createPublicClient({ transport: http(node.rpc.httpUrl, { batch: true }), pollingInterval: 20 });
   const hash = await subject.wallet.send({ to: sender.address, value: 1n });
   const waiting = client.waitForTransactionReceipt({ hash });
@@ -159,7 +159,7 @@ test("viem reads and waits as on any chain", async () => {
   expect(block.transactions.map((transaction) => transaction.hash)).toEqual([hash]);
 });
 
-test("a node of the public family reports its commit and quantities, and rejects batches of more than 20 calls", async () => {
+test("reports the commit and rejects batches over 20 calls in the public family's profile", async () => {
   await using family = await startTestNode({ profile: "pharos" });
   const commit = expect.stringMatching(/^[0-9a-f]{9}$/) as string;
   const one = { protocolVersion: "0x1", currentSpecVersion: "0x1" };
@@ -175,7 +175,7 @@ test("a node of the public family reports its commit and quantities, and rejects
   expect([await countResults(20), await countResults(21)]).toEqual([20, 0]);
 });
 
-test("serves JSON over POST / only, up to its body limit", async () => {
+test("serves only JSON over POST /, up to the body limit", async () => {
   const call = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
   const send = async (body: string, type = "application/json", path = "") => {
     const response = await fetch(node.rpc.httpUrl + path, { method: "POST", headers: { "Content-Type": type }, body });

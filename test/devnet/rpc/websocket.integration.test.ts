@@ -52,7 +52,7 @@ async function open() {
   };
 }
 
-test("newHeads brings each block's header, until it is cancelled", async () => {
+test("sends each block's header to a newHeads subscription until it is cancelled", async () => {
   using connection = await open();
   const { result: id } = await connection.ask("eth_subscribe", "newHeads");
   expect(id).toMatch(/^0x[0-9a-f]{32}$/);
@@ -72,7 +72,7 @@ test("newHeads brings each block's header, until it is cancelled", async () => {
   });
 });
 
-test("logs brings what its filter lets through", async () => {
+test("sends only matching logs to a logs subscription", async () => {
   using connection = await open();
   const topic = `0x${"aa".padStart(64, "0")}`;
   const { result: wanted } = await connection.ask("eth_subscribe", "logs", { address: contract, topics: [topic] });
@@ -88,7 +88,7 @@ test("logs brings what its filter lets through", async () => {
   expect(await connection.ask("eth_chainId")).toMatchObject({ result: "0x688" });
 });
 
-test("the answer to eth_subscribe comes before its first notification, in a batch too", async () => {
+test("responds to eth_subscribe before the first notification, even in a batch", async () => {
   using connection = await open();
   const calls = Array.from({ length: 50 }, (_, id) => ({ jsonrpc: "2.0", id, method: "eth_gasPrice" }));
   const subscribe = { jsonrpc: "2.0", id: "s", method: "eth_subscribe", params: ["newHeads"] };
@@ -99,7 +99,7 @@ test("the answer to eth_subscribe comes before its first notification, in a batc
   expect((await connection.next())["method"]).toBe("eth_subscription");
 });
 
-test("reports broken messages and unknown subscriptions on a connection that stays open", async () => {
+test("keeps the connection open after an invalid message or an unknown subscription", async () => {
   using connection = await open();
   connection.send("{");
   expect(await connection.next()).toMatchObject({ id: null, error: { code: -32700 } });
@@ -110,7 +110,7 @@ test("reports broken messages and unknown subscriptions on a connection that sta
   expect(await connection.ask("eth_subscribe", "newPendingTransactions")).toMatchObject({ error });
 });
 
-test("viem watches blocks", async () => {
+test("serves viem's watchBlockNumber", async () => {
   const client = createPublicClient({ transport: webSocket(node.rpc.webSocketUrl) });
   const { promise, resolve, reject } = Promise.withResolvers<bigint>();
   await client.getChainId();
@@ -124,7 +124,7 @@ test("viem watches blocks", async () => {
   (await client.transport.getSocket()).close();
 });
 
-test("a client learns by 1001 that the node stops", async () => {
+test("closes connections with 1001 when the node stops", async () => {
   const other = await startTestNode();
   const socket = new WebSocket(other.rpc.webSocketUrl);
   await once(socket, "open");

@@ -78,7 +78,7 @@ function split(signature: Hex): readonly [number, Hex, Hex] {
 }
 
 describe("the token", () => {
-  test("is deployed once, at the address that every page names", async () => {
+  test("is deployed once at the documented address", async () => {
     const { anvil, genesis, read, payer } = await startToken();
     const height = await anvil.request("eth_blockNumber");
     expect(await deployContracts(anvil, genesis)).toBe(tokenAddress);
@@ -87,7 +87,7 @@ describe("the token", () => {
     expect(await read("balanceOf", payer.address)).toBe(1_000_000_000_000n);
   });
 
-  test.each(["one signature", "v, r and s"])("transferWithAuthorization with %s pays once", async (form) => {
+  test.each(["one signature", "v, r and s"])("accepts transferWithAuthorization with %s only once", async (form) => {
     const { read, write, sign, authorization, payer } = await startToken();
     const message = authorization();
     const signature = await sign(message);
@@ -100,7 +100,7 @@ describe("the token", () => {
     expect(await read("balanceOf", payee)).toBe(10_000n);
   });
 
-  test("rejects a payment signed for something else, too early, too late, or over the balance", async () => {
+  test("rejects a payment with another signed amount, before or after its validity, or over the balance", async () => {
     const { write, sign, authorization } = await startToken();
     const attempt = async (change: Record<string, unknown>, signed: Record<string, unknown> = {}) => {
       const message = authorization(change);
