@@ -73,7 +73,10 @@ const triedElsewhere: Readonly<Record<string, readonly [file: string, title: str
     "status/page/payment-figures.test.ts",
     "shows an hour of payments, and how many days the signer's balance lasts at that rate",
   ],
-  "calls queued for a facilitator's node": ["facilitator/chain/batching-client.test.ts", "no more calls wait than may"],
+  "calls queued for a facilitator's node": [
+    "facilitator/chain/batching-client.test.ts",
+    "rejects calls beyond 20,000 in a queue",
+  ],
   "memory for all clients and the cache": [
     "test/gateway/memory-bounds.integration.test.ts",
     "shrinks the cache under pressure, and leaks no memory in the end",
