@@ -1,19 +1,89 @@
 import { expect, test } from "vitest";
-import type { SignedPayment } from "#x402/signed-payment.ts";
+import { createLog } from "#daemon/log/log.ts";
+import type { DepositKey, SignedPayment } from "#x402/signed-payment.ts";
+import { OverloadError } from "./callers/caller.ts";
+import type { NetworkSeller } from "./network-options.ts";
 import { createSellerLimits } from "./seller-limits.ts";
 import type { Sales } from "./settlement/ledger/sales.ts";
+import { createTransfers, type TransferDependencies } from "./transfers.ts";
 
-const asset = `0x${"0a".repeat(20)}` as const;
+const address = `0x${"0a".repeat(20)}` as const;
+const deposit: DepositKey = { asset: address, payTo: address, payer: address, callStart: "0x" };
+const claim: SignedPayment = {
+  id: "0x11",
+  asset: address,
+  payer: address,
+  payTo: address,
+  amount: 5n,
+  contract: address,
+  authorization: { validAfter: 0n, validBefore: 2n ** 40n, nonce: "0x01" },
+  callData: "0x22",
+  deposits: [deposit],
+};
+
+/** Opens the transfers of seller alice, whose limits on the network are given; undefined if the network is not hers. */
+function openTransfers(alice: NetworkSeller | undefined, { hasDeposit = true, spent = 0n } = {}) {
+  const dailyGas = async () => [{ spent, dearest: spent, forgottenMs: 60_000 }];
+  const sales = { dailyGas, isConflict: async () => false, add: async () => true } as Partial<Sales> as Sales;
+  const dependencies = {
+    engine: { progress: async () => undefined, settle: async () => ({ state: "pending", transaction: "0x44" }) },
+    sellers: createSellerLimits(
+      { network: "eip155:1", sellers: new Map([["alice", alice]]) },
+      { sales, clock: () => 0, settlementCost: () => 1n },
+    ),
+    hasDeposit: async () => hasDeposit,
+    contracts: () => undefined,
+    releaseReservation: () => undefined,
+    recent: { forgetPayer: () => undefined },
+    log: createLog({ service: "facilitator", level: "silent" }),
+  };
+  const options = { network: "eip155:1", assets: new Map(), signers: new Set<string>(), payees: new Set<string>() };
+  return createTransfers(
+    { ...options, minAmount: () => 1n },
+    dependencies as unknown as TransferDependencies,
+  )({
+    kind: "sale",
+    owner: "a sale",
+    seller: "alice",
+  });
+}
+
+const terms = { asset: address, payTo: address };
+
+test("settles claims of recorded deposits after the network was removed from the seller's", async () => {
+  expect(await openTransfers(undefined).settle(claim)).toMatchObject({ answer: { state: "pending" } });
+  const refusal = { reason: "invalid_network" };
+  expect(await openTransfers(undefined, { hasDeposit: false }).settle(claim)).toMatchObject({ answer: { refusal } });
+  expect(await openTransfers(undefined).rejectTerms(terms), "a new voucher").toMatchObject(refusal);
+});
+
+test("rejects vouchers of a seller that reached gasPerDay, as it rejects their claims", async () => {
+  const alice = { name: "alice", gasPerDay: 1e-18 };
+  expect(await openTransfers(alice).rejectTerms(terms)).toBeUndefined();
+  const reached = openTransfers(alice, { spent: 1n });
+  await expect(reached.rejectTerms(terms)).rejects.toThrow(OverloadError);
+  await expect(reached.settle(claim)).rejects.toThrow(/gasPerDay of alice/);
+});
+
+test("applies the seller's minAmount to a claim, unless it leaves nothing in its channels", async () => {
+  const alice = { name: "alice", assets: [{ address, minAmount: 6 }] };
+  const rest = { ...claim, isRemainder: true };
+  const refused = { answer: { refusal: { reason: "invalid_payment_requirements" } } };
+  expect(await openTransfers(alice).settle(claim)).toMatchObject(refused);
+  expect(await openTransfers(alice).settle(rest)).toMatchObject({ answer: { state: "pending" } });
+  expect(await openTransfers(alice, { hasDeposit: false }).settle(rest), "deposited elsewhere").toMatchObject(refused);
+});
 
 test("rejects settling less than a seller's min amount of a larger signed max", async () => {
-  const sellers = new Map([["alice", { name: "alice", assets: [{ address: asset, minAmount: 500 }] }]]);
-  const dependencies = { sales: {} as Sales, clock: () => 0, settlementCost: () => 1n };
-  const { refuse } = createSellerLimits({ network: "eip155:1", sellers }, dependencies);
-  const settle = (amount: bigint) =>
-    refuse({ asset, amount, max: 1_000n } as SignedPayment, { kind: "seller", owner: "alice", seller: "alice" });
+  const alice = openTransfers({ name: "alice", assets: [{ address, minAmount: 500 }] });
+  const settle = (amount: bigint) => alice.settle({ ...claim, amount, max: 1_000n });
   expect(await settle(499n)).toMatchObject({
-    reason: "invalid_payment_requirements",
-    message: expect.stringMatching(/has minAmount 500 .*; charge more, or 0, which settles nothing\.$/),
+    answer: {
+      refusal: {
+        reason: "invalid_payment_requirements",
+        message: expect.stringMatching(/has minAmount 500 .*; charge more, or 0, which settles nothing\.$/),
+      },
+    },
   });
-  expect(await settle(500n)).toBeUndefined();
+  expect(await settle(500n)).toMatchObject({ answer: { state: "pending" } });
 });

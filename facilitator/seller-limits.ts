@@ -90,12 +90,15 @@ export function createSellerLimits(
       const seller = find(caller);
       return seller === undefined || "reason" in seller ? seller : rejectListed(terms, seller);
     },
-    refuse: async (payment: SignedPayment, caller: Caller): Promise<Refusal | OverloadError | undefined> => {
-      const { identifier } = caller;
-      if (identifier !== undefined && (await sales.isConflict(payment.payer, identifier))) return conflict;
+    rejectAmount: (payment: SignedPayment, caller: Caller): Refusal | undefined => {
       const seller = find(caller);
-      if (seller === undefined || "reason" in seller) return seller;
-      return (await gas.refuse(seller)) ?? rejectAmount(payment, seller);
+      return seller === undefined || "reason" in seller ? undefined : rejectSellerAmount(payment, seller);
+    },
+    rejectIdentifier: async ({ payer }: SignedPayment, { identifier }: Caller): Promise<Refusal | undefined> =>
+      identifier !== undefined && (await sales.isConflict(payer, identifier)) ? conflict : undefined,
+    rejectGas: async (caller: Caller): Promise<OverloadError | undefined> => {
+      const seller = find(caller);
+      return seller === undefined || "reason" in seller ? undefined : gas.refuse(seller);
     },
     /** Records a sale before its settlement starts. Returns why that is not possible. */
     record: async (
@@ -111,24 +114,57 @@ export function createSellerLimits(
   };
 }
 
-/** Creates `Transfers.rejectTerms`: it finds deposits only when the settings exclude a token or payee. */
-export function createTermsCheck(
-  { payees }: Readonly<{ payees: ReadonlySet<string> }>,
+type DepositedTerms = Pick<SignedPayment, "asset" | "payTo" | "unserved" | "deposits">;
+
+/** Creates the checks that do not apply to recorded deposits, which are looked up only for a payment to reject. */
+export function createTermsChecks(
+  { payees, minAmount }: Readonly<{ payees: ReadonlySet<string>; minAmount: (asset: Hex) => bigint }>,
   {
     sellers,
     hasDeposit,
-  }: Readonly<{ sellers: Pick<SellerLimits, "rejectTerms">; hasDeposit: (key: DepositKey) => Promise<boolean> }>,
+  }: Readonly<{
+    sellers: SellerLimits;
+    hasDeposit: (key: DepositKey) => Promise<boolean>;
+  }>,
 ) {
-  return async (
-    terms: Pick<SignedPayment, "asset" | "payTo" | "unserved" | "deposits">,
-    caller: Caller,
-  ): Promise<Refusal | undefined> => {
-    const { unserved, payTo, deposits = [] } = terms;
-    const refusal = unserved ?? sellers.rejectTerms(terms, caller) ?? rejectPayee(payTo, payees);
-    if (refusal === undefined || deposits.length === 0) return refusal;
-    for (const deposit of deposits) if (!(await hasDeposit(deposit))) return refusal;
-    return undefined;
+  const isRecorded = async ({ deposits = [] }: Pick<SignedPayment, "deposits">): Promise<boolean> => {
+    for (const deposit of deposits) if (!(await hasDeposit(deposit))) return false;
+    return deposits.length > 0;
   };
+  const rejectTerms = async (terms: DepositedTerms, caller: Caller): Promise<Refusal | undefined> => {
+    const refusal = terms.unserved ?? sellers.rejectTerms(terms, caller) ?? rejectPayee(terms.payTo, payees);
+    return refusal !== undefined && !(await isRecorded(terms)) ? refusal : undefined;
+  };
+  /** Exempts only remainders: they could never leave their channel otherwise, and a part could be moved unit by unit. */
+  const rejectSmall = async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
+    const refusal = sellers.rejectAmount(payment, caller) ?? rejectAmount(payment, minAmount(payment.asset));
+    const isExempt = refusal !== undefined && payment.isRemainder === true && (await isRecorded(payment));
+    return isExempt ? undefined : refusal;
+  };
+  return {
+    rejectPayment: async (payment: SignedPayment, caller: Caller): Promise<Refusal | OverloadError | undefined> =>
+      (await rejectTerms(payment, caller)) ??
+      (await sellers.rejectIdentifier(payment, caller)) ??
+      (await sellers.rejectGas(caller)) ??
+      rejectSmall(payment, caller),
+    /** Rejects a voucher whose claim would be rejected. @throws {OverloadError} when the seller's gas is spent. */
+    rejectVoucher: async (terms: DepositedTerms, caller: Caller): Promise<Refusal | undefined> => {
+      const refusal = (await rejectTerms(terms, caller)) ?? (await sellers.rejectGas(caller));
+      if (refusal instanceof OverloadError) throw refusal;
+      return refusal;
+    },
+  };
+}
+
+/** Compares the amount to settle, even of a larger signed maximum: whoever calls `/settle` chooses it, and the signer pays the gas. */
+export function rejectAmount(
+  { amount, max }: Pick<SignedPayment, "amount" | "max">,
+  least: bigint,
+): Refusal | undefined {
+  if (amount >= least) return undefined;
+  const remedy = max === undefined ? "charge more" : "charge more, or 0, which settles nothing";
+  const message = `the amount is ${amount}, the minimum here is ${least} of the token's smallest units (the facilitator's assets[].minAmount); ${remedy}.`;
+  return { reason: reason.requirements, message };
 }
 
 function rejectPayee(payTo: Hex, payees: ReadonlySet<string>): Refusal | undefined {
@@ -185,7 +221,7 @@ function rejectListed(
   return rejectPart(name, `asset ${asset}`, "assets", assets.map(({ address }) => address).join(", "));
 }
 
-function rejectAmount(
+function rejectSellerAmount(
   { asset, amount, max }: Pick<SignedPayment, "asset" | "amount" | "max">,
   { name, assets = [] }: NetworkSeller,
 ): Refusal | undefined {

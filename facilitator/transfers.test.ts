@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
 import type { Refusal } from "#x402/reason.ts";
 import { ChainError } from "./chain/chain-error.ts";
-import { createTransfers, rejectAmount, type TransferDependencies, type TransferOptions } from "./transfers.ts";
+import { createTransfers, type TransferDependencies, type TransferOptions } from "./transfers.ts";
 import { createMinAmounts } from "./network.ts";
+import { rejectAmount } from "./seller-limits.ts";
 
 const address = `0x${"0a".repeat(20)}` as const;
 const token = { address, name: "USDC", version: "2" };
@@ -39,7 +40,9 @@ function createSaleTransfers(
     engine: { hasBegun: async () => false, progress: async () => undefined, ...engine },
     sellers: {
       rejectTerms: () => undefined,
-      refuse: async () => undefined,
+      rejectAmount: () => undefined,
+      rejectIdentifier: async () => undefined,
+      rejectGas: async () => undefined,
       record: async () => undefined,
       enter: () => undefined,
     },

@@ -14,7 +14,7 @@ import type { RecentVerdicts } from "./verification/verified-payments.ts";
 import { payerNotesMax } from "./settlement/ownership.ts";
 import type { Recorded } from "./settlement/settlement.ts";
 import type { ComparedEngine } from "./settlement/start-engine.ts";
-import { createTermsCheck, type SellerLimits } from "./seller-limits.ts";
+import { createTermsChecks, type SellerLimits } from "./seller-limits.ts";
 
 export type TransferOptions = Pick<Transfers, "assets"> &
   Readonly<{
@@ -53,13 +53,10 @@ export function createTransfers(
   const { engine, sellers, checkWallet, releaseReservation, recent, clock, log } = dependencies;
   const logAnswer = createAnswerLog(options.network, log);
   const hasStarted = async (payment: SignedPayment) => (await engine.progress(payment)) !== undefined;
-  const rejectTerms = createTermsCheck(options, dependencies);
+  const { rejectPayment, rejectVoucher } = createTermsChecks(options, dependencies);
   /** Rejects a payment that is not settled here, unless its settlement has started: that ends, and its owner is told. */
   const rejectNew = async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
-    const refusal =
-      (await rejectTerms(payment, caller)) ??
-      (await sellers.refuse(payment, caller)) ??
-      rejectNamedOrAmount(payment, options);
+    const refusal = (await rejectPayment(payment, caller)) ?? refuseNamed(payment, options);
     if (refusal === undefined || (await hasStarted(payment))) return undefined;
     if (refusal instanceof OverloadError) throw refusal;
     return refusal;
@@ -77,7 +74,7 @@ export function createTransfers(
     assets: options.assets,
     contracts: dependencies.contracts() ?? uncheckedContracts,
     isSigned: recent.isSigned,
-    rejectTerms: (terms) => rejectTerms(terms, caller),
+    rejectTerms: (terms) => rejectVoucher(terms, caller),
     checkWallet: (signed) => checkWallet(signed, caller),
     read: (call) => dependencies.read(call, caller),
     progress: async (id) => (await engine.progress({ id }))?.state,
@@ -193,21 +190,6 @@ async function adoptForeign(
 /** Names the seller, or the address, for which a payment is verified and settled. */
 function nameAsker({ waiting }: Caller): string {
   return waiting?.caller ?? "";
-}
-
-function rejectNamedOrAmount(payment: SignedPayment, options: TransferOptions): Refusal | undefined {
-  return refuseNamed(payment, options) ?? rejectAmount(payment, options.minAmount(payment.asset));
-}
-
-/** Compares the amount to settle, even of a larger signed maximum: whoever calls `/settle` chooses it, and the signer pays the gas. */
-export function rejectAmount(
-  { amount, max }: Pick<SignedPayment, "amount" | "max">,
-  least: bigint,
-): Refusal | undefined {
-  if (amount >= least) return undefined;
-  const remedy = max === undefined ? "charge more" : "charge more, or 0, which settles nothing";
-  const message = `the amount is ${amount}, the minimum here is ${least} of the token's smallest units (the facilitator's assets[].minAmount); ${remedy}.`;
-  return { reason: reason.requirements, message };
 }
 
 function refuseNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, "signers">): Refusal | undefined {

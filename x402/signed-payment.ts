@@ -28,6 +28,8 @@ export type SignedPayment = Readonly<{
   unserved?: Refusal | undefined;
   /** Deposits of the channels that it concerns: if a settled one of each is recorded, its token and payee may be removed ones. */
   deposits?: readonly DepositKey[];
+  /** Whether it moves all that its channels, or their seller, have left: no minimum amount applies then. */
+  isRemainder?: boolean;
   /** Permitted maximum of a payment that may be settled for less; undefined if it is settled in full. */
   max?: bigint | undefined;
   /** Whether it makes no new payment to a seller, so any caller that requests it again gets its outcome. */

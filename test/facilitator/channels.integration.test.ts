@@ -446,9 +446,9 @@ const limitSeller = (limits: object) => ({
 });
 
 /** Signs, as their seller, a claim of a voucher, and a refund of the rest of its channel. */
-async function signSellerCalls(voucher: { channelConfig: never; voucher: { channelId: Hex } }) {
+async function signSellerCalls(voucher: { channelConfig: never; voucher: { channelId: Hex } }, amount = 5_000n) {
   const claim = await signClaim(voucher as never);
-  const message = { channelId: voucher.voucher.channelId, nonce: 0n, amount: 5_000n };
+  const message = { channelId: voucher.voucher.channelId, nonce: 0n, amount };
   const refundAuthorizerSignature = await authorizer.account.signTypedData({
     domain: {
       name: "x402 Batch Settlement",
@@ -469,7 +469,7 @@ async function signSellerCalls(voucher: { channelConfig: never; voucher: { chann
   const refund = {
     ...voucher,
     type: "refund",
-    amount: "5000",
+    amount: String(amount),
     refundNonce: "0",
     claims: [],
     refundAuthorizerSignature,
@@ -480,8 +480,8 @@ async function signSellerCalls(voucher: { channelConfig: never; voucher: { chann
 test.each([
   ["asset", 31, { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([plainToken]) }, "is not settled here"],
   ["payee", 32, { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([authorizer.address]) }, "is not allowed here"],
-  ["seller-asset", 33, limitSeller({ assets: [{ address: plainTokenAddress }] }), "is not settled for alice"],
-  ["seller-payee", 34, limitSeller({ payees: [authorizer.address] }), "is not settled for alice"],
+  ["seller's asset", 33, limitSeller({ assets: [{ address: plainTokenAddress }] }), "is not settled for alice"],
+  ["seller's payee", 34, limitSeller({ payees: [authorizer.address] }), "is not settled for alice"],
 ] as const)(
   "rejects vouchers after the %s is removed from the settings, but claims, settles and refunds",
   async (what, salt, changes, why) => {
@@ -529,4 +529,35 @@ test("settles a seller's claims in a removed asset only if a deposit to that sel
     errorReason: "invalid_payment_requirements",
   });
   expect((await scene.facilitator.settle(bodyOf(settle, managed()))).body).toMatchObject({ success: true });
+});
+
+test("applies minAmount to claims and refunds, unless they leave nothing in the channel", async () => {
+  const asset = { address: scene.chain.token, name: "USDC", version: "2", minAmount: 4_000 };
+  await using facilitator = await scene.start("minimum", {
+    GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]),
+    GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000",
+  });
+  const [left, emptied] = [await openChannel(51, 1, facilitator), await openChannel(52, 1, facilitator)];
+  const settle = async (payload: object) => (await facilitator.settle(bodyOf(payload, managed()))).body;
+  const refusal = {
+    success: false,
+    transaction: "",
+    errorMessage: expect.stringContaining("the minimum here is 4000"),
+  };
+  const voucher = await left.sign(2n * price);
+  const { claim, refund, settle: transfer } = await signSellerCalls(voucher as never);
+  const part = await signSellerCalls(voucher as never, 1_000n);
+  for (const call of [claim, part.refund]) expect(await settle(call)).toMatchObject(refusal);
+  expect(await settle(await signClaim((await emptied.sign(4n * price)) as never))).toMatchObject({ success: true });
+  expect(await settle(await signClaim((await emptied.sign(5n * price)) as never)), "the rest").toMatchObject({
+    success: true,
+  });
+  // Together with other tests' claims, it may be more than the minimum.
+  expect(await settle(transfer)).toMatchObject({ success: true });
+  const { claims, claimAuthorizerSignature } = claim;
+  expect(await settle({ ...refund, claims, claimAuthorizerSignature })).toMatchObject({
+    success: true,
+    amount: "3000",
+  });
+  expect(await settle(transfer), "below the minimum").toMatchObject({ success: true, amount: "2000" });
 });

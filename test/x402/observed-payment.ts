@@ -81,7 +81,9 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
       engine,
       sellers: {
         rejectTerms: () => undefined,
-        refuse: async () => undefined,
+        rejectAmount: () => undefined,
+        rejectIdentifier: async () => undefined,
+        rejectGas: async () => undefined,
         record: async () => undefined,
         enter: () => undefined,
       },

@@ -72,8 +72,9 @@ export async function claimVouchers(
   const party = { asset: asset as Hex, payer: payTo as Hex, payTo: payTo as Hex };
   const unserved = amount === 0n ? undefined : refuseAsset(requirements, transfers);
   const deposits = claims.map(({ voucher }) => keyDeposits(voucher.channel));
+  const isRemainder = ids.every((id, index) => (claimed.get(id) ?? 0n) >= (totals[index]?.[0] ?? 0n));
   const call = buildCall(
-    { ...party, amount, unserved, deposits },
+    { ...party, amount, unserved, deposits, isRemainder },
     encodeClaims(claims, signature),
     encodePeriod(transfers),
   );
@@ -93,7 +94,7 @@ export async function settleClaimed({ payment, requirements }: OrderOf<"settle">
   }
   const unserved = refuseAsset(requirements, transfers);
   const deposits = [keySellerDeposits(receiver, token)];
-  const party = { asset: token, payer: receiver, payTo: receiver, amount, unserved, deposits };
+  const party = { asset: token, payer: receiver, payTo: receiver, amount, unserved, deposits, isRemainder: true };
   const state = encodeInteger(before.totalClaimed) + encodeInteger(before.totalSettled);
   const call = buildCall(party, encodeSettle(receiver, token), state + encodePeriod(transfers));
   const answered = { ...nameReasons(await transfers.settle(call), names.settle), payer: undefined };
@@ -132,7 +133,8 @@ export async function refundChannel(
   const data = encodeRefund({ config, amount: requested, nonce, signature: signature }, claimCall);
   const unserved = refuseAsset(requirements, transfers);
   const deposits = [config, ...claims.map((claim) => claim.voucher.channel)].map(keyDeposits);
-  const party = { asset, payer, payTo, amount: isFirst ? amount : requested, unserved, deposits };
+  const isRemainder = requested >= available;
+  const party = { asset, payer, payTo, amount: isFirst ? amount : requested, unserved, deposits, isRemainder };
   // The chain executes a refund once, so it stays the same settlement, whenever it is requested again.
   let [attempt, call] = [0n, buildCall(party, data, "")];
   let progress = await transfers.progress(call.id);
@@ -164,7 +166,7 @@ function encodePeriod({ clock }: Pick<Transfers, "clock">): string {
  * so everyone may learn its outcome; `state` distinguishes it from an earlier call with the same data.
  */
 function buildCall(
-  party: Pick<SignedPayment, "asset" | "payer" | "payTo" | "amount" | "unserved" | "deposits">,
+  party: Pick<SignedPayment, "asset" | "payer" | "payTo" | "amount" | "unserved" | "deposits" | "isRemainder">,
   callData: Hex,
   state: string,
 ): SignedPayment {
