@@ -70,7 +70,7 @@ type SellersState = Readonly<{
   voucherState?: Readonly<{ signedMaxClaimable: string; signature: string }>;
 }>;
 
-test("deposits into the channels of several sellers stay within the budget together", async () => {
+test("limits deposits to all sellers by one budget", async () => {
   const { pay, budget } = await openBuyer();
   expect(await pay(offer("33"))).toBe("50");
   expect(await pay(offer("44")), "what is left").toBe("10");
@@ -78,14 +78,14 @@ test("deposits into the channels of several sellers stay within the budget toget
   await expect(pay(offer("55"))).rejects.toThrow(/the cap is 60/);
 });
 
-test("a seller that says the channel was charged more than it holds gets no deposit for that", async () => {
+test("makes no deposit for a seller that claims more than the balance", async () => {
   const { channels, signTwice } = await openBuyer();
   using _begun = await channels.begin({ offer: offer("33"), decimals: 6 });
   const lie = { channelState: { balance: "0", totalClaimed: "10" } };
   await expect(signTwice(offer("33"), lie)).rejects.toThrow(/charged more than it holds/);
 });
 
-test("a seller that says it was charged more than was signed for gets no voucher for that, with a signature or without", async () => {
+test("signs no voucher for a seller that claims more than the signed total", async () => {
   const { channels, signTwice, sign } = await openBuyer(600n);
   using _begun = await channels.begin({ offer: offer("33"), decimals: 6 });
   await expect(signTwice(offer("33"), { channelState: { balance: "50", totalClaimed: "40" } })).rejects.toThrow(
@@ -97,7 +97,7 @@ test("a seller that says it was charged more than was signed for gets no voucher
   expect(await signTwice(offer("33"), forged), "a signature of another total").toEqual(["10", "10"]);
 });
 
-test("a request signs for one price more than what was signed for before it, which a lost response may have cost", async () => {
+test("signs at most one price more than before the request", async () => {
   const { channels, signTwice } = await openBuyer();
   using _begun = await channels.begin({ offer: offer("33"), decimals: 6 });
   const state = { channelState: { balance: "50", totalClaimed: "10" } };
@@ -105,7 +105,7 @@ test("a request signs for one price more than what was signed for before it, whi
   expect(await signTwice(offer("33"), state), "an earlier request").toEqual(["20", "20"]);
 });
 
-test("a buyer that lost its files counts on from a voucher that its seller returns", async () => {
+test("continues from the seller's returned voucher after losing its files", async () => {
   const first = await openBuyer();
   using _first = await first.channels.begin({ offer: { ...offer("33"), amount: "40" }, decimals: 6 });
   const { voucher } = await first.sign({ ...offer("33"), amount: "40" });
@@ -118,7 +118,7 @@ test("a buyer that lost its files counts on from a voucher that its seller retur
   expect(await second.signTwice(offer("33"), state)).toEqual(["10", "48"]);
 });
 
-test("a buyer that was killed before it knew the outcome of its deposit counts on it, and makes another one only if the seller rejects that", async () => {
+test("deposits again after a kill only if the seller rejects the first deposit", async () => {
   const killed = await openBuyer();
   expect(await killed.pay(offer("33"))).toBe("50");
   const restarted = await openBuyer(60n, killed.directory);

@@ -11,8 +11,8 @@ async function folder(): Promise<string> {
   return path;
 }
 
-describe("pay, for programs", () => {
-  it("writes one document with --json", async () => {
+describe("pay --json", () => {
+  it("writes one JSON document", async () => {
     const { status, stdout, stderr } = await run({ ...caps, json: true });
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
@@ -37,7 +37,7 @@ describe("pay, for programs", () => {
     expect(stderr).toContain("Signed a payment of 0.01");
   });
 
-  it("writes the offers with --json --dry-run, and what is not known as null", async () => {
+  it("writes the offers with --dry-run, with null for unknown values", async () => {
     const { status, stdout } = await run({ dryRun: true, json: true });
     expect(status).toBe(0);
     const { scheme, network, amount, payTo, maxTimeoutSeconds } = offer;
@@ -52,20 +52,20 @@ describe("pay, for programs", () => {
 });
 
 describe("pay -o", () => {
-  it("writes the goods to the file, and nothing to stdout", async () => {
+  it("writes the response to the file, and nothing to stdout", async () => {
     const output = join(await folder(), "goods");
     const { status, stdout } = await run({ ...caps, output });
     expect([status, stdout, await readFile(output, "utf8")]).toEqual([0, "", "the goods"]);
   });
 
-  it("refuses a file that can't be written before anything is signed", async () => {
+  it("rejects an unwritable file before signing", async () => {
     const shop = createSeller();
     const output = join(await folder(), "no", "goods");
     const { status, stderr } = await run({ ...caps, output }, shop);
     expect([status, stderr, shop.payments]).toEqual([2, `pay: -o ${output} can't be written (ENOENT).\n`, []]);
   });
 
-  it("leaves a file as it is, and none behind, when nothing is delivered", async () => {
+  it("keeps an existing file and creates none if nothing is delivered", async () => {
     const directory = await folder();
     const kept = join(directory, "kept");
     await writeFile(kept, "before");

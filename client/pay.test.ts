@@ -10,7 +10,7 @@ function refusing(reason: string) {
 }
 
 describe("pay", () => {
-  it("writes the goods alone to stdout, and to stderr each step within 80 columns", async () => {
+  it("writes only the response to stdout, and each step to stderr within 80 columns", async () => {
     const { status, stdout, stderr } = await run(caps, createSeller());
     expect(stderr.split("\n").filter((line) => line.length > 80)).toEqual([]);
     expect([status, stdout]).toEqual([0, "the goods"]);
@@ -24,7 +24,7 @@ describe("pay", () => {
     ]);
   });
 
-  it("reports with `verbose` the decoded headers, too, and neither key nor signature", async () => {
+  it("reports decoded headers with `verbose`, without key and signature", async () => {
     const shop = createSeller();
     const { status, stdout, stderr } = await run({ ...caps, verbose: true }, shop);
     expect([status, stdout]).toEqual([0, "the goods"]);
@@ -46,7 +46,7 @@ describe("pay", () => {
     expect(stdout + stderr).not.toContain(privateKey.slice(2));
   });
 
-  it("hands the goods on byte for byte, however long", async () => {
+  it("writes 200,000 bytes unchanged", async () => {
     const goods = new Uint8Array(200_000).map((_, index) => index % 256);
     const { bytes } = await run(caps, createSeller([offer], [() => new Response(goods)]));
     expect(bytes.equals(goods)).toBe(true);
@@ -62,13 +62,13 @@ describe("pay", () => {
     [{ maxAmount: "bash.05" }, 'pay: --max-amount: "bash.05" is not an amount; a shell replaces $'],
     [{ maxTotal: "much" }, 'pay: --max-total: "much" is not an amount;'],
     [{ maxAmount: "0.0000001" }, "pay: 0.0000001 has 7 digits after the point, the token 6."],
-  ])("ends with 2 and says what is wrong with %j", async (change, message) => {
+  ])("exits with 2 and a reason for %j", async (change, message) => {
     const shop = createSeller();
     const { status, stderr } = await run({ ...caps, ...change }, shop);
     expect([status, stderr, shop.payments]).toEqual([2, expect.stringContaining(message), []]);
   });
 
-  it("does not guess the decimals of a token", async () => {
+  it("rejects an amount in whole tokens with unknown decimals", async () => {
     const { privateKey: key, assets, maxAmount } = caps;
     const shop = createSeller();
     const unknown = await run({ privateKey: key, assets, maxAmount }, shop);
@@ -85,15 +85,15 @@ describe("pay", () => {
     [{ maxAmount: "5" }, "the cap per payment is 0.000005 (5 smallest units, as a number without a point is)"],
     [{ network: "eip155:1" }, "exact on eip155:1672: the network is not allowed"],
     [{ assets: [`0x${"01".repeat(20)}`] }, "is not in the list of allowed assets"],
-  ])("ends with 3 where the price is outside of %j, and signs nothing", async (change, message) => {
+  ])("exits with 3 without signing if the offer violates %j", async (change, message) => {
     const shop = createSeller();
     const { status, stderr, stdout } = await run({ ...caps, ...change }, shop);
     expect([status, stderr, stdout, shop.payments]).toEqual([3, expect.stringContaining(message), "", []]);
   });
 });
 
-describe("pay, before the price is named", () => {
-  it("shows the price and the options that allow it, and ends with 2", async () => {
+describe("pay, without limits", () => {
+  it("shows the price and the options to pay it, and exits with 2", async () => {
     const shop = createSeller();
     const { status, stdout, stderr } = await run({}, shop);
     expect([status, stdout, shop.payments]).toEqual([2, "", []]);
@@ -103,7 +103,7 @@ describe("pay, before the price is named", () => {
     );
   });
 
-  it("shows with --dry-run what would be paid, without a key, and ends with 0", async () => {
+  it("shows the payment with --dry-run without a key, and exits with 0", async () => {
     const shop = createSeller();
     const { status, stdout, stderr } = await run(
       { dryRun: true, assets: caps.assets, decimals: 6, maxAmount: "0.05" },
@@ -114,12 +114,12 @@ describe("pay, before the price is named", () => {
     expect(stderr).toContain(words);
   });
 
-  it("delivers what is free", async () => {
+  it("delivers a free response", async () => {
     const { status, stdout } = await run({}, { fetch: async () => new Response("free") });
     expect([status, stdout]).toEqual([0, "free"]);
   });
 
-  it("does not let a server's text move the terminal's cursor", async () => {
+  it("removes control characters from a server's text", async () => {
     const evil = { ...offer, network: "eip155:1672\u001b[2J\u009b1A" as "eip155:1672" };
     const { stderr } = await run({}, createSeller([evil]));
     // oxlint-disable-next-line no-control-regex -- they are what must not be there
@@ -131,14 +131,14 @@ function answerBusy(): Response {
   return new Response("", { status: 503, headers: { "Retry-After": "0" } });
 }
 
-describe("pay, when nothing is delivered", () => {
-  it("ends with 1 when the server can't be reached, and says why", async () => {
+describe("pay, if nothing is delivered", () => {
+  it("exits with 1 and the cause if the server is unreachable", async () => {
     const refused = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
     const { status, stderr } = await run(caps, { fetch: () => Promise.reject(refused) });
     expect([status, stderr]).toEqual([1, `pay: ${url} can't be bought: fetch failed: connect ECONNREFUSED\n`]);
   });
 
-  it("ends with 1 when the server answers an error before it requests payment", async () => {
+  it("exits with 1 on an error response without a payment request", async () => {
     const { status, stderr } = await run(caps, { fetch: async () => new Response("no", { status: 404 }) });
     const words = `pay: ${url} was not delivered: the server returned HTTP 404; no payment was signed.\n`;
     expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
@@ -147,19 +147,19 @@ describe("pay, when nothing is delivered", () => {
     expect(later.stderr).toContain("returned HTTP 503 (payments can't be settled now); no payment was signed.\n");
   });
 
-  it("says once that it sends the same payment again, however often it does", async () => {
+  it("reports resending a payment once for several retries", async () => {
     const busy = Array.from({ length: 3 }, () => answerBusy);
     const { status, stderr } = await run(caps, createSeller([offer], [...busy, answerDelivered]));
     expect([status, stderr.match(/Resending the same payment/g)]).toEqual([0, ["Resending the same payment"]]);
   });
 
-  it("ends with 4 when the payment is refused, with the seller's reason", async () => {
+  it("exits with 4 and the seller's reason for a rejected payment", async () => {
     const { status, stderr } = await run(caps, refusing("invalid_exact_evm_signature"));
     expect([status, stderr]).toEqual([4, expect.stringContaining("returned HTTP 402: invalid_exact_evm_signature.")]);
   });
 
   it.each(["invalid_exact_evm_insufficient_balance", "insufficient_funds"])(
-    "ends with 4 and names account, token and need when the seller says %s",
+    "exits with 4 and reports account, token and price on %s",
     async (reason) => {
       const { status, stderr } = await run(caps, refusing(reason));
       const words = `the balance of account ${account.address} in token ${asset.address} on eip155:1672 is too low: the price is 0.01,`;
@@ -167,7 +167,7 @@ describe("pay, when nothing is delivered", () => {
     },
   );
 
-  it("ends with 5 when it is not known whether the payment is charged, and says until when it can be", async () => {
+  it("exits with 5 on an unknown outcome, with the payment's expiry", async () => {
     const { status, stdout, stderr } = await run(
       caps,
       createSeller([offer], [() => new Response("no", { status: 502 })]),
@@ -181,7 +181,7 @@ describe("pay, when nothing is delivered", () => {
     );
   });
 
-  it("ends with 5 when the payment was settled and the goods did not come", async () => {
+  it("exits with 5 for a settled payment without a delivery", async () => {
     const headers = { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) };
     const { status } = await run(caps, createSeller([offer], [() => new Response("no", { status: 404, headers })]));
     expect(status).toBe(5);

@@ -13,7 +13,7 @@ function buyer(shop: ReturnType<typeof createSeller>, change: Partial<PayingFetc
 }
 
 describe("payingFetch", () => {
-  it("pays what is requested and reports each step, without the signature", async () => {
+  it("pays an offer and reports each step without the signature", async () => {
     const shop = createSeller();
     const { buy, events } = buyer(shop);
     const response = await buy();
@@ -25,7 +25,7 @@ describe("payingFetch", () => {
     expect(JSON.stringify(events)).not.toContain(signature);
   });
 
-  it("passes a response through that requests no payment", async () => {
+  it("returns a response without a payment request unchanged", async () => {
     const fetch = payingFetch(
       { account, assets: [asset], maxPerPayment: "1", maxTotal: "1" },
       { fetch: async () => new Response("free", { status: 203 }) },
@@ -33,7 +33,7 @@ describe("payingFetch", () => {
     expect((await fetch("http://shop.test/")).status).toBe(203);
   });
 
-  it("pays the cheapest offer that is allowed", async () => {
+  it("pays the cheapest allowed offer", async () => {
     const foreign = { ...offer, asset: "0x0000000000000000000000000000000000000001", amount: "1" };
     const shop = createSeller([{ ...offer, amount: "20000" }, foreign, offer]);
     await buyer(shop).buy();
@@ -51,7 +51,7 @@ describe("payingFetch", () => {
     ["payment before the work", { extra: { ...offer.extra, paymentFlow: "upfront" } }, none, /payment flow "upfront"/],
     ["a validity of a year", { maxTimeoutSeconds: 31_536_000 }, none, /a validity of 31536000 s/],
     ["an amount that is not a number", { amount: "1e3" }, none, /amount "1e3" is not a whole number/],
-  ])("refuses %s, and signs nothing", async (_name, change, code, message) => {
+  ])("rejects %s without signing", async (_name, change, code, message) => {
     const shop = createSeller([{ ...offer, ...change }]);
     const { buy, events } = buyer(shop);
     const refusal = { name: "PaymentRefusedError", code, message: expect.stringMatching(message) };
@@ -59,11 +59,11 @@ describe("payingFetch", () => {
     expect([shop.payments, events.map(({ type }) => type)]).toEqual([[], ["payment-required"]]);
   });
 
-  it("refuses a server without offers", async () => {
+  it("rejects a 402 without offers", async () => {
     await expect(buyer(createSeller([])).buy()).rejects.toThrow("it has no offers");
   });
 
-  it("never signs more than the total cap, whatever became of earlier payments and however many at one time", async () => {
+  it("never signs more than the total cap in ten concurrent payments", async () => {
     const shop = createSeller([offer], [() => new Response("broken", { status: 500 })]);
     const { buy } = buyer(shop, { maxTotal: "$0.03" });
     const results = await Promise.allSettled(Array.from({ length: 10 }, () => buy()));
@@ -75,13 +75,13 @@ describe("payingFetch", () => {
     });
   });
 
-  it("says at once that a cap is not an amount", () => {
+  it("rejects an invalid cap on creation", () => {
     expect(() => payingFetch({ account, assets: [asset], maxPerPayment: "a little", maxTotal: "$1" })).toThrow(
       '"a little" is not an amount',
     );
   });
 
-  it("says at once that a token's decimals are needed, and needs none for amounts in smallest units", async () => {
+  it("requires decimals only for amounts in whole tokens", async () => {
     const { network, address } = asset;
     const assets = [{ network, address }];
     expect(() => payingFetch({ account, assets, maxPerPayment: "0.05", maxTotal: "1000000" })).toThrow(
@@ -92,7 +92,7 @@ describe("payingFetch", () => {
     expect((await fetch("http://shop.test/data")).status).toBe(200);
   });
 
-  it("compares prices in tokens of different decimals, and counts them together", async () => {
+  it("compares and adds prices in tokens of different decimals", async () => {
     const address = "0x0000000000000000000000000000000000000018";
     const wide = { ...offer, asset: address, amount: "9000000000000000" };
     const shop = createSeller([offer, wide]);
@@ -130,7 +130,7 @@ function cutOff(): Response {
   return new Response(body, { headers: answerDelivered().headers });
 }
 
-describe("payingFetch, when the outcome is unknown", () => {
+describe("payingFetch, while the outcome is unknown", () => {
   it.each([
     ["the settlement is pending", pending, /the settlement is pending/],
     ["the payment is being processed", () => answerSoon(409), /still processing/],
@@ -141,7 +141,7 @@ describe("payingFetch, when the outcome is unknown", () => {
     ["the server fails", () => new Response("", { status: 500 }), /the server returned HTTP 500/],
     ["the server is late", () => new Response("", { status: 504 }), /the server returned HTTP 504/],
     ["the server is stopping", () => new Response("", { status: 503 }), /the server returned HTTP 503/],
-  ])("sends the same payment again when %s", async (_name, unknown, reason) => {
+  ])("resends the same payment if %s", async (_name, unknown, reason) => {
     const shop = createSeller([offer], [unknown, answerDelivered]);
     const { buy, events } = buyer(shop);
     const response = await buy({ method: "POST", body: "order" });
@@ -150,20 +150,20 @@ describe("payingFetch, when the outcome is unknown", () => {
     expect(events).toContainEqual({ type: "payment-repeated", attempt: 1, reason: expect.stringMatching(reason) });
   });
 
-  it("gives up when its time is over, with the last answer or error", async () => {
+  it("returns the last response or error after outcomeTimeoutMs", async () => {
     const limit = { outcomeTimeoutMs: 300 };
     expect((await buyer(createSeller([offer], [pending]), limit).buy()).status).toBe(202);
     await expect(buyer(createSeller([offer], [unreachable]), limit).buy()).rejects.toThrow("fetch failed");
   });
 
-  it.each([500, 502, 503, 504])("hands a %i on that does not go away, with its body", async (status) => {
+  it.each([500, 502, 503, 504])("returns a persistent %i with its body after four requests", async (status) => {
     const shop = createSeller([offer], [() => new Response("broken", { status })]);
     const response = await buyer(shop).buy();
     expect([response.status, await response.text()]).toEqual([status, "broken"]);
     expect([shop.headers.length, new Set(shop.headers).size]).toEqual([4, 1]);
   });
 
-  it("hands a body on that is larger than what is kept", async () => {
+  it("returns a body larger than the buffer", async () => {
     const chunk = new Uint8Array(1_048_576);
     const chunks = 66;
     const large = () => new Response(ReadableStream.from(Array.from({ length: chunks }, () => chunk)));
@@ -171,13 +171,13 @@ describe("payingFetch, when the outcome is unknown", () => {
     expect((await response.arrayBuffer()).byteLength).toBe(chunks * chunk.byteLength);
   });
 
-  it.each([402, 404, 409])("does not repeat on a plain %i", async (status) => {
+  it.each([402, 404, 409])("does not retry a plain %i", async (status) => {
     const shop = createSeller([offer], [() => new Response("", { status })]);
     expect((await buyer(shop).buy()).status).toBe(status);
     expect(shop.payments).toHaveLength(1);
   });
 
-  it("stops when the caller does", async () => {
+  it("stops on the caller's abort signal", async () => {
     const shop = createSeller([offer], [pending]);
     const stop = new AbortController();
     const { buy } = buyer(shop);

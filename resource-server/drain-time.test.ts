@@ -16,15 +16,15 @@ function drainMsOf(graceMs: number): number {
   return abortedAt - stoppedAt;
 }
 
-describe("a stop while a settlement is waited for", () => {
+describe("a process that stops while a settlement is pending", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it.each([100, 5_000, 20_000, 600_000])("answers its caller within a grace of %i ms", (graceMs) => {
+  it.each([100, 5_000, 20_000, 600_000])("responds within a grace period of %i ms", (graceMs) => {
     expect(drainMsOf(graceMs) + planSettlementWithin(graceMs).drainMs).toBeLessThan(graceMs);
   });
 
-  it("is the only thing that this process settles by otherwise than a facilitator", () => {
+  it("differs from a facilitator's settlement settings only in drainMs", () => {
     const { drainMs, ...settlement } = planSettlementWithin(5_000);
     const { drainMs: longestMs, ...defaults } = facilitatorDefaults.settlement;
     expect(settlement).toEqual(defaults);

@@ -41,7 +41,7 @@ const send = ({ origin, pathname, search }: URL, request: Partial<OutgoingReques
     ...request,
   });
 
-it("sends method, target, headers and body, and gives status, headers and body, over one connection", async () => {
+it("sends requests and returns responses over one connection", async () => {
   const { url, connections } = await serve(async (request, response) => {
     const got = [request.method, request.url, request.headers["x-own"], await text(request)].join(" ");
     response.writeHead(201, { "X-Two": ["a", "b"], Location: "/elsewhere" }).end(got);
@@ -56,7 +56,7 @@ it("sends method, target, headers and body, and gives status, headers and body, 
   expect(connections).toHaveLength(1);
 });
 
-it("decodes a body, up to the limit of its length", async () => {
+it("decodes a compressed body up to the limit", async () => {
   const whole = "x".repeat(3_000_000);
   const bodies = new Map([
     ["gzip", gzipSync(whole)],
@@ -78,7 +78,7 @@ const refuse = () => {
   throw new Error("no memory left");
 };
 
-it("closes the connection of a body that is too large, unwanted, not affordable, or late", async () => {
+it("closes the connection of a body that is too large, unwanted, over the memory limit, or late", async () => {
   const { url, connections } = await serve((_request, response) => void response.write("x".repeat(100)));
   await expect(send(url, { limitBytes: 10 })).rejects.toThrow("larger than 10 bytes");
   const unwanted = await send(url, { isWanted: ({ status }) => status !== 200 });
@@ -89,7 +89,7 @@ it("closes the connection of a body that is too large, unwanted, not affordable,
   expect(connections).toHaveLength(4);
 });
 
-it("fails with the system's error, and with the reason of an abort before there is a response", async () => {
+it("fails with the system's error or the abort's reason", async () => {
   await expect(send(new URL("http://127.0.0.1:1/"))).rejects.toMatchObject({ code: "ECONNREFUSED" });
   const { url, arrived } = await serve(() => undefined);
   const stopped = send(url);

@@ -10,7 +10,7 @@ const bounds = (memory: object, heapMiB: number) =>
     { processBytes: 512 * mebibyte, heapBytes: heapMiB * mebibyte },
   );
 
-it("is a quarter of what the process may use, half of it for one address, and one request with its response for one client", () => {
+it("limits responses to a quarter of the process's memory, and half of that per address", () => {
   expect(bounds({}, 1_024)).toEqual({
     totalBytes: 128 * mebibyte,
     addressBytes: 64 * mebibyte,
@@ -18,7 +18,7 @@ it("is a quarter of what the process may use, half of it for one address, and on
   });
 });
 
-it("always has room for one request and response of the largest size", () => {
+it("reserves memory for at least one request and response of the max size", () => {
   const least = { totalBytes: 9 * mebibyte, addressBytes: 9 * mebibyte, connectionBytes: 9 * mebibyte };
   expect(bounds({}, 16)).toEqual(least);
   expect(bounds({ totalBytes: 1 }, 1_024)).toEqual(least);

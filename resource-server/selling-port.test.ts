@@ -57,7 +57,7 @@ const pay = (path: string, payment: string, init: RequestInit = {}) =>
 const settlementOf = (answer: Response): SettleResponse =>
   decodePaymentResponseHeader(answer.headers.get("PAYMENT-RESPONSE") ?? "");
 
-describe("a route that is sold no more", () => {
+describe("a removed route", () => {
   const payment = newPayment();
   beforeEach(async () => {
     shop.routes.set(posted.key, posted);
@@ -66,7 +66,7 @@ describe("a route that is sold no more", () => {
     shop.routes.clear();
   });
 
-  it("still gives what was paid before to the same request, as long as it is kept", async () => {
+  it("returns a paid response to the same request until the response is evicted", async () => {
     expect((await pay("/other", payment)).status).toBe(404);
     expect((await pay("/data?a=1", payment, { method: "POST", body: "two" })).status).toBe(404);
     const collected = await pay("/data?a=1", payment, { method: "POST", body: "one" });
@@ -84,7 +84,7 @@ describe("a route that is sold no more", () => {
     expect(shop.facilitation.asked).toEqual(["verify", "work", "settle", "settle"]);
   });
 
-  it("is not found, and reports a settlement that was refused meanwhile", async () => {
+  it("returns 404 with a settlement that was rejected meanwhile", async () => {
     const refusal: SettleResponse = { ...pendingResponse, errorReason: "insufficient_funds", transaction: "" };
     shop.facilitation.settlements.splice(0, 1, refusal);
     const refused = await pay("/data?a=1", payment, { method: "POST", body: "one" });
@@ -92,7 +92,7 @@ describe("a route that is sold no more", () => {
     expect(settlementOf(refused)).toMatchObject({ success: false, errorReason: "insufficient_funds" });
   });
 
-  it("is not found without a payment, with a malformed one, and with one that bought nothing", async () => {
+  it("returns 404 without a payment, and for a malformed or unused payment", async () => {
     const answers = [await fetch(`${shop.url}/data`, { method: "POST" }), await pay("/data", "no payment")];
     for (const answer of [...answers, await pay("/data?a=1", newPayment(), { method: "POST", body: "one" })]) {
       expect(answer.status).toBe(404);
@@ -119,8 +119,8 @@ async function trickle(payment: string, change: () => void): Promise<IncomingMes
   return answer;
 }
 
-describe("a request whose body comes slowly", () => {
-  it("pays for what is offered when it is whole, not for what was offered when it began", async () => {
+describe("a request with a slow body", () => {
+  it("is checked against the offers at the end of its body", async () => {
     shop.routes.set(posted.key, posted);
     const dearer = { ...offer, amount: "50000000", payTo: `0x${"02".repeat(20)}` };
     const answer = await trickle(newPayment(), () => shop.routes.set(posted.key, { ...posted, accepts: [dearer] }));
@@ -129,13 +129,13 @@ describe("a request whose body comes slowly", () => {
     expect(shop.facilitation.asked).toEqual([]);
   });
 
-  it("buys nothing where its route is gone by then", async () => {
+  it("gets 404 if its route was removed meanwhile", async () => {
     shop.routes.set(posted.key, posted);
     const answer = await trickle(newPayment(), () => shop.routes.clear());
     expect([answer.statusCode, shop.facilitation.asked]).toEqual([404, []]);
   });
 
-  it("collects what was paid before, whatever is offered by then", async () => {
+  it("gets its paid response although its offer was removed meanwhile", async () => {
     shop.routes.set(posted.key, posted);
     shop.facilitation.settlements.splice(0, 1, pendingResponse, settledResponse);
     const payment = newPayment();
@@ -156,7 +156,7 @@ async function answerToUnread(path: string, payment: string, framing: Record<str
   return answer;
 }
 
-it("requests no payment while none could be settled", async () => {
+it("returns 503 instead of 402 while no payment can be settled", async () => {
   shop.routes.set(route.key, route);
   expect((await fetch(`${shop.url}/data`)).status).toBe(402);
   shop.facilitation.settlesNothing = () => true;
@@ -169,7 +169,7 @@ it("requests no payment while none could be settled", async () => {
   expect((await fetch(`${shop.url}/nothing`)).status).toBe(404);
 });
 
-it("answers, measures and logs a sold route as the application does all others", async () => {
+it("serves a sold route with the application's headers and metrics", async () => {
   shop.routes.set(route.key, route);
   const ask = async (path: string, payment: Record<string, string> = {}) => {
     const headers = { "X-Request-Id": "r-1", ...payment };
@@ -198,24 +198,24 @@ it("answers, measures and logs a sold route as the application does all others",
   expect(metrics).toContain(`${count}{method="GET",route="/*",status="404"} 1`);
 });
 
-it("serves the application's own routes to a client that sends a payment with every request", async () => {
+it("serves /health to a request with a payment", async () => {
   const answer = await pay("/health", newPayment());
   expect([answer.status, await answer.json()]).toEqual([200, { status: "ok" }]);
 });
 
-it("finds no route for a path that is no relative URL, whatever payment comes with it", async () => {
+it("returns 404 for the path // with a payment", async () => {
   const options = { path: "//", headers: { "PAYMENT-SIGNATURE": newPayment() } };
   const [answer] = (await once(request(shop.url, options).end(), "response")) as [IncomingMessage];
   expect([answer.statusCode, await text(answer)]).toEqual([404, '{"error":"no such route: GET //"}']);
 });
 
-it("says at / where the service's page is", async () => {
+it("points from / to the service's page on the admin port", async () => {
   const error = "no such route: GET /; the service's page is on its admin port";
   const answer = await fetch(shop.url);
   expect([answer.status, await answer.json()]).toEqual([404, { error }]);
 });
 
-it("answers 413 to a body that is announced too long, with or without a payment", async () => {
+it("returns 413 for a Content-Length over the limit, with and without a payment", async () => {
   shop.routes.set(posted.key, posted);
   for (const headers of [{}, { "PAYMENT-SIGNATURE": newPayment() }]) {
     const answer = await fetch(`${shop.url}/data`, { method: "POST", headers, body: "x".repeat(65_537) });
@@ -223,10 +223,10 @@ it("answers 413 to a body that is announced too long, with or without a payment"
   }
 });
 
-describe("a request that is judged by its head", () => {
+describe("a request with an unread body", () => {
   const framings = [{ "Content-Length": "65000" }, { "Transfer-Encoding": "chunked" }];
 
-  it("is answered before its body is read where its payment buys nothing", async () => {
+  it("gets 402 or 404 before its body is read if its payment buys nothing", async () => {
     shop.routes.set(posted.key, { ...posted, accepts: [{ ...offer, amount: "20000" }] });
     for (const framing of framings) {
       expect((await answerToUnread("/nothing", newPayment(), framing)).statusCode).toBe(404);
@@ -236,7 +236,7 @@ describe("a request that is judged by its head", () => {
     expect(shop.memory.bytes).toBe(0);
   });
 
-  it("is answered 503 while bodies of its address that are not whole hold all that they may", async () => {
+  it("gets 503 while incomplete bodies fill its address's memory limit", async () => {
     shop.routes.set(posted.key, posted);
     const headers = { "PAYMENT-SIGNATURE": newPayment(), "Content-Length": "65000" };
     const slow = request(`${shop.url}/data`, { method: "POST", headers });
@@ -252,7 +252,7 @@ describe("a request that is judged by its head", () => {
     await vi.waitUntil(() => shop.memory.bytes === 0, { timeout: 20_000 });
   });
 
-  it("is answered 413 where its chunks are more than a body may have", async () => {
+  it("gets 413 for chunks over the limit", async () => {
     shop.routes.set(posted.key, posted);
     const answer = await answerToUnread("/data", newPayment(), { "Transfer-Encoding": "chunked" }, 65_537);
     expect(answer.statusCode).toBe(413);

@@ -48,21 +48,21 @@ test.each<readonly [SettleAnswer, object, ReturnType<typeof readSettleState>]>([
     },
     "refused",
   ],
-])("/settle says $state, and a seller reads what it comes to", (answer, body, state) => {
+])("builds a /settle response for $state that a seller can read", (answer, body, state) => {
   const said = buildSettleResponse({ answer, payer }, network);
   expect(said).toEqual({ ...body, network, payer });
   expect(readSettleState(said)).toBe(state);
   expect(buildSettleResponse({ answer, payer: undefined }, network)).toEqual({ ...body, network });
 });
 
-test("/verify says valid or why not", () => {
+test("builds a /verify response with the verdict and its reason", () => {
   expect(buildVerifyResponse({ answer: { state: "valid" }, payer })).toEqual({ isValid: true, payer });
   const refused = buildVerifyResponse(refuse(refusal, undefined));
   expect(refused).toEqual({ isValid: false, invalidReason: refusal.reason, invalidMessage: refusal.message });
   expect([readVerifyState({ isValid: true }), readVerifyState(refused)]).toEqual(["valid", "refused"]);
 });
 
-test("a facilitator's own fault in the form of a verdict says nothing about the payment", () => {
+test("treats unexpected_error verdicts as no verdict", () => {
   for (const fault of ["unexpected_verify_error", "unexpected_settle_error", "unexpected_error"]) {
     expect(readVerifyState({ isValid: false, invalidReason: fault })).toBeUndefined();
     expect(readSettleState({ success: false, errorReason: fault })).toBe("pending");

@@ -10,7 +10,7 @@ import { mainnet } from "viem/chains";
 import { expect, test } from "vitest";
 import { canonicalContracts, findDeployedContracts, listContracts } from "./contracts.ts";
 
-test("the addresses are those that the reference's clients sign for and viem calls", () => {
+test("uses the addresses of the reference clients and viem", () => {
   const { permit2, exactProxy, uptoProxy, batchSettlement, erc3009Collector, multicall3 } = canonicalContracts;
   expect([permit2, exactProxy, uptoProxy, batchSettlement, erc3009Collector].map(({ address }) => address)).toEqual([
     PERMIT2_ADDRESS,
@@ -23,7 +23,7 @@ test("the addresses are those that the reference's clients sign for and viem cal
   for (const { address } of Object.values(canonicalContracts)) expect(getAddress(address)).toBe(address);
 });
 
-test("only what has code is deployed, and a chain's error is no absence", async () => {
+test("lists contracts with code, and fails on a chain error", async () => {
   const { permit2, exactProxy } = canonicalContracts;
   const codes = new Map<string, `0x${string}` | undefined>([
     [permit2.address, "0x60"],

@@ -20,7 +20,7 @@ const payment = {
   extensions: { bazaar: {} },
 };
 
-test("the usual form is read without the schemas, and others are left to them", () => {
+test("parses the common form without the schemas, and returns undefined for others", () => {
   expect(readPlainPayment({ ...payment, more: 1 })).toEqual({ accepted: requirements, payload: payment.payload });
   expect(readPlainRequirements({ ...requirements, more: 1 })).toEqual(requirements);
   expect(readPlainRequirements({ ...requirements, extra: null })).toBeUndefined();
@@ -63,7 +63,7 @@ const odd = fc.oneof(
   fc.jsonValue(),
 );
 
-test("what is read without the schemas is what they would have read", () => {
+test("parses random payments as the schemas do", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(9), { minLength: 1, maxLength: 3 }), odd, (path, put) => {
       const sent = change(payment, path, put);

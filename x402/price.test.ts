@@ -14,12 +14,12 @@ describe("priceToAmount", () => {
     ["0.999999500", "1000000"],
     ["123456789012.345678", "123456789012345678"],
     ["00.10", "100000"],
-  ])("makes %s %s units", (price, amount) => {
+  ])("converts %s to %s units", (price, amount) => {
     expect(convertPriceToAmount(price)).toBe(amount);
   });
 
   it.each(["", "-1", "1e3", "0x1", "1.", ".5", "1,5", "NaN", "0.01 EUR", " 1", "1".repeat(31)])(
-    "refuses %j and says what it expected",
+    "rejects %j with the expected format",
     (price) => {
       expect(() => convertPriceToAmount(price)).toThrow(
         /is not a price; expected dollars as a decimal number, e\.g\. "0\.01"/,
@@ -27,7 +27,7 @@ describe("priceToAmount", () => {
     },
   );
 
-  it.each(["0", "0.0", "0.00000049"])("refuses %s, for which nothing would be charged", (price) => {
+  it.each(["0", "0.0", "0.00000049"])("rejects %s, which rounds to 0", (price) => {
     expect(() => convertPriceToAmount(price)).toThrow(/rounds to 0 .* the least price is 0\.000001/);
   });
 

@@ -14,7 +14,7 @@ function malleated(text: Hex): Hex {
   return `${text.slice(0, 66) as Hex}${s.toString(16).padStart(64, "0")}${text.endsWith("1b") ? "1c" : "1b"}`;
 }
 
-test("a signature is its account's and nobody else's", () => {
+test("accepts a signature only for its account and digest", () => {
   const parsed = parseSignature(signature);
   if (parsed === undefined) throw new Error("not parsed");
   expect(isSignedBy(account.address, toBytes(digest), parsed)).toBe(true);
@@ -23,7 +23,7 @@ test("a signature is its account's and nobody else's", () => {
   expect(isSignedBy(account.address, toBytes(keccak256("0x01")), parsed)).toBe(false);
 });
 
-test("v of 0 and 1 means 27 and 28, also in the call data", () => {
+test("encodes v of 0 and 1 as 27 and 28", () => {
   const bare = `${signature.slice(0, -2)}${signature.endsWith("1b") ? "00" : "01"}`;
   const [short, long] = [parseSignature(bare), parseSignature(signature)];
   expect(short).toEqual(long);
@@ -33,13 +33,13 @@ test("v of 0 and 1 means 27 and 28, also in the call data", () => {
 });
 
 test.each([
-  ["the second form of a signature", malleated(signature)],
+  ["a malleated s", malleated(signature)],
   ["another v", `${signature.slice(0, -2)}1d`],
   ["a byte too few", signature.slice(0, -2)],
   ["a byte too many", `${signature}00`],
   ["no prefix", signature.slice(2)],
-  ["letters that are no digits", `0x${"zz".repeat(65)}`],
-])("%s is no signature", (_, text) => {
+  ["non-hexadecimal characters", `0x${"zz".repeat(65)}`],
+])("rejects a signature with %s", (_, text) => {
   expect(parseSignature(text)).toBeUndefined();
 });
 
@@ -47,7 +47,7 @@ test.each([
   ["r of zero", `0x${"00".repeat(32)}${signature.slice(66)}`],
   ["s of zero", `${signature.slice(0, 66)}${"00".repeat(32)}1b`],
   ["r beyond the order", `0x${"ff".repeat(32)}${signature.slice(66)}`],
-])("%s is nobody's signature", (_, text) => {
+])("matches no account for %s", (_, text) => {
   const parsed = parseSignature(text);
   expect(parsed !== undefined && isSignedBy(account.address, toBytes(digest), parsed)).toBe(false);
 });

@@ -14,27 +14,27 @@ describe("an amount", () => {
     ["0.000001", 6, 1n],
     ["5.00", 2, 500n],
     ["0", 6, 0n],
-  ])("%s of a token with %i decimals", (text, decimals, amount) => {
+  ])("parses %s with %i decimals", (text, decimals, amount) => {
     expect(units(text, decimals)).toBe(amount);
   });
 
-  it("in smallest units needs no decimals", () => {
+  it("parses smallest units without decimals", () => {
     expect(units("10000")).toBe(10_000n);
   });
 
-  it("in whole tokens is not guessed where the decimals are unknown, and is not rounded", () => {
+  it("rejects whole tokens with unknown decimals or too many digits", () => {
     expect(() => units("0.01")).toThrow("0.01 is in whole tokens, but the token's decimals are unknown.");
     expect(() => units("0.0000001", 6)).toThrow("0.0000001 has 7 digits after the point, the token 6.");
   });
 
-  it.each(["-1", "$-1", "1e6", "$", "USD 1", "1.", "1,5", "0x10"])("%j is refused with both forms", (text) => {
+  it.each(["-1", "$-1", "1e6", "$", "USD 1", "1.", "1,5", "0x10"])("rejects %j with both valid forms", (text) => {
     expect(() => parseTokenAmount(text)).toThrow(
       `"${text}" is not an amount; write it in whole tokens with a point (0.05), or in the token's smallest units (50000).`,
     );
   });
 
   it.each(["bash.05", "-bash.05", "/bin/bash.05", "zsh.05", "sh.1", "/usr/bin/zsh", "bash", ".05", ""])(
-    "%j is reported as what a shell made of it",
+    "reports %j as shell expansion",
     (text) => {
       expect(() => parseTokenAmount(text)).toThrow(
         `"${text}" is not an amount; a shell replaces $ and the digit after it. Write the amount without $ (0.05), or in single quotes ('$0.05').`,
@@ -42,11 +42,11 @@ describe("an amount", () => {
     },
   );
 
-  it("is said in units where the decimals are unknown", () => {
+  it("formats units if the decimals are unknown", () => {
     expect([formatAmount(10_000n, 6), formatAmount(10_000n, undefined)]).toEqual(["0.01", "10000 smallest units"]);
   });
 
-  it("is read as it was said", () => {
+  it("parses every formatted amount back", () => {
     assert(
       property(bigInt({ min: 0n, max: 10n ** 30n }), integer({ min: 1, max: 36 }), (amount, decimals) => {
         expect(units(`$${formatAmount(amount, decimals)}`, decimals)).toBe(amount);

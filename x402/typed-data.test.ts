@@ -22,7 +22,7 @@ const types = {
   ],
 } as const;
 
-test("the digest is the one that viem computes for any authorization and any token", () => {
+test("computes viem's digest for random authorizations and tokens", () => {
   fc.assert(
     fc.property(
       fc.record({ from: address, to: address, value: uint256, validAfter: uint256, validBefore: uint256, nonce: word }),

@@ -31,14 +31,14 @@ function openDesk(answer: Partial<SettleResponse>, log = pino({ level: "silent" 
   return { pay, settle, sent, chain, ledger, [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose]() };
 }
 
-test("a refund leaves what was charged, although the buyer asks for all and submits it without the claim", async () => {
+test("refunds the deposit minus the charges although the buyer requests all of it", async () => {
   await using desk = openDesk({ success: true });
   expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
   expect(await desk.pay(sign("refund", 10n, 2n ** 128n - 1n))).toBeUndefined();
   expect(desk.sent).toMatchObject([{ type: "refund", amount: "90", claims: [{ totalClaimed: "10" }] }]);
 });
 
-test("a signed refund that failed buys nothing more, because its buyer may submit it, until the chain counts it", async () => {
+test("subtracts a failed refund from the balance until the chain counts its nonce", async () => {
   await using desk = openDesk({ errorReason: "invalid_batch_settlement_evm_refund_transaction_failed" });
   expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
   expect(await desk.pay(sign("refund", 10n, 80n))).toMatch(/refund_transaction_failed/);
@@ -51,7 +51,7 @@ test("a signed refund that failed buys nothing more, because its buyer may submi
   expect(await desk.pay(sign("voucher", 30n))).toBeUndefined();
 });
 
-test("a channel whose claim the chain rejected buys nothing more, and may be refunded", async () => {
+test("rejects vouchers of a channel whose claim the chain rejected, but allows its refund", async () => {
   await using desk = openDesk({ success: true });
   expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
   await desk.ledger.postpone(id, { isRejected: true });
@@ -59,7 +59,7 @@ test("a channel whose claim the chain rejected buys nothing more, and may be ref
   expect(await desk.pay(sign("refund", 10n))).toBeUndefined();
 });
 
-test("a sale that was charged before its process ended is recognized, although the channel was charged again since", async () => {
+test("charges a sale once when a killed process's settlement is retried after another sale", async () => {
   await using desk = openDesk({ success: true });
   expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
   expect(await desk.settle(sign("voucher", 20n), "killed")).toMatchObject({ success: true });
@@ -71,7 +71,7 @@ test("a sale that was charged before its process ended is recognized, although t
   expect(await desk.ledger.find(id), "charged once").toMatchObject({ charged: 30n, voucher: { max: 30n } });
 });
 
-test("a channel of which the chain claimed more than this ledger charged goes on from there, and the operator is told", async () => {
+test("continues from the chain's claimed total if it exceeds the ledger's charges, and logs channel-claimed-elsewhere", async () => {
   const lines: string[] = [];
   await using desk = openDesk({ success: true }, pino({}, { write: (line) => void lines.push(line) }));
   expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
@@ -82,7 +82,7 @@ test("a channel of which the chain claimed more than this ledger charged goes on
   expect(lines).toEqual([expect.stringContaining("channel-claimed-elsewhere")]);
 });
 
-test("a sale that another ledger's claim overtook is not charged, and says so", async () => {
+test("rejects a sale with cumulative_amount_mismatch after another ledger claimed more", async () => {
   await using desk = openDesk({ success: true });
   expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
   await desk.ledger.observe(

@@ -134,7 +134,7 @@ testChannelLedger(async () =>
   openSqliteStore({ path: ":memory:", migrations: sqliteClaimMigrations, rival: "", setting: "" }),
 );
 
-test("a process that ends at any step of a claim leaves the rest to the next, and all is claimed and moved once", async () => {
+test("claims and settles each charge once although a process is killed at any step", async () => {
   for (const isAfter of [false, true]) {
     for (let point = 1; point <= 9; point += 1) {
       await using ledger = openTestChannels();
@@ -164,7 +164,7 @@ test("a process that ends at any step of a claim leaves the rest to the next, an
   }
 });
 
-test("channels are claimed in batches by payee, and one that the chain rejects holds up no other", async () => {
+test("claims channels in batches by payee, and the others of a batch that the chain rejects", async () => {
   await using ledger = openTestChannels();
   const ids = await openChannels(ledger, 120);
   const poisoned = ids[7];
@@ -175,7 +175,7 @@ test("channels are claimed in batches by payee, and one that the chain rejects h
   expect(chain.calls.filter((call) => call === "claim 20")).toHaveLength(6);
 });
 
-test("channels of wallets are claimed alone, after the others; one that the chain rejects is sold nothing more until it accepts", async () => {
+test("claims wallets' channels one by one after the others, and marks a rejected one", async () => {
   await using ledger = openTestChannels();
   const [poisoned] = await openChannels(ledger, 3, address("00"));
   await openChannels(ledger, 3);
@@ -190,7 +190,7 @@ test("channels of wallets are claimed alone, after the others; one that the chai
   expect(await ledger.find(poisoned ?? "0x")).toMatchObject({ isRejected: false });
 });
 
-test("channels whose claims can't be moved to their payee don't hold up later ones, however many they are", async () => {
+test("settles a payee's claims although settle fails for 1,001 channels of others", async () => {
   let nowMs = 0;
   await using ledger = openTestChannels(() => nowMs);
   for (const id of await openChannels(ledger, 1_001)) await ledger.claimed(id, 100n, nowMs);
@@ -205,7 +205,7 @@ test("channels whose claims can't be moved to their payee don't hold up later on
   await expect.poll(() => chain.moved(), { interval: 5, timeout: 10_000 }).toBe(100n);
 });
 
-test("a claim that is rejected as too small is repeated ever less often, as one claim", async () => {
+test("retries a claim rejected as too small in one batch with backoff", async () => {
   let nowMs = 1_000_000;
   await using ledger = openTestChannels(() => nowMs);
   const ids = await openChannels(ledger, 6);
@@ -230,7 +230,7 @@ test("a claim that is rejected as too small is repeated ever less often, as one 
 });
 
 test.each(["invalid_batch_settlement_evm_nothing_to_settle", undefined])(
-  "a claim that a node does not know yet is moved later, although nothing is said to be left, or an earlier move is told (%s)",
+  "settles a claim again after the node's lag (first error: %s)",
   async (errorReason) => {
     let nowMs = 1_000_000;
     await using ledger = openTestChannels(() => nowMs);
@@ -251,7 +251,7 @@ test.each(["invalid_batch_settlement_evm_nothing_to_settle", undefined])(
   },
 );
 
-test("a claim is signed by the key that opened its channel, and a channel of an unknown key is left alone", async () => {
+test("signs a claim with the key of its channel, and skips a channel of an unknown key", async () => {
   await using ledger = openTestChannels();
   const old = new Secret(`0x${"44".repeat(32)}`);
   const { address: oldAddress } = createChannelAuthorizer(old);

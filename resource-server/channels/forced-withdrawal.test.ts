@@ -107,7 +107,7 @@ async function sellUntilWithdrawal(
 }
 
 test.each<Fault>(["none", "chain rejects three", "facilitator rejects three", "facilitator is down for two minutes"])(
-  "all that a payer was charged is claimed before it withdraws by force, whenever it asks for that (fault: %s)",
+  "claims all charges before a forced withdrawal requested at any time (fault: %s)",
   async (fault) => {
     for (let requestMs = 1_000; requestMs < 1_200_000; requestMs += 150_000) {
       const [charged, claimed] = await sellUntilWithdrawal(requestMs, fault);

@@ -52,7 +52,7 @@ describe("claim ledger in SQLite", () => {
     return { open: (clock) => openTestLedger(file, clock) };
   });
 
-  it("keeps its process no longer at a time, however many responses have expired", async () => {
+  it("deletes 12,000 expired responses in statements shorter than 50 ms", async () => {
     const file = ledgerFile();
     await (await openTestLedger(file))[Symbol.asyncDispose]();
     fillLedger(file, 12_000);
@@ -64,20 +64,20 @@ describe("claim ledger in SQLite", () => {
     expect(longest.stop()).toBeLessThan(50);
   });
 
-  it("is opened by one process at a time", async () => {
+  it("rejects a second process", async () => {
     const file = ledgerFile();
     await using _first = await openTestLedger(file);
     await expect(openTestLedger(file)).rejects.toThrow(/is in use; stop the other test, or set ledger.path/);
   });
 });
 
-describe("claim ledger in a SQLite file that two processes share for a while", () => {
+describe("claim ledger in a SQLite file shared during a hot restart", () => {
   testClaimLedger(async () => {
     const file = ledgerFile();
     return { open: (clock) => joinTestLedger(file, clock) };
   });
 
-  it("lets one of them claim a payment, and keeps the other from what it works on", async () => {
+  it("lets one of two processes claim a payment, and rejects transitions by the other", async () => {
     const file = ledgerFile();
     await using old = await joinTestLedger(file);
     await using next = await joinTestLedger(file);
@@ -89,7 +89,7 @@ describe("claim ledger in a SQLite file that two processes share for a while", (
     expect(await old.owned(10)).toEqual([{ key, isWorking: true }]);
   });
 
-  it("leaves what the first one owned to the second when it has ended", async () => {
+  it("lets the second process release claims of the first after it exited", async () => {
     const file = ledgerFile();
     const old = await joinTestLedger(file);
     await using next = await joinTestLedger(file);
@@ -98,7 +98,7 @@ describe("claim ledger in a SQLite file that two processes share for a while", (
     expect(await next.releaseAbandoned()).toBe(1);
   });
 
-  it("takes up what a process left that had the file to itself", async () => {
+  it("releases claims of an earlier process that had locked the file", async () => {
     const file = ledgerFile();
     const sole = await openTestLedger(file);
     await sole.claim(createClaim());

@@ -6,7 +6,7 @@ import { keepResponses } from "./retained-responses.ts";
 
 const response = { status: 200, headers: [], body: new Uint8Array(10) } as const;
 
-it("keeps responses within the limit: of delivered ones the newest, and no room while charged ones fill it that may still be requested", async () => {
+it("evicts the oldest delivered responses at the limit, and has no room while undelivered ones fill it", async () => {
   let now = 1_000_000;
   await using ledger = await openTestLedger(":memory:", () => now);
   const responses = keepResponses({ bytesMax: 40 }, ledger);

@@ -6,7 +6,7 @@ import type { SupportedKinds } from "./facilitation.ts";
 const offers = (["eip155:1672", "eip155:1673"] as const).map((network) => Object.assign({}, offer, { network }));
 const route = { ...sold, accepts: offers };
 
-test("an offer on a network that is not settled now is not made, and a payment signed for it is still taken", () => {
+test("hides an offer on an unavailable network, but accepts a payment signed for it", () => {
   const extensions: string[] = [];
   const state: { kinds: SupportedKinds["kinds"] } = { kinds: [] };
   const find = completeRoutes({ find: () => route, taken: () => offers }, () => ({ ...state, extensions }));

@@ -55,7 +55,7 @@ const addCredentials = (origin: string) => `${origin.replace("//", "//seller:p%4
 const kinds = (network: string) => ({ kinds: [{ x402Version: 2, scheme: "exact", network }], extensions: [] });
 
 describe("facilitatorOverHttp", () => {
-  it("sends payload and requirements, names the sale to settle for, and gives the verdict", async () => {
+  it("sends payload, requirements and Idempotency-Key, and returns the verdict", async () => {
     const sent = createPayload();
     const asked: unknown[] = [];
     await using client = await facilitator((path, body, headers) => {
@@ -72,7 +72,7 @@ describe("facilitatorOverHttp", () => {
     ]);
   });
 
-  it("shows its API key with every call, and no error shows it", async () => {
+  it("sends its API key with every call, and hides it in errors", async () => {
     const shown = new Set<string | null>();
     const answer: Answer = (_path, _body, headers) => {
       shown.add(headers.get("Authorization"));
@@ -86,7 +86,7 @@ describe("facilitatorOverHttp", () => {
     expect([...shown]).toEqual(["Bearer a-key-of-16-or-more"]);
   });
 
-  it("sends credentials of its URL, and the API key with them", async () => {
+  it("sends the API key in X-API-Key if its URL has credentials", async () => {
     const shown: unknown[] = [];
     const answer: Answer = (path, _body, headers) => {
       if (path === "/verify") shown.push(headers.get("Authorization"), headers.get("X-API-Key"));
@@ -110,7 +110,7 @@ describe("facilitatorOverHttp", () => {
     ["a redirect", () => Response.redirect("http://elsewhere.test"), "unintelligible"],
     ["too much", () => new Response("x".repeat(70_000)), "unknown"],
     ["a broken connection", () => Promise.reject(new Error("broken")), "unknown"],
-  ])("takes %s for no verdict", async (_name, answer, code) => {
+  ])("maps %s to a FacilitationError", async (_name, answer, code) => {
     await using client = await facilitator(answer);
     await expect(client.settle({ sent: createPayload() }, offer, "a-sale")).rejects.toMatchObject({
       name: "FacilitationError",
@@ -118,7 +118,7 @@ describe("facilitatorOverHttp", () => {
     });
   });
 
-  it("knows that a refused connection did nothing", async () => {
+  it("reports a refused connection as unreachable", async () => {
     await using client = await facilitator(() => Response.json({}), { url: () => "http://127.0.0.1:1" });
     const settling = client.settle({ sent: createPayload() }, offer, "a-sale");
     await expect(settling).rejects.toMatchObject({ code: "unreachable" });
@@ -158,34 +158,27 @@ describe("facilitatorOverHttp", () => {
     ["reference", 200, "invalid_exact_evm_signature", "", "refused", {}],
     ["Python", 200, "invalid_exact_evm_nonce_already_used", "", "refused", {}],
     ["Go", 500, "invalid_exact_evm_insufficient_balance", "insufficient balance: 0 < 10000", "refused", {}],
-  ])(
-    "reads a verdict of %s by its body although its status is %i: %s",
-    async (whose, status, reason, said, state, and) => {
-      const { verify = reason, settle = state } = and as { verify?: string; settle?: string };
-      await using client = await facilitator((path) => {
-        if (whose === "Go") return Response.json({ error: `${reason}: ${said}` }, { status });
-        const rejected = { success: false, network: "", transaction: "", errorReason: reason, errorMessage: said };
-        const details = whose.startsWith("x402-rs") ? { invalidReasonDetails: said } : { invalidMessage: said };
-        return Response.json(path === "/settle" ? rejected : { isValid: false, invalidReason: reason, ...details }, {
-          status,
-        });
+  ])("reads the verdict of %s from the body of a %i: %s", async (whose, status, reason, said, state, and) => {
+    const { verify = reason, settle = state } = and as { verify?: string; settle?: string };
+    await using client = await facilitator((path) => {
+      if (whose === "Go") return Response.json({ error: `${reason}: ${said}` }, { status });
+      const rejected = { success: false, network: "", transaction: "", errorReason: reason, errorMessage: said };
+      const details = whose.startsWith("x402-rs") ? { invalidReasonDetails: said } : { invalidMessage: said };
+      return Response.json(path === "/settle" ? rejected : { isValid: false, invalidReason: reason, ...details }, {
+        status,
       });
-      const verdict = await client.verify({ sent: createPayload() }, offer);
-      expect([verdict.invalidReason, readVerifyState(verdict) ?? "", verdict.invalidMessage]).toEqual([
-        verify,
-        state,
-        said,
-      ]);
-      const settlement = await client.settle({ sent: createPayload() }, offer, "a-sale");
-      expect([settlement.errorReason, readSettleState(settlement), settlement.transaction]).toEqual([
-        reason,
-        settle,
-        "",
-      ]);
-    },
-  );
+    });
+    const verdict = await client.verify({ sent: createPayload() }, offer);
+    expect([verdict.invalidReason, readVerifyState(verdict) ?? "", verdict.invalidMessage]).toEqual([
+      verify,
+      state,
+      said,
+    ]);
+    const settlement = await client.settle({ sent: createPayload() }, offer, "a-sale");
+    expect([settlement.errorReason, readSettleState(settlement), settlement.transaction]).toEqual([reason, settle, ""]);
+  });
 
-  it("takes a failed settlement without transaction and network, and an error that is no reason of x402 for none", async () => {
+  it("accepts a failed settlement without transaction, and rejects an error without an x402 reason", async () => {
     const failure = { success: false, errorReason: "Settlement aborted" };
     const answers = [Response.json(failure), Response.json({ error: "internal: insufficient_funds" }, { status: 500 })];
     await using client = await facilitator(
@@ -196,7 +189,7 @@ describe("facilitatorOverHttp", () => {
     await expect(settle()).rejects.toMatchObject({ code: "failed" });
   });
 
-  it("hands on a message about a payment on one line, without the signature and the URL in it", async () => {
+  it("removes line breaks, signatures and URLs from a message", async () => {
     const invalidMessage = `reverted:\n  args: (0x${"ab".repeat(32)}, 0x${"cd".repeat(20)})\nURL: https://rpc.example/key ${"x".repeat(400)}`;
     await using client = await facilitator(() =>
       Response.json({ isValid: false, invalidReason: "bad", invalidMessage }),
@@ -227,7 +220,7 @@ describe("facilitatorOverHttp", () => {
       }),
       "it rejects every payment to the seller's terms (token, payTo, price): invalid_payment_requirements: payee 0x is not allowed here.",
     ],
-  ])("has the terms of its offers judged: one that %s", async (_, verdict, message) => {
+  ])("checks its terms at a facilitator that %s", async (_, verdict, message) => {
     const answer: Answer = (path, body) => {
       if (path === "/supported") return Response.json(kinds("eip155:1672"));
       const { paymentPayload } = body as { paymentPayload: { accepted: { amount: string } } };
@@ -239,7 +232,7 @@ describe("facilitatorOverHttp", () => {
     expect(client.settlesNothing()).toBe(message !== "answers");
   });
 
-  it.each([400, 500])("believes no success whose status is %i", async (status) => {
+  it.each([400, 500])("ignores a success with status %i", async (status) => {
     await using client = await facilitator((path) =>
       Response.json(path === "/settle" ? settledResponse : { isValid: true }, { status }),
     );
@@ -248,7 +241,7 @@ describe("facilitatorOverHttp", () => {
     await expect(client.settle({ sent: createPayload() }, offer, "a-sale")).rejects.toMatchObject({ code });
   });
 
-  it("does not wait longer than it may", async () => {
+  it("fails after its timeout", async () => {
     await using client = await facilitator(() => new Promise(() => undefined), { timeoutMs: 20 });
     await expect(client.verify({ sent: createPayload() }, offer)).rejects.toMatchObject({ code: "unknown" });
   });
@@ -256,7 +249,7 @@ describe("facilitatorOverHttp", () => {
   it.each([
     ["eip155:1672", { ok: true, message: "answers" }],
     ["eip155:1", { ok: false, message: "does not settle exact on eip155:1672" }],
-  ])("knows whether a facilitator for %s is fit", async (network, state) => {
+  ])("checks whether a facilitator for %s settles its kinds", async (network, state) => {
     await using client = await facilitator(() => Response.json(kinds(network)));
     await expect.poll(() => client.readiness()).toEqual(state);
     expect(client.settlesNothing()).toBe(!state.ok);
@@ -269,7 +262,7 @@ describe("facilitatorOverHttp", () => {
   it.each([
     ["is not settled", both.slice(0, 1), "does not settle exact on eip155:1673: eip155:1673: 0xs holds 0"],
     ["has no verdict", both, /^no verdict on eip155:1673: http:\S+\/verify answered 500: "{}"$/],
-  ])("keeps selling on one network while another one %s", async (_, listed, message) => {
+  ])("keeps selling on one network while another network %s", async (_, listed, message) => {
     const answer: Answer = (path, body) => {
       const error = "eip155:1673: 0xs holds 0";
       if (path === "/supported") return Response.json({ kinds: listed.flatMap((each) => kinds(each).kinds), error });
@@ -283,7 +276,7 @@ describe("facilitatorOverHttp", () => {
     expect(client.settlesNothing()).toBe(false);
   });
 
-  it("says why a facilitator settles nothing now", async () => {
+  it("reports why a facilitator settles nothing", async () => {
     await using client = await facilitator(() => Response.json({ kinds: [], error: "0xs holds 0 to pay for gas" }));
     const message = "does not settle exact on eip155:1672: 0xs holds 0 to pay for gas";
     await expect.poll(() => client.readiness()).toEqual({ ok: false, message });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { evaluateReadiness } from "#daemon/http/readiness.ts";
 import { tolerateLaterFailures } from "./facilitator-watch.ts";
 
-test("a failure is tolerated from the first time on that payments could be judged", () => {
+test("tolerates failures only after the first successful check", () => {
   const followed = tolerateLaterFailures();
   const ready = (ok: boolean) => {
     const check = followed({ ok, message: "m" });

@@ -23,7 +23,7 @@ async function read(text: string, networks?: readonly number[]) {
 const offer = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
 
 describe("a routes file", () => {
-  it("makes offers of prices", async () => {
+  it("converts prices to offers", async () => {
     const other = "0x0000000000000000000000000000000000000001";
     const text = `{
       // comments are welcome
@@ -75,11 +75,11 @@ describe("a routes file", () => {
       `{ "GET /d": { accepts: { scheme: "exact", price: "1", network: "eip155:1" }, upstream: "http://u.test" } }`,
       /GET \/d: accepts\.network: found "eip155:1"; this server charges on "eip155:1672" only .* unless the offer names its asset/,
     ],
-  ])("says what is wrong with %s", async (text, message) => {
+  ])("rejects %s with a reason", async (text, message) => {
     expect(await read(text)).toMatch(message);
   });
 
-  it("sells on another network in a token that the offer names, where the server settles there", async () => {
+  it("sells on another network in the offer's token if the server settles there", async () => {
     const address = "0x0000000000000000000000000000000000000001";
     const asset = `{ address: "${address}", name: "Dai", version: "1", decimals: 18 }`;
     const text = `{ "GET /d": { accepts: [${offer}, { scheme: "exact", price: "0.5", network: "eip155:8453", asset: ${asset} }], upstream: "http://u.test" } }`;
@@ -95,13 +95,13 @@ describe("a routes file", () => {
     );
   });
 
-  it("names all problems at once", async () => {
+  it("reports all problems at once", async () => {
     const bad = `{ scheme: "exact", price: "x", network: "eip155:1" }`;
     const text = `{ "GET /a": { accepts: ${bad}, upstream: "http://u.test" }, "GET /b": { accepts: ${bad}, upstream: "http://u.test" } }`;
     expect(String(await read(text)).split("\n")).toHaveLength(4);
   });
 
-  it("says that a file is not there", async () => {
+  it("reports a missing file", async () => {
     await expect(openTestRoutes("/nowhere/routes.json5")).rejects.toThrow(
       "/nowhere/routes.json5: can't be read (ENOENT); expected a readable JSON5 file.",
     );

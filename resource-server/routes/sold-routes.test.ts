@@ -43,7 +43,7 @@ async function openRoutes(product?: object) {
   };
 }
 
-it("takes a former offer for a while, and never one to an account that the route pays no more", async () => {
+it("accepts a former offer for a minute, unless it pays a removed account", async () => {
   await using opened = await openRoutes();
   const { routes, pass, change, amounts } = opened;
   expect(amounts()).toEqual({ made: ["1000000"], taken: ["1000000"] });
@@ -59,7 +59,7 @@ it("takes a former offer for a while, and never one to an account that the route
   expect(routes.find("POST", "/data") ?? routes.find("GET", "/data/")).toBeUndefined();
 });
 
-it("takes sixty-four former offers of a route, the latest", async () => {
+it("accepts the latest 64 former offers of a route", async () => {
   await using opened = await openRoutes();
   const several = 14;
   const pricesFrom = (from: number) => Array.from({ length: several }, (_, at) => String(from + at));
@@ -78,7 +78,7 @@ it.each([
   ["a better token", { token: { tier: "paid", seconds: 3_600 } }, { token: { tier: "gold", seconds: 31_536_000 } }],
   ["another upstream", { upstream }, { upstream: "http://upstream.test/dearer" }],
   ["another media type", { upstream, mimeType: "text/plain" }, { upstream, mimeType: "application/pdf" }],
-])("takes no former offer for %s", async (_, before, after) => {
+])("rejects former offers after a change to %s", async (_, before, after) => {
   await using opened = await openRoutes(before);
   await opened.change({ price: "2" });
   expect(opened.amounts()?.taken).toEqual(["2000000", "1000000"]);

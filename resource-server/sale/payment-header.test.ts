@@ -7,7 +7,7 @@ import { offer, createPayload, createPayment } from "../testing/payments.ts";
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
 
 describe("readPayment", () => {
-  it("reads payer, nonce and expiry, in lower case", () => {
+  it("reads payer, nonce and expiry in lower case", () => {
     const sent = createPayload();
     const { authorization } = sent.payload as { authorization: { nonce: string } };
     expect(readPayment(encodePaymentSignatureHeader(sent))).toMatchObject({
@@ -24,7 +24,7 @@ describe("readPayment", () => {
     });
   });
 
-  it("names a payment by its signature, too", () => {
+  it("derives the digest from the signature too", () => {
     const one = createPayload();
     const other = { ...one, payload: { ...one.payload, signature: "0x00" } };
     expect(createPayment(one).digest).not.toBe(createPayment(other).digest);
@@ -58,11 +58,11 @@ describe("readPayment", () => {
     ],
     ["JSON null", base64(null), /PAYMENT-SIGNATURE: the whole value/],
     ["two headers joined", `${base64(createPayload())}, ${base64(createPayload())}`, /not base64 of JSON/],
-  ])("says what is wrong with %s", (_name, header, message) => {
+  ])("rejects %s with a reason", (_name, header, message) => {
     expect(readPayment(header)).toEqual({ ok: false, message: expect.stringMatching(message) });
   });
 
-  it("never throws, whatever the header is", () => {
+  it("rejects random headers without throwing", () => {
     assert(property(string(), (header) => void expect(readPayment(header).ok).toBe(false)));
     assert(
       property(uint8Array(), (bytes) => void expect(readPayment(Buffer.from(bytes).toString("base64")).ok).toBe(false)),
@@ -71,7 +71,7 @@ describe("readPayment", () => {
 });
 
 describe("acceptedOffer", () => {
-  it("finds the offer, whatever the case of addresses", () => {
+  it("finds the offer for an address in another letter case", () => {
     const paid = createPayment(
       createPayload((p) => ({ ...p, accepted: { ...offer, asset: offer.asset.toLowerCase() } })),
     );
@@ -85,7 +85,7 @@ describe("acceptedOffer", () => {
     { asset: "0x0000000000000000000000000000000000000001" },
     { maxTimeoutSeconds: 1_000_000 },
     { extra: { ...offer.extra, version: "1" } },
-  ])("takes no offer that the route does not make: %j", (change) => {
+  ])("rejects an offer that the route does not have: %j", (change) => {
     const paid = createPayment(createPayload((p) => ({ ...p, accepted: { ...offer, ...change } })));
     expect(findAcceptedOffer(paid, [offer])).toBeUndefined();
   });

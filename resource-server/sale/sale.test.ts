@@ -69,7 +69,7 @@ async function deliver(outcome: SaleOutcome, isDelivered = true) {
 const noVerdict = (code: FacilitationErrorCode) => new FacilitationError(code, "why");
 
 describe("sell", () => {
-  it("verifies, works, settles, in this order, and sells the response", async () => {
+  it("verifies, works and settles in this order, then sells the response", async () => {
     const { buy, asked, charged, ledger } = await shop();
     const outcome = await buy(createPayment());
     expect(outcome).toMatchObject({ kind: "sold", response, settlement: settledResponse });
@@ -91,19 +91,16 @@ describe("sell", () => {
     ...(["unreachable", "unknown", "failed", "denied", "unintelligible"] as const).map(
       (code) => [code, noVerdict(code), { kind: "no-verdict", cause: { code } }] as [string, Error, object],
     ),
-  ])(
-    "does no work when the facilitator's verdict is %s, and takes the same payment afterwards",
-    async (_, verdict, outcome) => {
-      const { buy, asked, facilitation, ledger } = await shop();
-      facilitation.verdicts.unshift(verdict);
-      const paid = createPayment();
-      expect(await buy(paid)).toMatchObject(outcome);
-      expect([asked, await ledger.count()]).toEqual([["verify"], {}]);
-      expect(await buy(paid)).toMatchObject({ kind: "sold" });
-    },
-  );
+  ])("does no work after the verdict %s, and accepts the same payment on retry", async (_, verdict, outcome) => {
+    const { buy, asked, facilitation, ledger } = await shop();
+    facilitation.verdicts.unshift(verdict);
+    const paid = createPayment();
+    expect(await buy(paid)).toMatchObject(outcome);
+    expect([asked, await ledger.count()]).toEqual([["verify"], {}]);
+    expect(await buy(paid)).toMatchObject({ kind: "sold" });
+  });
 
-  it("lets copies of a channel's payment for the same request wait, as those of other payments", async () => {
+  it("returns in-progress to concurrent copies of a channel's payment", async () => {
     const { buy, offers, asked } = await shop();
     offers.push(channelOffer);
     const { sent } = sign("voucher", 10n) as { sent: PaymentPayload };
@@ -114,7 +111,7 @@ describe("sell", () => {
     expect(asked.filter((step) => step === "work")).toHaveLength(1);
   });
 
-  it("refuses a payment only when no copy of it can still be charged", async () => {
+  it("returns in-progress for a rejected payment while another copy is being verified", async () => {
     const { parts, facilitation, buy } = await shop();
     const paid = createPayment();
     const refused = { isValid: false, invalidReason: "permit2_allowance_required" };
@@ -131,7 +128,7 @@ describe("sell", () => {
     expect(await buy(createPayment())).toMatchObject({ kind: "invalid", reason: refused.invalidReason });
   });
 
-  it("works once for ten requests at one time with the same payment", async () => {
+  it("works once for ten concurrent requests with the same payment", async () => {
     const { buy, asked, charged } = await shop();
     const paid = createPayment();
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => buy(paid)));
@@ -142,7 +139,7 @@ describe("sell", () => {
     expect(charged).toHaveLength(1);
   });
 
-  it("gives a delivered response again to the same payment and request, whoever lost it, until the payment expires; queries nobody", async () => {
+  it("returns a delivered response again for the same payment and request, without the facilitator", async () => {
     const { buy, asked, charged, ledger } = await shop();
     const paid = createPayment();
     await deliver(await buy(paid));
@@ -155,7 +152,7 @@ describe("sell", () => {
     expect([asked, charged.length]).toEqual([[], 1]);
   });
 
-  it("gives a delivered response to no stranger who has the payment from the chain, and to its identifier from everywhere", async () => {
+  it("returns a delivered response only to the same client, or to its payment-identifier", async () => {
     const { sell } = await shop();
     const from = (paid: Payment, client: string) => sell({ ...createOrder(paid), client, work: async () => resource });
     const plain = createPayment();
@@ -173,7 +170,7 @@ describe("sell", () => {
       expect((await from(stranger, "192.0.2.1")).kind).toBe("invalid");
   });
 
-  it("charges one identifier of a payer once, though it signs anew: the same request gets the response, another one or other terms nothing", async () => {
+  it("charges a payer's identifier once although it signs again, and rejects another request or other terms", async () => {
     const { buy, asked, charged, ledger, sell } = await shop();
     const named = () => createPayment({ ...createPayload(), ...identified("a-random-identifier-3") });
     const both = await Promise.all([buy(named()), buy(named())]);
@@ -198,7 +195,7 @@ describe("sell", () => {
     expect([asked.filter((step) => step !== "verify"), charged.length]).toEqual([["work", "settle"], 2]);
   });
 
-  it("gives copies that come at one time one response, also those that are verified when it is delivered", async () => {
+  it("returns in-progress to a copy that is verified after the delivery", async () => {
     const { parts, facilitation, buy } = await shop();
     const paid = createPayment();
     const verified = Promise.withResolvers<void>();
@@ -212,35 +209,32 @@ describe("sell", () => {
     expect(await late).toEqual({ kind: "in-progress" });
   });
 
-  it.each([3_660, 3_661])(
-    "accepts an authorization for an hour and a minute, and rejects a longer one: %i s",
-    async (validity) => {
-      const { buy, asked } = await shop();
-      const paid = createPayload();
-      const validBefore = String(paymentsClock() / 1_000 + validity);
-      const authorization = { ...(paid.payload["authorization"] as object), validBefore };
-      const outcome = await buy(createPayment({ ...paid, payload: { ...paid.payload, authorization } }));
-      if (validity === 3_660) return expect(outcome.kind).toBe("sold");
-      expect(outcome).toEqual({ kind: "invalid", reason: "invalid_exact_evm_payload_authorization_valid_before" });
-      expect(asked).toEqual([]);
-      return undefined;
-    },
-  );
+  it.each([3_660, 3_661])("accepts an authorization of up to 3,660 s: %i s", async (validity) => {
+    const { buy, asked } = await shop();
+    const paid = createPayload();
+    const validBefore = String(paymentsClock() / 1_000 + validity);
+    const authorization = { ...(paid.payload["authorization"] as object), validBefore };
+    const outcome = await buy(createPayment({ ...paid, payload: { ...paid.payload, authorization } }));
+    if (validity === 3_660) return expect(outcome.kind).toBe("sold");
+    expect(outcome).toEqual({ kind: "invalid", reason: "invalid_exact_evm_payload_authorization_valid_before" });
+    expect(asked).toEqual([]);
+    return undefined;
+  });
 
-  it("sells nothing while no response can be kept, and asks nobody", async () => {
+  it("returns busy without verification while there is no room for responses", async () => {
     const { buy, asked } = await shop(undefined, false);
     expect(await buy(createPayment())).toEqual({ kind: "busy" });
     expect(asked).toEqual([]);
   });
 
-  it("holds a second request off while the response is being delivered", async () => {
+  it("returns in-progress to a second request during delivery", async () => {
     const { buy } = await shop();
     const paid = createPayment();
     await buy(paid);
     expect(await buy(paid)).toEqual({ kind: "in-progress" });
   });
 
-  it.each(["settled", "settling"])("gives a %s payment what it is owed although its offer is gone", async (state) => {
+  it.each(["settled", "settling"])("delivers to a %s payment after its offer was removed", async (state) => {
     const { buy, facilitation, ledger, offers } = await shop();
     if (state === "settling") facilitation.settlements.unshift(pendingResponse);
     const paid = createPayment();
@@ -251,14 +245,14 @@ describe("sell", () => {
     expect(await buy(paid)).toMatchObject({ kind: "sold", response, settlement: settledResponse });
   });
 
-  it("queries nobody about a payment that accepts no offer of the route", async () => {
+  it("rejects a payment for an unknown offer without verification", async () => {
     const { buy, asked, offers } = await shop();
     offers.length = 0;
     expect(await buy(createPayment())).toEqual({ kind: "invalid", reason: "No matching payment requirements" });
     expect(asked).toEqual([]);
   });
 
-  it("gives an undelivered response to the request that paid for it, and to no other", async () => {
+  it("returns an undelivered response only to the request that paid for it", async () => {
     const { buy } = await shop();
     const paid = createPayment();
     await deliver(await buy(paid), false);
@@ -266,7 +260,7 @@ describe("sell", () => {
     expect(await buy(paid)).toMatchObject({ kind: "sold" });
   });
 
-  it("does not give a response to who knows the nonce but not the signature", async () => {
+  it("rejects a payment with a known nonce and a forged signature", async () => {
     const { buy, facilitation } = await shop();
     const paid = createPayload();
     await deliver(await buy(createPayment(paid)), false);
@@ -277,11 +271,11 @@ describe("sell", () => {
   });
 });
 
-describe("sell, when the upstream gives nothing to sell", () => {
+describe("sell, if the upstream fails or declines", () => {
   it.each<UpstreamResult>([
     { kind: "failed", status: 502, message: "the upstream returned HTTP 500" },
     { kind: "declined", response: { ...response, status: 404 } },
-  ])("does not settle ($kind), and the payment can be used again", async (result) => {
+  ])("does not settle ($kind), and accepts the payment again", async (result) => {
     const results = [result, resource];
     const { buy, asked, ledger } = await shop(async () => results.shift() ?? resource);
     const paid = createPayment();
@@ -290,15 +284,15 @@ describe("sell, when the upstream gives nothing to sell", () => {
     expect(await buy(paid)).toMatchObject({ kind: "sold" });
   });
 
-  it("releases the payment when the work throws", async () => {
+  it("releases the payment if the work throws", async () => {
     const { buy, ledger } = await shop(() => Promise.reject(new Error("a fault")));
     await expect(buy(createPayment())).rejects.toThrow("a fault");
     expect(await ledger.count()).toEqual({});
   });
 });
 
-describe("sell, when the facilitator does not settle at once", () => {
-  it("says so, keeps the response, and gives it to the same payment when the settlement is known", async () => {
+describe("sell, while a settlement is pending", () => {
+  it("returns pending, then the retained response once the payment is settled", async () => {
     const { buy, asked, facilitation, charged } = await shop();
     facilitation.settlements.unshift(pendingResponse);
     const paid = createPayment();
@@ -312,7 +306,7 @@ describe("sell, when the facilitator does not settle at once", () => {
   it.each([
     ...(["failed", "unknown", "unintelligible"] as const).map((code) => [code, noVerdict(code)] as const),
     ["its own fault", { ...pendingResponse, errorReason: "unexpected_settle_error" }] as const,
-  ])("is pending, with the known transaction, when the response is %s", async (_, answer) => {
+  ])("stays pending with the known transaction after the error %s", async (_, answer) => {
     const { buy, facilitation } = await shop();
     facilitation.settlements.unshift(pendingResponse, answer);
     const paid = createPayment();
@@ -325,7 +319,7 @@ describe("sell, when the facilitator does not settle at once", () => {
   it.each([
     ["EIP-3009", "invalid_exact_evm_nonce_already_used"],
     ["Permit2", "permit2_invalid_nonce"],
-  ])("takes a nonce of %s that is used by now for the transaction that was named before", async (_, errorReason) => {
+  ])("counts a used nonce of %s as settled by the reported transaction", async (_, errorReason) => {
     const { buy, facilitation } = await shop();
     facilitation.settlements.unshift(pendingResponse, { ...nonceUsed(""), errorReason });
     const paid = createPayment();
@@ -337,10 +331,10 @@ describe("sell, when the facilitator does not settle at once", () => {
   });
 
   it.each([
-    ["no transaction was ever named", new FacilitationError("failed", "503"), nonceUsed("")],
-    ["the transaction failed that was named", pendingResponse, nonceUsed(transaction)],
+    ["no transaction was reported", new FacilitationError("failed", "503"), nonceUsed("")],
+    ["the reported transaction failed", pendingResponse, nonceUsed(transaction)],
     ["another transaction failed", pendingResponse, nonceUsed(`0x${"cd".repeat(32)}`)],
-  ])("delivers nothing for a nonce that the payer spent otherwise: %s", async (_name, first, second) => {
+  ])("delivers nothing if the payer used the nonce elsewhere: %s", async (_name, first, second) => {
     const { buy, facilitation, ledger, charged } = await shop();
     facilitation.settlements.unshift(first, second);
     const paid = createPayment();
@@ -349,7 +343,7 @@ describe("sell, when the facilitator does not settle at once", () => {
     expect([await ledger.count(), charged]).toEqual([{}, []]);
   });
 
-  it("takes a duplicate of the transaction that was named before for its own settlement, and of no other", async () => {
+  it("accepts duplicate_settlement as its own only with the transaction reported before", async () => {
     const duplicate = { ...pendingResponse, errorReason: "duplicate_settlement" };
     const own = await shop();
     own.facilitation.settlements.unshift(pendingResponse, duplicate);
@@ -369,7 +363,7 @@ describe("sell, when the facilitator does not settle at once", () => {
       const settlement = { ...pendingResponse, errorReason, transaction: "" };
       return [settlement, { kind: "invalid", reason: errorReason, settlement }] as const;
     }),
-  ])("charges nothing and forgets the claim when the settlement is rejected: %o", async (answer, outcome) => {
+  ])("charges nothing and deletes the claim after a rejected settlement: %o", async (answer, outcome) => {
     const { buy, facilitation, ledger, charged } = await shop();
     facilitation.settlements.unshift(answer);
     expect(await buy(createPayment())).toMatchObject(outcome);
@@ -377,8 +371,8 @@ describe("sell, when the facilitator does not settle at once", () => {
   });
 });
 
-describe("sell, with a facilitator that tells callers apart", () => {
-  it("requests one settlement by one name each time, whoever takes it up, and for another payment by another", async () => {
+describe("sell, with a facilitator that distinguishes callers", () => {
+  it("settles a payment with the same Idempotency-Key on every retry", async () => {
     const { buy, facilitation, ledger, parts } = await shop();
     facilitation.settlements.unshift(pendingResponse, pendingResponse);
     const paid = createPayment();
@@ -390,7 +384,7 @@ describe("sell, with a facilitator that tells callers apart", () => {
     expect(others).toEqual([first, first, expect.not.stringMatching(first ?? "")]);
   });
 
-  it("gives a payment that is invalid by now, because a copy of the request settles it, what the copy began", async () => {
+  it("returns in-progress to an invalid payment while a copy of its request settles it", async () => {
     const { buy, facilitation, asked } = await shop();
     const settling = until("the first copy settles", generousMs, () => asked.includes("settle"));
     const duplicate = settling.then(() => ({ isValid: false, invalidReason: "duplicate_settlement" }));
@@ -402,7 +396,7 @@ describe("sell, with a facilitator that tells callers apart", () => {
 });
 
 describe("resumeSettlement", () => {
-  it("brings a pending settlement to its end, so that the client finds its response", async () => {
+  it("settles a pending payment, so that its client gets the response", async () => {
     const { buy, facilitation, ledger, parts, charged, asked } = await shop();
     facilitation.settlements.unshift(pendingResponse);
     const paid = createPayment();
@@ -414,7 +408,7 @@ describe("resumeSettlement", () => {
     expect(asked).toEqual([]);
   });
 
-  it("leaves a payment alone that a request works on", async () => {
+  it("skips a payment in use by a request", async () => {
     const { buy, facilitation, ledger, parts, asked } = await shop();
     facilitation.settlements.unshift(pendingResponse);
     await buy(createPayment());

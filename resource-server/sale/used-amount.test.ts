@@ -8,11 +8,11 @@ const metered = { ...offer, scheme: "upto", amount: String(5n * 10n ** 18n), ext
 const charge = (amount: string, changes: Partial<PaymentRequirements> = {}) =>
   chargeWork({ kind: "resource", response, used: JSON.stringify({ amount }) }, { ...metered, ...changes });
 
-test("dollars are those of the offer's token, with its decimals", () => {
+test("converts dollars with the decimals of the offer's token", () => {
   expect(charge("$1", { extra: { decimals: 18 } })).toMatchObject({ amount: String(10n ** 18n) });
   expect(charge("$1")).toMatchObject({ amount: "1000000" });
 });
 
-test("a scheme without a maximum is charged in full, whatever the upstream says", () => {
+test("ignores the upstream's amount for a scheme without a maximum", () => {
   expect(charge("1", { scheme: "exact", amount: "10000" })).toMatchObject({ amount: "10000" });
 });

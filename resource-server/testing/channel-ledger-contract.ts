@@ -20,7 +20,7 @@ const signature: Hex = `0x${"22".repeat(65)}`;
 
 /** Defines the tests that every ledger of channels must pass, whatever its storage; `open` returns an empty store. */
 export function testChannelLedger(open: () => Promise<SqlStore>): void {
-  it("charges a channel once on top of each total, claims what was charged, and forgets what the chain knows", async () => {
+  it("charges a channel once per total, and deletes it once its claim is settled", async () => {
     let nowMs = 1_000;
     await using ledger = openTestChannels(() => nowMs, { store: await open() });
     expect(await ledger.find(channel.id)).toBeUndefined();
@@ -50,7 +50,7 @@ export function testChannelLedger(open: () => Promise<SqlStore>): void {
     expect([await ledger.forget(1_000), await ledger.forget(nowMs)]).toEqual([0, 1]);
   });
 
-  it("counts as charged what the chain claimed in another's name, without a voucher, whatever the number of digits", async () => {
+  it("counts a larger total claimed on the chain as charged, without a voucher", async () => {
     await using ledger = openTestChannels(() => 1_000, { store: await open() });
     await ledger.observe(channel, state);
     await ledger.charge(channel.id, { before: 50n, amount: 10n, max: 60n, signature });
@@ -61,7 +61,7 @@ export function testChannelLedger(open: () => Promise<SqlStore>): void {
     expect(await ledger.find(channel.id)).toMatchObject({ voucher: undefined });
   });
 
-  it("lists owed channels page by page, and those whose payers withdraw", async () => {
+  it("lists owed channels in pages, and channels with a withdrawal request", async () => {
     let nowMs = 1_000;
     await using ledger = openTestChannels(() => nowMs, { store: await open() });
     const ids = ["a1", "a2", "a3", "a4"].map((digits): Hex => `0x${digits.repeat(32)}`);

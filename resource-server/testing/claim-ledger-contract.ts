@@ -33,13 +33,13 @@ export function testClaimLedger(place: () => Promise<LedgerLocation>): void {
 }
 
 function testMoves(place: () => Promise<LedgerLocation>): void {
-  it("lets one of many claim a payment", async () => {
+  it("lets only one of ten concurrent calls claim a payment", async () => {
     await using ledger = await (await place()).open();
     const claims = await Promise.all(Array.from({ length: 10 }, () => ledger.claim(createClaim())));
     expect(claims.filter(Boolean)).toHaveLength(1);
   });
 
-  it("has what was written after its process ended, at each state", async () => {
+  it("restores a claim in each state after its process exited", async () => {
     const { open } = await place();
     const claim = createClaim();
     const states: string[] = [];
@@ -70,7 +70,7 @@ function testMoves(place: () => Promise<LedgerLocation>): void {
     expect(states).toEqual(["working", "settling", "settling", "settled", "delivered"]);
   });
 
-  it("refuses a move that does not fit the state", async () => {
+  it("rejects an invalid state transition", async () => {
     await using ledger = await (await place()).open();
     const claim = createClaim();
     await ledger.claim(claim);
@@ -83,7 +83,7 @@ function testMoves(place: () => Promise<LedgerLocation>): void {
 }
 
 function testKeptResponses(place: () => Promise<LedgerLocation>): void {
-  it("forgets the signature when the response is delivered, and the response five minutes later when its payment has expired", async () => {
+  it("deletes the signature on delivery, and the response five minutes later if the payment has expired", async () => {
     let now = 1_999_000;
     await using ledger = await (await place()).open(() => now);
     const claim = createClaim();
@@ -111,7 +111,7 @@ function testKeptResponses(place: () => Promise<LedgerLocation>): void {
     expect(await ledger.acquire(claim.key), "nobody needs it any more").toBeUndefined();
   });
 
-  it("forgets the oldest responses first: of delivered ones at any time, of others once their payment has expired", async () => {
+  it("deletes the oldest delivered responses first, and undelivered ones only after their payment expired", async () => {
     let now = 1_000_000;
     await using ledger = await (await place()).open(() => now);
     for (const nonce of ["0x01", "0x02", "0x03"]) {
@@ -136,7 +136,7 @@ function testKeptResponses(place: () => Promise<LedgerLocation>): void {
 }
 
 function testOwners(place: () => Promise<LedgerLocation>): void {
-  it("refuses a move of what it has disowned", async () => {
+  it("rejects a transition of a claim that it disowned", async () => {
     await using ledger = await (await place()).open();
     const claim = createClaim();
     await ledger.claim(claim);
@@ -147,7 +147,7 @@ function testOwners(place: () => Promise<LedgerLocation>): void {
     expect(await ledger.owned(10)).toEqual([{ key: claim.key, isWorking: true }]);
   });
 
-  it("releases what a process left that was working, and keeps what may have been charged", async () => {
+  it("releases abandoned claims in state working, and keeps those in state settling", async () => {
     const { open } = await place();
     {
       await using gone = await open();
@@ -161,7 +161,7 @@ function testOwners(place: () => Promise<LedgerLocation>): void {
     expect(await ledger.count()).toEqual({ settling: 1 });
   });
 
-  it("forgets ended claims when they are old, free, and their payment has expired, not before", async () => {
+  it("deletes finished claims only if they are old, unowned and expired", async () => {
     let now = 1_000_000;
     await using ledger = await (await place()).open(() => now);
     const claim = createClaim();

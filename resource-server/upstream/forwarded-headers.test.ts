@@ -15,7 +15,7 @@ const forward = (received: Headers, from: Parameters<typeof buildForwardedHeader
   new Headers(buildForwardedHeaders(Object.fromEntries(received), from));
 
 describe("forwardedHeaders", () => {
-  it("hands on what the client means for the resource, and says where the request came from", () => {
+  it("forwards the client's headers, and adds the request's origin", () => {
     const headers = forward(new Headers({ Accept: "application/json", Authorization: "Bearer x" }), origin);
     expect(Object.fromEntries(headers)).toEqual({
       accept: "application/json",
@@ -35,12 +35,12 @@ describe("forwardedHeaders", () => {
     "X-SSL-Client-S-DN X-SSL-Client-Verify SSL-Client-Subject-DN X-Client-Cert Remote-User X-Remote-User X-Middleware-Subrequest " +
     "X-HTTP-Method-Override X-Method-Override X-Original-Forwarded-For X-Forwarded-For X-Forwarded-Port Forwarded X-Real-IP " +
     "PAYMENT-SIGNATURE X-PAYMENT Connection Keep-Alive TE Upgrade Proxy-Authorization Range If-None-Match Expect tracestate";
-  it.each(kept.split(" "))("forwards no %s of the client", (name) => {
+  it.each(kept.split(" "))("drops the client's %s", (name) => {
     const headers = forward(new Headers({ [name]: "6.6.6.6=1" }), origin);
     expect([...headers.values()].join(" ")).not.toContain("6.6.6.6");
   });
 
-  it("forwards none of the headers that Connection names, and reads it in time linear in its length", () => {
+  it("drops headers listed in Connection, in linear time", () => {
     const connection = `Close ,x-one,${" ".repeat(200_000)}X-Two${" ".repeat(200_000)}y`;
     const beganMs = performance.now();
     const headers = forward(new Headers({ connection, "X-One": "1", "X-Two": "2" }), origin);
@@ -53,7 +53,7 @@ describe("forwardedHeaders", () => {
 const hosts = { requestedHost: "shop.test", upstreamHost: "api.shop.example" };
 
 describe("soldHeaders", () => {
-  it("lets through what describes the resource, and nothing else", () => {
+  it("keeps only headers that describe the resource", () => {
     const received = {
       "content-type": "text/plain",
       etag: '"1"',
@@ -82,13 +82,13 @@ describe("soldHeaders", () => {
     "http://backend.shop.svc.cluster.local/1",
     "https://other.example/?to=http://backend/1",
     "http:// /",
-  ])("keeps %s back, which names an internal host", (url) => {
+  ])("drops a URL of an internal host: %s", (url) => {
     const link = `<https://shop.test/2>; rel="next", <${url}>; rel="prev"`;
     expect(buildSoldHeaders({ location: url, link }, hosts)).toEqual([]);
   });
 
   it.each(["/things/1", "1?x=2", "https://shop.test/a//b", "https://other.example:8443/1", "http://[2a00::1]/"])(
-    "lets %s through",
+    "keeps the URL %s",
     (url) => {
       const given = buildSoldHeaders({ location: url, link: `<${url}>; rel="next"` }, hosts);
       expect(given).toEqual([

@@ -12,7 +12,7 @@ describe("a token issuer", () => {
   it.each([
     ["ES256", generateKeyPairSync("ec", { namedCurve: "P-256" })],
     ["EdDSA", generateKeyPairSync("ed25519")],
-  ])("signs by %s tokens that its key set verifies", async (alg, { privateKey }) => {
+  ])("signs %s tokens that its key set verifies", async (alg, { privateKey }) => {
     const options = { privateKey: pem(privateKey), issuer: "https://shop.test", audience: "rpc" };
     const issuer = await openTokenIssuer([], options, Date.now);
     const sold = await issuer!.issue("0xABcd", { tier: "paid", seconds: 60 });
@@ -31,7 +31,7 @@ describe("a token issuer", () => {
     expect(JSON.stringify(issuer!.keySet)).not.toContain('"d"');
   });
 
-  it("is needed where a route sells tokens", async () => {
+  it("requires a key if a route sells tokens", async () => {
     const options = { privateKey: undefined, issuer: undefined, audience: undefined };
     const seller = { ...route, key: "POST /access", upstream: undefined, token: { tier: "paid", seconds: 60 } };
     expect(await openTokenIssuer([route], options, Date.now)).toBeUndefined();
@@ -40,7 +40,7 @@ describe("a token issuer", () => {
     );
   });
 
-  it("says what is wrong with a key and never shows it", async () => {
+  it("rejects an invalid key without showing it", async () => {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-384" });
     const options = { issuer: undefined, audience: undefined };
     await expect(openTokenIssuer([], { ...options, privateKey: new Secret("my-secret") }, Date.now)).rejects.toThrow(

@@ -52,7 +52,7 @@ const endless = () => {
 };
 
 describe("upstream", () => {
-  it("forwards to the route's URL with both queries and gives the whole response", async () => {
+  it("forwards to the route's URL with both queries, and returns the response", async () => {
     const { upstream, seen, origin } = await upstreamOf(() => json('{"a":1}'));
     expect(await upstream({ target: "/data?x=1&y=%20" })).toEqual({
       kind: "resource",
@@ -65,7 +65,7 @@ describe("upstream", () => {
     expect(seen[0]?.url).toBe(`${origin}/data?fixed=1&x=1&y=%20`);
   });
 
-  it("sends credentials of the route's URL, never a client's in their place", async () => {
+  it("replaces a client's credentials by those of the route's URL", async () => {
     const { upstream, seen, origin } = await upstreamOf(() => json("1"));
     const guarded = { ...route, upstream: new URL(`${origin.replace("//", "//seller:p%40ss@")}/data`) };
     const headers = { authorization: "Bearer of the client" };
@@ -83,7 +83,7 @@ describe("upstream", () => {
     expect([seen[0]?.method, await seen[0]?.text()]).toEqual(["POST", "hello"]);
   });
 
-  it("gives the route's media type when the upstream gives none", async () => {
+  it("sets the route's media type if the upstream omits it", async () => {
     const { upstream } = await upstreamOf(() => new Response(new Uint8Array([1])));
     expect(await upstream()).toMatchObject({
       response: { headers: [["content-type", "application/json"]] },
@@ -109,7 +109,7 @@ describe("upstream", () => {
       () => Promise.reject(new TypeError("fetch failed: secret.internal")),
       { status: 502, message: "the upstream can't be reached" },
     ],
-  ])("has nothing to sell on %s", async (_name, answer, failure) => {
+  ])("fails on %s", async (_name, answer, failure) => {
     expect(await (await upstreamOf(answer)).upstream()).toMatchObject({ kind: "failed", ...failure });
   });
 
@@ -122,17 +122,17 @@ describe("upstream", () => {
       () => AbortSignal.timeout(10),
       { status: 503, message: "the server is stopping" },
     ],
-  ])("gives up when %s takes too long", async (_, answer, signal, failure) => {
+  ])("times out if %s takes too long", async (_, answer, signal, failure) => {
     const { upstream } = await upstreamOf(answer, { timeoutMs: signal === undefined ? 20 : 60_000 }, signal?.());
     expect(await upstream()).toMatchObject({ kind: "failed", ...failure });
   });
 
-  it("hands the upstream's own refusal on", async () => {
+  it("returns the upstream's 404 as declined", async () => {
     const { upstream } = await upstreamOf(() => json('{"error":1}', { status: 404 }));
     expect(await upstream()).toMatchObject({ kind: "declined", response: { status: 404 } });
   });
 
-  it("asks nothing of the upstream when there is no room for what the route gave before, and is good again after that", async () => {
+  it("returns busy without a request while memory lacks room for the last response's size", async () => {
     const { upstream, seen } = await upstreamOf(() => json('{"a":1}'));
     let free = 10;
     const memory = {
@@ -152,13 +152,13 @@ describe("upstream", () => {
     expect((await upstream({ memory })).kind).toBe("resource");
   });
 
-  it("gives nothing of a response that there is no room for", async () => {
+  it("returns busy for a response over the memory limit", async () => {
     const { upstream } = await upstreamOf(() => json('{"a":1}'));
     const memory = { tryAcquire: (bytes: number) => bytes < 5, release: () => undefined };
     expect(await upstream({ memory })).toEqual({ kind: "busy" });
   });
 
-  it("holds as many bytes as the response has, not as many as one before it", async () => {
+  it("holds only the bytes of the current response", async () => {
     const bodies = ["[1,2,3,4]", "[1]"];
     const { upstream } = await upstreamOf(() => json(bodies.shift() ?? ""));
     let held = 0;

@@ -86,7 +86,7 @@ function openScene() {
 const channelsSelector = "0x7a7ebd7b";
 
 test.each(["settled", "pending"] as const)(
-  "a voucher that a claim (%s) covers is no longer valid by the state from before",
+  "rejects a voucher below the total of a %s claim despite the cached state",
   async (says) => {
     const { chain, judge, claim } = openScene();
     chain.says = says;
@@ -101,7 +101,7 @@ test.each(["settled", "pending"] as const)(
   },
 );
 
-test("a state that was read while a claim was sent is not kept", async () => {
+test("does not cache a state read during a claim", async () => {
   const { chain, judge, claim } = openScene();
   const answered = Promise.withResolvers<void>();
   chain.answers = answered.promise;
@@ -113,7 +113,7 @@ test("a state that was read while a claim was sent is not kept", async () => {
   expect(await judge(40n)).toMatchObject({ reason: "invalid_batch_settlement_evm_cumulative_below_claimed" });
 });
 
-test("a claim of what the chain has already sends nothing", async () => {
+test("sends no transaction for a claimed total", async () => {
   const { chain, claim } = openScene();
   await claim(40n);
   expect((await claim(40n)).answer).toEqual({ state: "unused" });

@@ -65,7 +65,7 @@ function openScene() {
   return { scene, refund: () => refundChannel(order, transfers, createChannelStates()) };
 }
 
-test("a refund is the same settlement whenever it is requested, until it failed", async () => {
+test("repeats a refund as the same settlement until it failed", async () => {
   const { scene, refund } = openScene();
   await refund();
   scene.nowMs = 86_400_000;
@@ -77,7 +77,7 @@ test("a refund is the same settlement whenever it is requested, until it failed"
   expect(scene.settled[2]).not.toBe(first);
 });
 
-test("a refund under way is not refused because the balance was read after it was made, and its nonce before", async () => {
+test("keeps a refund in flight pending although the balance already excludes it", async () => {
   const { scene, refund } = openScene();
   await refund();
   scene.balance = 0n;
@@ -92,7 +92,7 @@ test("reports a refund's amount even if the node queried afterwards hasn't seen 
   expect(await refund()).toMatchObject({ reported: { amount: "100" } });
 });
 
-test("a refund in a token that is no longer served is rejected only if it is new", async () => {
+test("rejects a refund in a removed token only if it is new", async () => {
   const { scene, refund } = openScene();
   scene.assets.clear();
   expect(await refund()).toMatchObject({ answer: { refusal: { reason: "invalid_payment_requirements" } } });

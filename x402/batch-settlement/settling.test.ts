@@ -62,12 +62,12 @@ const createTransfers = (changes: object) =>
 /** Settles the deposit of a contract wallet that rejects its voucher. */
 const settleDeposit = (changes: object) => createChannelSettling().settle(order, createTransfers(changes));
 
-test("a deposit that has begun gets its outcome, whatever its wallet says of the voucher meanwhile", async () => {
+test("returns a started deposit's outcome although its wallet now rejects the voucher", async () => {
   expect(await settleDeposit({})).toMatchObject({ answer: { state: "settled" }, reported: { amount: "100" } });
   expect(await settleDeposit({ checkWallet: failToAsk })).toMatchObject({ answer: { state: "settled" } });
 });
 
-test("a deposit of which a copy begins while its voucher is checked gets the copy's outcome", async () => {
+test("returns the outcome of a copy that starts during the voucher's check", async () => {
   for (const says of [() => Promise.resolve({ reason: "rejected" }), failToAsk]) {
     let isAsked = false;
     const checkWallet = () => {
@@ -79,20 +79,20 @@ test("a deposit of which a copy begins while its voucher is checked gets the cop
   }
 });
 
-test("a deposit that has not begun depends on its voucher", async () => {
+test("rejects a new deposit with an invalid voucher", async () => {
   expect(await settleDeposit({ progress: async () => undefined })).toMatchObject({
     answer: { state: "refused", refusal: { reason: "invalid_batch_settlement_evm_voucher_signature" } },
   });
 });
 
-test("a deposit that was made is pending while its channel can't be read, not an error that says that nothing was sent", async () => {
+test("returns pending for a settled deposit while its channel can't be read", async () => {
   expect(await settleDeposit({ read: failToAsk })).toMatchObject({ answer: { state: "pending", transaction } });
 });
 
 test.each([
   ["voucher", { answer: { state: "refused", refusal: { reason: "invalid_payment_requirements" } } }],
   ["refund", { answer: { state: "valid" } }],
-] as const)("a %s of an open channel in a token that is no longer served", async (type, verdict) => {
+] as const)("verifies a %s of an open channel in a removed token", async (type, verdict) => {
   const sent = { ...order, payment: { type, channelConfig, voucher: payment.voucher } } as Order<ChannelPayload>;
   const transfers = createTransfers({ checkWallet: async () => undefined, assets: new Map() });
   expect(await createChannelSettling().verify(sent, transfers)).toMatchObject(verdict);
