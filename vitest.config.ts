@@ -46,7 +46,7 @@ const unsharedIntegrationTests = ["test/x402/one-line-scheme.integration.test.ts
 
 const scratchFolder = findScratchFolder();
 
-/** One cache of compiled code for what all tests start, where each node would fill its own (see `devnet/workspace/launcher.ts`), and where temporary files are. */
+/** One cache of compiled code for what all tests start, where each node would fill its own (see `devnet/workspace/prepare-workspace.ts`), and where temporary files are. */
 const places = {
   NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/tests"),
   ...(scratchFolder !== undefined && { TMPDIR: scratchFolder }),

@@ -68,7 +68,17 @@ export async function startAnvilProcess(
   });
   const pid = child.pid ?? 0;
   writeFileSync(locatePidFile(options.directory), String(pid), { mode: 0o600 });
-  return superviseProcess(child, { url, pid, directory: options.directory, exited, errors });
+  const { promise: ended, resolve } = Promise.withResolvers<Error>();
+  child.once("exit", (status, signal) => {
+    if (child.killed) return;
+    resolve(new Error(`anvil (process ${pid}) exited (${status ?? signal}); it printed: ${errors.text()}`));
+  });
+  const end = async () => {
+    child.kill("SIGKILL");
+    await exited;
+    rmSync(locatePidFile(options.directory), { force: true });
+  };
+  return { url, pid, ended, [Symbol.asyncDispose]: end };
 }
 
 /**
@@ -107,28 +117,6 @@ async function waitForUrl(child: Child, exited: Promise<string>, output: Output)
     if (address !== undefined) return `http://${address}`;
     await Promise.race([once(child.stdout, "data"), gone]);
   }
-}
-
-type Running = Readonly<{
-  url: string;
-  pid: number;
-  directory: string;
-  exited: Promise<string>;
-  errors: Output;
-}>;
-
-function superviseProcess(child: Child, { url, pid, directory, exited, errors }: Running): AnvilProcess {
-  const { promise: ended, resolve } = Promise.withResolvers<Error>();
-  child.once("exit", (status, signal) => {
-    if (child.killed) return;
-    resolve(new Error(`anvil (process ${pid}) exited (${status ?? signal}); it printed: ${errors.text()}`));
-  });
-  const end = async () => {
-    child.kill("SIGKILL");
-    await exited;
-    rmSync(locatePidFile(directory), { force: true });
-  };
-  return { url, pid, ended, [Symbol.asyncDispose]: end };
 }
 
 /** Kills the anvil that an earlier node left behind in this directory, after verifying that the process with the recorded id is that anvil. */

@@ -7,7 +7,7 @@ import { repeat } from "#daemon/time.ts";
 import { startAnvilProcess } from "./anvil-process.ts";
 import { createAnvilClient } from "./anvil-request.ts";
 import { openChainStore } from "./chain-store.ts";
-import { openChain, type Chain, type ChainBlock } from "./chain.ts";
+import { openChain, type ChainBlock } from "./chain.ts";
 
 export type AnvilOptions = Readonly<{
   chainId: number;
@@ -100,21 +100,17 @@ export async function startAnvil(options: AnvilOptions, dependencies: AnvilDepen
     ended: child.ended,
     mine,
     checkpoint: chain.checkpoint,
-    request: (method, params = []) => requestThrough(chain, client.request, method, params),
+    // A transaction goes through the journal.
+    request: <T>(method: string, params: readonly unknown[] = []) =>
+      method === "eth_sendRawTransaction"
+        ? (chain.sendRawTransaction(params[0] as Hex) as Promise<T>)
+        : client.request<T>(method, params),
     onBlock: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
-}
-
-type Request = Anvil["request"];
-
-/** Sends a transaction through the journal, all other requests directly to the process. */
-function requestThrough<T>(chain: Chain, request: Request, method: string, params: readonly unknown[]): Promise<T> {
-  if (method !== "eth_sendRawTransaction") return request<T>(method, params);
-  return chain.sendRawTransaction(params[0] as Hex) as Promise<T>;
 }
 
 function openDirectory(stateDirectory: string | undefined, resources: AsyncDisposableStack) {

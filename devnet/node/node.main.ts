@@ -41,8 +41,6 @@ async function runNode([workspace = "", configPath = "", readyDescriptor = ""]: 
   log.info({ event: "service-stopped" }, "stopped");
 }
 
-const logFileLimit = { size: "5M", maxFiles: 2 } as const;
-
 const intervalMs = 250;
 
 try {
@@ -53,27 +51,20 @@ try {
   process.exit(1);
 }
 
-/** A log file. Disposing of it waits until everything is written. */
-export type FileLog = AsyncDisposable & Readonly<{ log: Logger; path: string }>;
-
-/** Logs to `<runDirectory>/node.log`, at most 15 MB including rotated files. */
-function openNodeLog(runDirectory: string): FileLog {
-  const file = createStream("node.log", { path: runDirectory, ...logFileLimit });
+/** Logs to `<runDirectory>/node.log`, at most 15 MB including rotated files. Disposing of it waits until everything is written. */
+function openNodeLog(runDirectory: string): AsyncDisposable & Readonly<{ log: Logger }> {
+  const file = createStream("node.log", { path: runDirectory, size: "5M", maxFiles: 2 });
   return {
     log: createLog({ service: "devnet", level: "info" }, file),
-    path: join(runDirectory, "node.log"),
     [Symbol.asyncDispose]: () => new Promise((resolve) => file.end(() => resolve())),
   };
 }
 
-/** Watches the process that owns a node; `gone` aborts once that process has exited. */
-export type OwnerWatch = Disposable & Readonly<{ gone: AbortSignal }>;
-
 /**
- * Watches the process that a node was prepared for. A node outlives the `ops` that started it, so nothing else tells the node that its
+ * Watches the process that a node was prepared for; `gone` aborts once that process has exited. A node outlives the `ops` that started it, so nothing else tells the node that its
  * stack was killed by kill -9. A process that exited before the node started is not an owner: in that case, the node was started by hand.
  */
-async function watchOwner(owner: ProcessIdentity | undefined): Promise<OwnerWatch> {
+async function watchOwner(owner: ProcessIdentity | undefined): Promise<Disposable & Readonly<{ gone: AbortSignal }>> {
   const gone = new AbortController();
   if (owner === undefined || !(await isRunning(owner))) return { gone: gone.signal, [Symbol.dispose]: () => undefined };
   const look = async () => {

@@ -64,10 +64,13 @@ export async function startNode(options: NodeOptions, dependencies: NodeDependen
       { anvil, log: dependencies.log },
     ),
   );
-  await startMonitor(
-    { config: conf.monitorConfig, version },
-    { anvil, pruning, height, resources, log: dependencies.log },
-  );
+  const monitor = readMonitorSettings(version, conf.monitorConfig);
+  if (monitor !== undefined) {
+    const { createNodeMetrics } = await import("../monitor/node-metrics.ts");
+    const { startMetricsPusher } = await import("../monitor/metrics-pusher.ts");
+    const metrics = createNodeMetrics({ version }, { anvil, pruning, height });
+    resources.use(startMetricsPusher(monitor, { metrics, fetch, log: dependencies.log }));
+  }
   const owned = resources.move();
   return {
     httpUrl: rpc.httpUrl,
@@ -105,27 +108,6 @@ async function followHeight(anvil: Anvil): Promise<() => number> {
   anvil.onBlock((block) => (height = Math.max(height, Number(block.number))));
   height = Math.max(height, Number(await anvil.request<string>("eth_blockNumber")));
   return () => height;
-}
-
-type Monitored = Readonly<{
-  anvil: Anvil;
-  pruning: Pruning;
-  height: () => number;
-  resources: AsyncDisposableStack;
-  log: Logger;
-}>;
-
-/** Starts pushing metrics if `monitor_config` enables it and fits this version; otherwise silently does nothing. */
-async function startMonitor(
-  { config, version }: Readonly<{ config: unknown; version: string }>,
-  { anvil, pruning, height, resources, log }: Monitored,
-): Promise<void> {
-  const settings = readMonitorSettings(version, config);
-  if (settings === undefined) return;
-  const { createNodeMetrics } = await import("../monitor/node-metrics.ts");
-  const { startMetricsPusher } = await import("../monitor/metrics-pusher.ts");
-  const metrics = createNodeMetrics({ version }, { anvil, pruning, height });
-  resources.use(startMetricsPusher(settings, { metrics, fetch, log }));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { parseJson } from "#daemon/json-rpc.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Method } from "./extension-methods.ts";
 import { errorCode, RpcError, toWireError, type WireError } from "./rpc-error.ts";
@@ -16,7 +17,7 @@ export function createMessageHandler(
   { log }: Readonly<{ log: Logger }>,
 ): MessageHandler {
   return async (text, find) => {
-    const message = parseMessage(text);
+    const message = parseJson(text);
     if (message === undefined) return formatError(null, errorCode.parse, "parse error");
     if (!Array.isArray(message)) return answerCall(message, find, log);
     if (message.length === 0) return formatError(null, errorCode.invalidRequest, "empty batch");
@@ -26,15 +27,6 @@ export function createMessageHandler(
     const given = answers.filter((answer) => answer !== "");
     return given.length === 0 ? "" : `[${given.join(",")}]`;
   };
-}
-
-/** Parses a message; returns undefined if it is not JSON or is too deeply nested. */
-function parseMessage(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 type Request = Readonly<{ id?: unknown; method: string; params?: unknown }>;

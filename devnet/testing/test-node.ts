@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPublicClient, http } from "viem";
-import type { MonitorTarget } from "../workspace/node-conf-template.ts";
+import type { MonitorSettings } from "../monitor/monitor-settings.ts";
 import type { NodeProfile } from "../node-profile.ts";
 import { prepareWorkspace } from "../workspace/prepare-workspace.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -27,7 +27,7 @@ export type TestNode = AsyncDisposable &
 export type TestNodeOptions = Readonly<{
   version: string;
   profile?: NodeProfile;
-  monitor?: MonitorTarget;
+  monitor?: MonitorSettings;
   depth?: string;
 }>;
 

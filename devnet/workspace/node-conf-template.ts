@@ -1,17 +1,10 @@
 import { join } from "node:path";
 import { findReleaseOfText, type MonitorKeys } from "#node/versions.ts";
+import type { MonitorSettings } from "../monitor/monitor-settings.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Ports of a node, with the names in `chain.startup_config.init_config`. */
 export type NodePorts = Readonly<{ http: number; webSocket: number; rpc: number; tcp: number }>;
-
-/** Target and interval of a node's metric pushes. */
-export type MonitorTarget = Readonly<{
-  jobName: string;
-  pushAddress: string;
-  pushPort: number;
-  pushIntervalSeconds: number;
-}>;
 
 export type NodeConfOptions = Readonly<{
   version: string;
@@ -20,7 +13,7 @@ export type NodeConfOptions = Readonly<{
   hostIp: string;
   ports: NodePorts;
   /** If unset, there is no `monitor_config`. */
-  monitor?: MonitorTarget | undefined;
+  monitor?: MonitorSettings | undefined;
 }>;
 
 /** Formats a new `node.conf` (specification, "Node operations objects"). */
@@ -52,7 +45,7 @@ export function formatNodeConf({ version, workspace, hostIp, ports, monitor }: N
   return `${JSON.stringify(conf, null, 2)}\n`;
 }
 
-function buildMonitorConfig(keys: MonitorKeys, target: MonitorTarget): Record<string, unknown> {
+function buildMonitorConfig(keys: MonitorKeys, target: MonitorSettings): Record<string, unknown> {
   return {
     [keys.enabled]: true,
     [keys.jobName]: target.jobName,

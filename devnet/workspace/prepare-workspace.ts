@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { access, chmod, copyFile, mkdir, rm, writeFile } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { chmod, copyFile, mkdir, rm, writeFile } from "node:fs/promises";
+import { basename, join, relative, resolve } from "node:path";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
+import { entryExists } from "#daemon/files/entry-exists.ts";
 import { nodeReleases } from "#node/versions.ts";
 import { deriveCommit, findFamilyOfProfile } from "../node-profile.ts";
-import { formatLauncher } from "./launcher.ts";
-import { formatNodeConf, type MonitorTarget, type NodePorts } from "./node-conf-template.ts";
+import { locateProgramFile } from "../program-file.ts";
+import type { MonitorSettings } from "../monitor/monitor-settings.ts";
+import { formatNodeConf, type NodePorts } from "./node-conf-template.ts";
 import { releaseFile, writeParameters, type NodeParameters } from "./node-parameters.ts";
 import { locateWorkspace, type Workspace } from "./workspace.ts";
 
@@ -14,7 +16,7 @@ export type PrepareWorkspaceOptions = Readonly<{
   directory: string;
   parameters: NodeParameters;
   /** Used for a new `node.conf` only; an existing one stays unchanged. */
-  conf: Readonly<{ hostIp: string; ports: NodePorts; monitor?: MonitorTarget | undefined }>;
+  conf: Readonly<{ hostIp: string; ports: NodePorts; monitor?: MonitorSettings | undefined }>;
 }>;
 
 /**
@@ -49,7 +51,7 @@ async function writePrograms(workspace: Workspace, { version, profile }: NodePar
   const family = findFamilyOfProfile(profile);
   const write = async (path: string, text: string) => {
     // A real node's programs stay as installed: no start rewrites them.
-    if (profile === "strict" && (await isPresent(path))) return;
+    if (profile === "strict" && (await entryExists(path))) return;
     await replaceFile(path, text, { mode: 0o755 });
     await chmod(path, 0o755);
   };
@@ -63,15 +65,41 @@ async function writePrograms(workspace: Workspace, { version, profile }: NodePar
   if (family.forksPath !== undefined) await writeNew(join(binDirectory, basename(family.forksPath)), forks, 0o644);
 }
 
+/** The programs that the scripts in a node's bin directory run. */
+const programs = {
+  ops: locateProgramFile("../command/ops.main.ts", import.meta.url),
+  node_cli: locateProgramFile("../command/node-cli.main.ts", import.meta.url),
+} as const;
+
+/**
+ * Formats a workspace's `ops` or `node_cli` script. The script derives the workspace from its own path, so that a workspace can be moved or
+ * mounted elsewhere, and passes the workspace and the arguments to the program.
+ */
+function formatLauncher(name: keyof typeof programs, { directory, binDirectory, opsDirectory }: Workspace): string {
+  const up = relative(name === "ops" ? opsDirectory : binDirectory, directory);
+  return [
+    "#!/bin/sh",
+    `workspace=$(cd "$(dirname "$0")/${up || "."}" && pwd -P) || exit 1`,
+    // Compiled code is cached, so that the next start is faster.
+    'export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$workspace/run/compile-cache}"',
+    `exec ${quote(process.execPath)} ${quote(programs[name])} "$workspace" "$@"`,
+    "",
+  ].join("\n");
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
 /** A fork schedule in the public networks' format. */
 const forks = `${JSON.stringify({ "Devnet-250101": { version: 1, epoch: 0 } }, null, 2)}\n`;
 
 async function takeOverConf(workspace: Workspace, { nodeDirectory, profile }: NodeParameters): Promise<void> {
-  if (await isPresent(workspace.configPath)) return;
+  if (await entryExists(workspace.configPath)) return;
   const place = { directory: workspace.directory, nodeDirectory, profile };
   for (const { since } of nodeReleases.toReversed()) {
     const { configPath } = locateWorkspace({ ...place, version: since });
-    if (await isPresent(configPath)) return copyFile(configPath, workspace.configPath);
+    if (await entryExists(configPath)) return copyFile(configPath, workspace.configPath);
   }
 }
 
@@ -81,11 +109,4 @@ async function writeNew(path: string, content: string, mode: number): Promise<vo
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
-}
-
-async function isPresent(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

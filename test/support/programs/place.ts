@@ -23,7 +23,7 @@ export const programFiles = [
 export const programStarters = [
   "daemon/command-line/own-command.ts",
   "devnet/command/start-in-background.ts",
-  "devnet/workspace/launcher.ts",
+  "devnet/workspace/prepare-workspace.ts",
 ] as const;
 
 /**
