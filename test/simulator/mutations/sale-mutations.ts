@@ -69,10 +69,10 @@ export const saleMutations: FaultsByFile = {
   },
   "facilitator/chain/foreign-use.ts": {
     "any transfer of the same amount is taken for a payment by Permit2": {
-      "!isMade || !makesSamePayment(made.input, transfer)": "made === undefined",
+      "isMade && makesSamePayment(made.input, transfer)": "made !== undefined",
     },
     "a payment by Permit2 that somebody else submitted is not found": {
-      "return receipt && { receipt, isPaid: true };": "return receipt && { receipt, isPaid: false };",
+      "isPaid: made !== undefined": "isPaid: false",
     },
   },
 };
