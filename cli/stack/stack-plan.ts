@@ -179,6 +179,7 @@ function buildFacilitatorEnvironment(
     GATEHOUSE_FACILITATOR_CHAIN_ID: String(chain.chainId),
     GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: chain.httpUrl,
     GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: signerKeyFile,
+    // No minAmount: none is required on loopback, where sellers try their own prices.
     GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: chain.token, name: "USDC", version: "2" }]),
     GATEHOUSE_FACILITATOR_LEDGER_PATH: facilitatorLedger,
   };
