@@ -2,14 +2,7 @@ import type * as docker from "@pulumi/docker";
 import { interpolate, type Input } from "@pulumi/pulumi";
 import { formatEngineCpus } from "./engine.ts";
 import { buildHealthcheck } from "./health-check.ts";
-import {
-  listFilesDirectories,
-  liveFilesDirectory,
-  liveSecretsDirectory,
-  toVolumeKey,
-  type PortSpec,
-  type ServiceSpec,
-} from "../services/service-spec.ts";
+import { listFilesDirectories, toVolumeKey, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
 
 /** Names, image, volumes and ports for a service's container on a Docker host. */
 export type Placement = Readonly<{
@@ -24,10 +17,8 @@ export type Placement = Readonly<{
   programs?: Input<string> | undefined;
   /** Volume that contains the service's files, and a revision that changes with them. */
   files: Readonly<{ volume: Input<string>; revision: Input<string> }> | undefined;
-  /** Volume that contains the service's hot-reloaded files. */
-  liveFiles?: Input<string> | undefined;
-  /** Volume that contains the secrets whose change triggers a hot restart. */
-  liveSecrets?: Input<string> | undefined;
+  /** Volumes that contain the service's hot-reloaded files and secrets. */
+  live?: readonly Readonly<{ volumeName: Input<string>; containerPath: string }>[];
   /** Ports that the host publishes, by the port names in the specification. */
   published: Readonly<Record<string, Readonly<{ address: string; port: number }>>>;
   /** Host files mounted into the container, and the groups that have access to them. */
@@ -127,12 +118,7 @@ function listMounts(spec: ServiceSpec, placement: Placement): docker.ContainerAr
           containerPath,
           readOnly: true,
         }));
-  const live = [
-    { volumeName: placement.liveFiles, containerPath: liveFilesDirectory },
-    { volumeName: placement.liveSecrets, containerPath: liveSecretsDirectory },
-  ].flatMap(({ volumeName, containerPath }) =>
-    volumeName === undefined ? [] : [{ volumeName, containerPath, readOnly: true }],
-  );
+  const live = (placement.live ?? []).map((mount) => ({ ...mount, readOnly: true }));
   const host = placement.hostFiles.map(({ hostPath, path }) => ({ hostPath, containerPath: path, readOnly: true }));
   return [...mounted, ...programs, ...files, ...live, ...host];
 }

@@ -13,8 +13,7 @@ import { enginePathInProxy, engineProxySpec } from "../services/engine-proxy-spe
 import { workspace } from "../services/node/node-layout.ts";
 import {
   findFilesDirectory,
-  listLiveFiles,
-  listLiveSecrets,
+  listLiveDeliveries,
   toVolumeKey,
   type FileSpec,
   type ImageName,
@@ -101,7 +100,11 @@ export class DockerHost extends ComponentResource implements Platform {
     { parent, dependsOn }: Attachment,
     { files, labels }: Pick<Placement, "files" | "labels">,
   ): docker.Container {
-    const [live, secrets] = this.#deliverLive(spec, parent);
+    // The labels omit the delivering containers' ids: the running service picks up later deliveries itself.
+    const live = listLiveDeliveries(spec).map(({ kind, directory: containerPath, files: delivered }) => ({
+      ...this.#deliver(spec, delivered, kind, parent),
+      containerPath,
+    }));
     const containerName = `${this.#args.prefix}-${spec.name}`;
     const placement: Placement = {
       containerName,
@@ -110,8 +113,7 @@ export class DockerHost extends ComponentResource implements Platform {
       volumes: Object.fromEntries(spec.volumes.map((volume) => [toVolumeKey(volume), this.#volume(volume).name])),
       programs: spec.programs === undefined ? undefined : this.#programs(spec).copy.name,
       files,
-      liveFiles: live?.volume.name,
-      liveSecrets: secrets?.volume.name,
+      live: live.map(({ volume, containerPath }) => ({ volumeName: volume.name, containerPath })),
       published: listPublications(spec, this.#args),
       hostFiles: this.#hostFiles(spec),
       groups:
@@ -123,7 +125,7 @@ export class DockerHost extends ComponentResource implements Platform {
     return new docker.Container(placement.containerName, args, {
       parent,
       provider: this.#args.provider,
-      dependsOn: [...dependsOn, ...[live, secrets].flatMap((delivery) => delivery?.container ?? [])],
+      dependsOn: [...dependsOn, ...live.map(({ container }) => container)],
       // Pulumi rejects ignoring a property of an object that is absent.
       ignoreChanges: args.healthcheck === undefined ? [] : [...healthTimeProperties],
       // Only one container at a time can own a name or a published port.
@@ -157,32 +159,18 @@ export class DockerHost extends ComponentResource implements Platform {
     return this.deploy(sidecar, { ...attachment, dependsOn: [...attachment.dependsOn, deployed, proxy] });
   }
 
-  /** Omits the id of the delivering container from the labels: the running service picks up later deliveries itself. */
-  #deliverLive(spec: ServiceSpec, parent: ComponentResource) {
-    const name = `${this.#args.prefix}-${spec.name}`;
-    return [
-      this.#deliver({ spec, files: listLiveFiles(spec), name: `${name}-live` }, parent),
-      this.#deliver({ spec, files: listLiveSecrets(spec), name: `${name}-secrets` }, parent),
-    ] as const;
-  }
-
   #deliverFiles(spec: ServiceSpec, parent: ComponentResource) {
-    const name = `${this.#args.prefix}-${spec.name}-files`;
-    const delivery = this.#deliver({ spec, files: spec.files, name }, parent);
-    return delivery && { volume: delivery.volume.name, revision: delivery.container.id, container: delivery.container };
+    if (spec.files.length === 0) return undefined;
+    const { volume, container } = this.#deliver(spec, spec.files, "files", parent);
+    return { volume: volume.name, revision: container.id, container };
   }
 
-  #deliver(
-    { spec, files, name }: Readonly<{ spec: ServiceSpec; files: readonly FileSpec[]; name: string }>,
-    parent: ComponentResource,
-  ): FileDelivery | undefined {
-    if (files.length === 0) return undefined;
-    const options = { parent, provider: this.#args.provider };
+  #deliver(spec: ServiceSpec, files: readonly FileSpec[], kind: string, parent: ComponentResource): FileDelivery {
     return deliverFiles(spec, files, {
-      containerName: name,
+      containerName: `${this.#args.prefix}-${spec.name}-${kind}`,
       image: this.#image("gatehouse"),
       labels: this.#labels(),
-      options,
+      options: { parent, provider: this.#args.provider },
     });
   }
 

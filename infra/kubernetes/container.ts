@@ -4,10 +4,7 @@ import { healthTimes, type HealthSpec } from "../services/probes.ts";
 import {
   listFilesDirectories,
   hasFiles,
-  liveFilesDirectory,
-  liveSecretsDirectory,
-  listLiveFiles,
-  listLiveSecrets,
+  listLiveDeliveries,
   findPort,
   type ServiceSpec,
 } from "../services/service-spec.ts";
@@ -15,31 +12,29 @@ import {
 type Container = types.input.core.v1.Container;
 type Probe = types.input.core.v1.Probe;
 
-export function nameFilesVolume(spec: ServiceSpec): string {
-  return `${spec.name}-files`;
+/** Names a service's own volume, Secret or both. */
+export function nameOwn(
+  { name }: ServiceSpec,
+  kind: "files" | "live" | "secrets" | "environment" | "placed" | "bin",
+): string {
+  return `${name}-${kind}`;
 }
 
-export function formatLiveFilesVolumeName(spec: ServiceSpec): string {
-  return `${spec.name}-live`;
+/** Builds the restrictions on every Gatehouse container (Pod Security Standards, `restricted`). */
+export function restrict({ uid, gid }: ServiceSpec["user"]): types.input.core.v1.SecurityContext {
+  return {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] },
+    runAsUser: uid,
+    runAsGroup: gid,
+  };
 }
 
-export function nameLiveSecretsVolume(spec: ServiceSpec): string {
-  return `${spec.name}-secrets`;
-}
-
-export function nameEnvironment(spec: ServiceSpec): string {
-  return `${spec.name}-environment`;
-}
-
-export function nameProgramsVolume(spec: ServiceSpec): string {
-  return `${spec.name}-bin`;
-}
-
-/** Restrictions on every Gatehouse container (Pod Security Standards, `restricted`). */
-export const restrictedSecurityContext: types.input.core.v1.SecurityContext = {
-  allowPrivilegeEscalation: false,
-  readOnlyRootFilesystem: true,
-  capabilities: { drop: ["ALL"] },
+/** Resources of an init container that copies a few small files. */
+export const copierResources: types.input.core.v1.ResourceRequirements = {
+  limits: { cpu: "0.5", memory: "128Mi" },
+  requests: { cpu: "0.05", memory: "64Mi" },
 };
 
 export function buildContainer(spec: ServiceSpec, image: Input<string>): Container {
@@ -51,11 +46,11 @@ export function buildContainer(spec: ServiceSpec, image: Input<string>): Contain
       ...Object.entries(spec.environment).map(([name, value]) => ({ name, value })),
       ...Object.keys(spec.secretEnvironment ?? {}).map((name) => ({
         name,
-        valueFrom: { secretKeyRef: { name: nameEnvironment(spec), key: name } },
+        valueFrom: { secretKeyRef: { name: nameOwn(spec, "environment"), key: name } },
       })),
     ],
     ports: spec.ports.map(({ name, number }) => ({ name, containerPort: number, protocol: "TCP" })),
-    securityContext: { ...restrictedSecurityContext, runAsUser: spec.user.uid, runAsGroup: spec.user.gid },
+    securityContext: restrict(spec.user),
     resources: {
       limits: { cpu: String(spec.limits.cpus), memory: `${spec.limits.memoryMebibytes}Mi` },
       requests: { cpu: String(spec.limits.cpus / 4), memory: `${Math.ceil(spec.limits.memoryMebibytes / 2)}Mi` },
@@ -67,16 +62,15 @@ export function buildContainer(spec: ServiceSpec, image: Input<string>): Contain
         ...(directory === undefined ? {} : { subPath: directory }),
         readOnly,
       })),
-      ...(spec.programs === undefined ? [] : [{ name: nameProgramsVolume(spec), mountPath: spec.programs }]),
+      ...(spec.programs === undefined ? [] : [{ name: nameOwn(spec, "bin"), mountPath: spec.programs }]),
       ...(hasFiles(spec)
-        ? listFilesDirectories(spec).map((mountPath) => ({ name: nameFilesVolume(spec), mountPath, readOnly: true }))
+        ? listFilesDirectories(spec).map((mountPath) => ({ name: nameOwn(spec, "files"), mountPath, readOnly: true }))
         : []),
-      ...(listLiveFiles(spec).length === 0
-        ? []
-        : [{ name: formatLiveFilesVolumeName(spec), mountPath: liveFilesDirectory, readOnly: true }]),
-      ...(listLiveSecrets(spec).length === 0
-        ? []
-        : [{ name: nameLiveSecretsVolume(spec), mountPath: liveSecretsDirectory, readOnly: true }]),
+      ...listLiveDeliveries(spec).map(({ kind, directory }) => ({
+        name: nameOwn(spec, kind),
+        mountPath: directory,
+        readOnly: true,
+      })),
       { name: "tmp", mountPath: "/tmp", subPath: spec.name },
     ],
     ...(spec.health === undefined ? {} : buildProbes(spec, spec.health)),

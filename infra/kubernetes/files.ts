@@ -3,21 +3,14 @@ import type { Input } from "@pulumi/pulumi";
 import {
   filesDirectory,
   hasFiles,
-  listLiveFiles,
-  listLiveSecrets,
+  listLiveDeliveries,
   type FileSpec,
   type MountedFile,
   type ServiceSpec,
 } from "../services/service-spec.ts";
 import { namePlacedFile } from "../services/node/node-conf.ts";
-import {
-  nameEnvironment,
-  nameFilesVolume,
-  formatLiveFilesVolumeName,
-  nameLiveSecretsVolume,
-  restrictedSecurityContext,
-} from "./container.ts";
-import { buildMetadata, type Component } from "./metadata.ts";
+import { copierResources, nameOwn, restrict } from "./container.ts";
+import { buildMetadata } from "./metadata.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
 type Container = types.input.core.v1.Container;
@@ -37,34 +30,21 @@ export function listSecrets(
   const environment = Object.entries(spec.secretEnvironment ?? {}).map(([name, content]) => ({ name, content }));
   const placed = listPlacedFiles(spec).map(({ content }, index) => ({ name: namePlacedFile(index), content }));
   const all = [
-    ["files", nameFilesVolume(spec), spec.files],
-    ["live", formatLiveFilesVolumeName(spec), listLiveFiles(spec)],
-    ["secrets", nameLiveSecretsVolume(spec), listLiveSecrets(spec)],
-    ["environment", nameEnvironment(spec), environment],
-    ["placed", namePlacedVolume(spec), placed],
+    { kind: "files", files: spec.files },
+    ...listLiveDeliveries(spec),
+    { kind: "environment", files: environment },
+    { kind: "placed", files: placed },
   ] as const;
   return all
-    .filter(([, , files]) => files.length > 0)
-    .map(([kind, name, files]) => [kind, buildSecret(files, { name, component: spec.name, options })] as const);
+    .filter(({ files }) => files.length > 0)
+    .map(({ kind, files }) => {
+      const stringData = Object.fromEntries(files.map(({ name, content }) => [name, content]));
+      return [kind, { metadata: buildMetadata(options, nameOwn(spec, kind), spec.name), type: "Opaque", stringData }];
+    });
 }
 
 export function listPlacedFiles({ seed }: ServiceSpec): readonly MountedFile[] {
   return seed?.places?.entryPoint?.files ?? [];
-}
-
-export function namePlacedVolume(spec: ServiceSpec): string {
-  return `${spec.name}-placed`;
-}
-
-function buildSecret(
-  files: readonly Pick<FileSpec, "name" | "content">[],
-  { name, component, options }: Readonly<{ name: string; component: Component; options: KubernetesOptions }>,
-): types.input.core.v1.Secret {
-  return {
-    metadata: buildMetadata(options, name, component),
-    type: "Opaque",
-    stringData: Object.fromEntries(files.map((file) => [file.name, file.content])),
-  };
 }
 
 /** Builds the volumes for files: the Secret, delivered as root's, and an in-memory volume for the service's own copies. */
@@ -74,11 +54,9 @@ export function buildFilesVolumes(spec: ServiceSpec): readonly Volume[] {
 
 /** Builds the volumes for live files, each mounted whole and unmodified: a copy, or a subpath mount, would never be updated. */
 function buildLiveVolumes(spec: ServiceSpec): readonly Volume[] {
-  const names = [
-    ...(listLiveFiles(spec).length === 0 ? [] : [formatLiveFilesVolumeName(spec)]),
-    ...(listLiveSecrets(spec).length === 0 ? [] : [nameLiveSecretsVolume(spec)]),
-  ];
-  return names.map((name) => ({ name, secret: { secretName: name, defaultMode: 0o440 } }));
+  return listLiveDeliveries(spec)
+    .map(({ kind }) => nameOwn(spec, kind))
+    .map((name) => ({ name, secret: { secretName: name, defaultMode: 0o440 } }));
 }
 
 function buildInstalledVolumes(spec: ServiceSpec): readonly Volume[] {
@@ -87,10 +65,10 @@ function buildInstalledVolumes(spec: ServiceSpec): readonly Volume[] {
   const source =
     foreignFiles?.kind === "secret"
       ? { secretName: foreignFiles.name, items: foreignFiles.names.map((name) => ({ key: name, path: name })) }
-      : { secretName: nameFilesVolume(spec) };
+      : { secretName: nameOwn(spec, "files") };
   return [
-    { name: `${nameFilesVolume(spec)}-incoming`, secret: { ...source, defaultMode: 0o440 } },
-    { name: nameFilesVolume(spec), emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
+    { name: `${nameOwn(spec, "files")}-incoming`, secret: { ...source, defaultMode: 0o440 } },
+    { name: nameOwn(spec, "files"), emptyDir: { medium: "Memory", sizeLimit: "1Mi" } },
   ];
 }
 
@@ -102,11 +80,11 @@ export function buildFilesInstaller(spec: ServiceSpec, image: Input<string>): re
       name: `${spec.name}-install-files`,
       image,
       command: ["node", "/app/infra/images/install-files.ts", "copy", incomingDirectory, filesDirectory],
-      securityContext: { ...restrictedSecurityContext, runAsUser: spec.user.uid, runAsGroup: spec.user.gid },
-      resources: { limits: { cpu: "0.5", memory: "128Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
+      securityContext: restrict(spec.user),
+      resources: copierResources,
       volumeMounts: [
-        { name: `${nameFilesVolume(spec)}-incoming`, mountPath: incomingDirectory, readOnly: true },
-        { name: nameFilesVolume(spec), mountPath: filesDirectory },
+        { name: `${nameOwn(spec, "files")}-incoming`, mountPath: incomingDirectory, readOnly: true },
+        { name: nameOwn(spec, "files"), mountPath: filesDirectory },
       ],
     },
   ];

@@ -4,8 +4,8 @@ import type { NodeSpecs } from "../platform.ts";
 import { workspaceDirectory, workspaceVolume } from "../services/node/node-layout.ts";
 import { buildSeedCommand, hostIpVariable, stagedBin } from "../services/node/node-conf.ts";
 import { findFilesDirectory, type HostAddress, type SeedSpec, type ServiceSpec } from "../services/service-spec.ts";
-import { buildContainer, nameFilesVolume, nameProgramsVolume, restrictedSecurityContext } from "./container.ts";
-import { buildFilesInstaller, buildFilesVolumes, listPlacedFiles, namePlacedVolume } from "./files.ts";
+import { buildContainer, copierResources, nameOwn, restrict } from "./container.ts";
+import { buildFilesInstaller, buildFilesVolumes, listPlacedFiles } from "./files.ts";
 import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
 import { buildMetadata, buildPodLabels, buildSelectorLabels } from "./metadata.ts";
 import { computeFilesChecksum, buildPullSecrets, podSecurity, scrapeAnnotations, temporaryVolume } from "./pod.ts";
@@ -69,9 +69,14 @@ export function buildNodeStatefulSet(
             apiTokenVolume,
             ...(listPlacedFiles(node).length === 0
               ? []
-              : [{ name: namePlacedVolume(node), secret: { secretName: namePlacedVolume(node), defaultMode: 0o440 } }]),
+              : [
+                  {
+                    name: nameOwn(node, "placed"),
+                    secret: { secretName: nameOwn(node, "placed"), defaultMode: 0o440 },
+                  },
+                ]),
             ...(node.seed === undefined ? [] : [{ name: nodeConfName, configMap: { name: nodeConfName } }]),
-            ...(node.programs === undefined ? [] : [{ name: nameProgramsVolume(node), emptyDir: programsRoom }]),
+            ...(node.programs === undefined ? [] : [{ name: nameOwn(node, "bin"), emptyDir: programsRoom }]),
             ...buildFilesVolumes(sidecar),
             ...buildFilesVolumes(node),
             ...kept.map(({ name }) => ({ name, persistentVolumeClaim: { claimName: name } })),
@@ -142,9 +147,9 @@ function buildProgramsCopier(node: ServiceSpec, options: KubernetesOptions): rea
       name: "copy-programs",
       image: findImage(options, node.image),
       command: ["cp", "-RP", `${node.programs}/.`, stagedBin],
-      securityContext: { ...restrictedSecurityContext, runAsUser: node.user.uid, runAsGroup: node.user.gid },
+      securityContext: restrict(node.user),
       resources: { limits: { cpu: "1", memory: "256Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
-      volumeMounts: [{ name: nameProgramsVolume(node), mountPath: stagedBin }],
+      volumeMounts: [{ name: nameOwn(node, "bin"), mountPath: stagedBin }],
     },
   ];
 }
@@ -172,17 +177,17 @@ function buildConfSeeder(image: Input<string>, node: ServiceSpec): readonly Cont
       image,
       command: ["node", ...buildSeedCommand(seed, { conf: `${seedDirectory}/node.conf`, placed: placedDirectory })],
       env: [buildHostIp(seed.host)],
-      securityContext: { ...restrictedSecurityContext, runAsUser: user.uid, runAsGroup: user.gid },
-      resources: { limits: { cpu: "0.5", memory: "128Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
+      securityContext: restrict(user),
+      resources: copierResources,
       volumeMounts: [
         { name: nodeConfName, mountPath: seedDirectory, readOnly: true },
         { name: workspaceVolume, mountPath: workspaceDirectory },
-        ...(node.programs === undefined ? [] : [{ name: nameProgramsVolume(node), mountPath: stagedBin }]),
+        ...(node.programs === undefined ? [] : [{ name: nameOwn(node, "bin"), mountPath: stagedBin }]),
         ...(listPlacedFiles(node).length === 0
           ? []
-          : [{ name: namePlacedVolume(node), mountPath: placedDirectory, readOnly: true }]),
+          : [{ name: nameOwn(node, "placed"), mountPath: placedDirectory, readOnly: true }]),
         ...(needsKeysFirst(node)
-          ? [{ name: nameFilesVolume(node), mountPath: findFilesDirectory(node), readOnly: true }]
+          ? [{ name: nameOwn(node, "files"), mountPath: findFilesDirectory(node), readOnly: true }]
           : []),
       ],
     },

@@ -19,7 +19,6 @@ import {
   type FileSpec,
   type ResourceLimits,
   type ServiceSpec,
-  listLiveFiles,
 } from "./service-spec.ts";
 
 /** A service's specification, and the problems that the service's schema finds in its settings. */
@@ -105,7 +104,7 @@ export type GivenConfiguration = Readonly<{
 }>;
 
 export function describeGivenConfiguration(definition: SettingsDefinition, spec: ServiceSpec): GivenConfiguration {
-  const files = listLiveFiles(spec).map(({ name, content }) => {
+  const files = (spec.liveFiles ?? []).map(({ name, content }) => {
     const digest = output(content).apply((text) => hash("sha256", text));
     return [name, digest] as const;
   });

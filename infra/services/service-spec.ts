@@ -153,15 +153,18 @@ export const filesDirectory = "/run/gatehouse/files";
 /** Directory for a service's hot-reloaded files. It is separate from the other files, which live as long as the container. */
 export const liveFilesDirectory = "/run/gatehouse/live";
 
-export function listLiveFiles(spec: ServiceSpec): readonly FileSpec[] {
-  return spec.liveFiles ?? [];
-}
-
 /** Directory for secrets that trigger a hot restart when they change. */
 export const liveSecretsDirectory = "/run/gatehouse/secrets";
 
-export function listLiveSecrets(spec: ServiceSpec): readonly FileSpec[] {
-  return spec.liveSecrets ?? [];
+type LiveDelivery = Readonly<{ kind: "live" | "secrets"; directory: string; files: readonly FileSpec[] }>;
+
+/** Lists a service's deliveries whose change does not replace its container; `kind` is the suffix of their volumes and Secrets. */
+export function listLiveDeliveries({ liveFiles = [], liveSecrets = [] }: ServiceSpec): readonly LiveDelivery[] {
+  const all: readonly LiveDelivery[] = [
+    { kind: "live", directory: liveFilesDirectory, files: liveFiles },
+    { kind: "secrets", directory: liveSecretsDirectory, files: liveSecrets },
+  ];
+  return all.filter(({ files }) => files.length > 0);
 }
 
 export function findFilesDirectory(spec: ServiceSpec): string {
