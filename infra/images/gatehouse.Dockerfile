@@ -24,7 +24,7 @@ COPY client /app/client
 COPY devnet /app/devnet
 COPY cli /app/cli
 COPY docs/runbooks /app/docs/runbooks
-COPY infra/images/health-check.mjs infra/images/install-files.ts infra/images/seed-node-conf.ts infra/images/entry-point-files.ts infra/images/node-programs.ts infra/images/stray-locations.ts /app/infra/images/
+COPY infra/images/health-check.mjs infra/images/install-files.ts infra/images/seed-node-conf.ts /app/infra/images/
 COPY infra/stack-services.ts /app/infra/
 # One thread collects garbage and compiles besides the main one: with V8's four, a busy service uses up the time that its CPU limit gives
 # it in each 100 ms, and stands still for the rest. The state directory keeps what was compiled, which spares a sidecar 25 MiB; the last two

@@ -1,12 +1,22 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { lookup } from "node:dns/promises";
-import { dirname } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { findConfValue } from "#node/conf/document.ts";
 import { setValue } from "#node/conf/editor.ts";
 import { parseText } from "#node/conf/parsed-text.ts";
-import { findMissingFiles, markGenesis, putFile } from "./entry-point-files.ts";
-import { findStrayLocations } from "./stray-locations.ts";
-import { copyPrograms, linkTo } from "./node-programs.ts";
 
 /**
  * Writes a node's initial configuration if it is missing: `seed-node-conf.ts <from> <to>`. An existing configuration belongs to the sidecar
@@ -38,10 +48,11 @@ async function findAddress(host: string): Promise<string> {
 }
 
 /** Replaces a file atomically: a concurrent reader, or a reader after a kill, sees either the old or the new file. */
-function replace(path: string, text: string): void {
+function replace(path: string, content: string | Buffer, mode: number): void {
   const staged = `${path}.seeded`;
-  writeFileSync(staged, text);
-  chmodSync(staged, 0o644);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(staged, content, { mode });
+  chmodSync(staged, mode);
   renameSync(staged, path);
 }
 
@@ -52,12 +63,102 @@ function installConf(from: string, to: string, former: readonly string[], addres
   const edited = address === "" ? text : withHostIp(text, address);
   if (found && edited === undefined) return `${to} exists but is not JSON; left unchanged for the sidecar to repair`;
   if (found && edited === text) return `${to} exists; left unchanged`;
-  mkdirSync(dirname(to), { recursive: true });
-  replace(to, edited ?? text);
+  replace(to, edited ?? text, 0o644);
   if (found) return `${to} exists; host_ip is now ${address}`;
   return adopted === undefined
     ? `seeded ${to}`
     : `copied ${adopted} to ${to}; the old file stays but is no longer read`;
+}
+
+/** Marker for a complete copy; a directory without it was left by a copy that was killed. */
+const copyCompleteMarker = ".gatehouse-copied";
+
+/**
+ * Copies an image's own programs into the node's working directory once; later calls don't touch them, because a node may be running from
+ * them. A node.conf among them is skipped: the node's own is elsewhere.
+ *
+ * @returns a human-readable outcome.
+ */
+function copyPrograms(from: string, to: string): string {
+  const marker = join(to, copyCompleteMarker);
+  if (existsSync(marker)) return `the image's programs are in ${to}`;
+  const names = readdirSync(from);
+  cpSync(from, to, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (source) => basename(source) !== "node.conf",
+  });
+  writeFileSync(marker, "");
+  return names.length === 0 ? "the image has no programs there" : `copied the image's programs to ${to}`;
+}
+
+/** Creates a link to `target` at `path`, replacing any file there; a concurrent reader sees either the old file or the new link. */
+function linkTo(path: string, target: string): void {
+  const staged = `${path}.linked`;
+  rmSync(staged, { force: true });
+  symlinkSync(target, staged);
+  renameSync(staged, path);
+}
+
+/**
+ * Copies a file from the stack into the node's workspace, replacing any older version, because the stack is the source of the file.
+ *
+ * @param placement `<source>=<path>`.
+ * @returns a human-readable outcome.
+ */
+function putFile(placement: string): string {
+  const [source = "", path = ""] = placement.split("=");
+  replace(path, readFileSync(source), 0o600);
+  return `placed ${path}`;
+}
+
+function findMissingOrEmpty(paths: readonly string[]): readonly string[] {
+  return paths.filter((path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0);
+}
+
+/**
+ * Marks existing data as initialized, so that an entry point that checks the mark never runs genesis over the data. Data without the mark
+ * comes from a snapshot.
+ *
+ * @returns a human-readable outcome; none if there is nothing to mark.
+ */
+function markGenesis(data: string, mark: string): readonly string[] {
+  if (existsSync(mark) || readdirSync(data).every((name) => name === "lost+found")) return [];
+  mkdirSync(mark, { recursive: true });
+  return [`${data} has data but no ${mark}; created it, so that genesis does not overwrite the data`];
+}
+
+const dataFields = [
+  ["storage", "mygrid_env", "storage_data_path"],
+  ["chain", "startup_config", "init_config", "meta_path"],
+] as const;
+
+const keyFields = [
+  ["chain", "secret_config", "domain_key_path"],
+  ["chain", "secret_config", "stabilizing_key_path"],
+] as const;
+
+/**
+ * Lists the paths in a node.conf that are outside the directories of the node's container, one per line. Returns none for unparsable text,
+ * with which no node starts. A node that finds an empty directory instead of its chain data would start a new chain.
+ */
+function findStrayLocations(
+  text: string,
+  { bin, data, keys }: Readonly<Record<"bin" | "data" | "keys", string>>,
+): readonly string[] {
+  const read = parseText(text.replace(/^\uFEFF/, ""));
+  if (!read.ok) return [];
+  const stray = (fields: readonly (readonly string[])[], directory: string) =>
+    fields.flatMap((path) => {
+      const found = findConfValue(read.parsed.value, path);
+      if (typeof found !== "string" || isWithin(resolve(bin, found), directory)) return [];
+      return [`${path.join(".")} is ${found}; this deployment mounts ${directory}`];
+    });
+  return [...stray(dataFields, data), ...stray(keyFields, keys)];
+}
+
+function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`);
 }
 
 const { positionals, values } = parseArgs({
@@ -89,10 +190,9 @@ if (from === undefined || to === undefined || (programs !== undefined && link ==
     linkTo(link, to);
   }
   said.push(...values.place.map(putFile));
-  if (data !== undefined && mark !== undefined)
-    said.push(...[markGenesis(data, mark)].filter((one) => one !== undefined));
+  if (data !== undefined && mark !== undefined) said.push(...markGenesis(data, mark));
   process.stdout.write(`${said.join("\n")}\n`);
-  const missing = findMissingFiles(values.require);
+  const missing = findMissingOrEmpty(values.require);
   if (missing.length > 0) {
     process.stderr.write(
       `the node's keys are missing or empty: ${missing.join(", ")}. The image would generate new ones and start as a different node, so it is not started. Configure its keys: domainKey and stabilizingKey, nodeKeysDirectory or nodeKeysSecret.\n`,
