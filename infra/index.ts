@@ -10,7 +10,7 @@ import { isOnEngine } from "./docker/engine-exec.ts";
 import { replaceHealthWait } from "./docker/health-wait.ts";
 import { preflight } from "./preflight/preflight.ts";
 import { deploymentSecret, readStackConfiguration } from "./config/pulumi-config.ts";
-import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs } from "./stack-outputs.ts";
+import { buildGrafanaOutput, buildStackOutputs } from "./stack-outputs.ts";
 
 const project = getProject();
 const prefix = `${project}-${getStack()}`;
@@ -28,7 +28,7 @@ const deployed = await deployStack(config, { prefix, root: getRootDirectory() })
 const healthy = deployed.ready.apply(() => (runtime.isDryRun() ? undefined : waitForHealth?.()));
 const notReady = listUnready(config, { prefix, deployed: healthy });
 
-const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
+const outputs = buildStackOutputs(config);
 const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
 const watchedAtPreview = await watch.end();
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "./stack-config.ts";
-import { buildDockerOutputs, buildKubernetesOutputs } from "./stack-outputs.ts";
+import { buildStackOutputs } from "./stack-outputs.ts";
 
 const tokenAddress = "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2";
 const dev = { devAccounts: "true", tokenAddress };
@@ -11,7 +11,7 @@ const address = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 
 describe("outputs of a stack on Docker", () => {
   it("list URLs by audience and commands that query them", () => {
-    const { urls, tryThis } = buildDockerOutputs(
+    const { urls, tryThis } = buildStackOutputs(
       parseConfig({ ...dev, gatewayPort: "18545", publishAddress: "192.0.2.1" }),
     );
     expect(urls.public).toMatchObject({
@@ -36,9 +36,7 @@ describe("outputs of a stack on Docker", () => {
 
   it("include a purchase of the first route with the payer's own key", () => {
     const routes = JSON.stringify({ "POST /report": { accepts: { price: "$0.05" }, upstream: "http://a.example" } });
-    const { tryThis } = buildDockerOutputs(
-      parseConfig({ tokenAddress, payTo: address, signerPrivateKey: key, routes }),
-    );
+    const { tryThis } = buildStackOutputs(parseConfig({ tokenAddress, payTo: address, signerPrivateKey: key, routes }));
     expect(tryThis[1]).toBe("curl -si -X POST http://127.0.0.1:4021/report");
     expect(tryThis.at(-1)).toBe(
       `gatehouse pay http://127.0.0.1:4021/report --method POST --max-amount 0.05 --asset ${tokenAddress} --decimals 6 --key-file <payer's key>`,
@@ -47,11 +45,11 @@ describe("outputs of a stack on Docker", () => {
 
   it("list an external Pushgateway", () => {
     const config = parseConfig({ ...dev, pushgatewayUrl: "http://push.example:9091" });
-    expect(buildDockerOutputs(config).urls.operations["pushgateway"]).toBe("http://push.example:9091/metrics");
+    expect(buildStackOutputs(config).urls.operations["pushgateway"]).toBe("http://push.example:9091/metrics");
   });
 
   it("report the signer's address to fund, without its key", () => {
-    expect(buildDockerOutputs(parseConfig(dev)).signer).toEqual({
+    expect(buildStackOutputs(parseConfig(dev)).signer).toEqual({
       address: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
       howToFund: "The devnet funds this account; no action needed.",
     });
@@ -59,7 +57,7 @@ describe("outputs of a stack on Docker", () => {
     const among = { ...dev, settings: JSON.stringify({ facilitator: { signer: { privateKey: key } } }) };
     const several = { facilitator: { signer: { privateKey: `${key}\n${"51".repeat(32)}` } } };
     for (const config of [own, among, { ...dev, settings: JSON.stringify(several) }]) {
-      const outputs = buildDockerOutputs(parseConfig(config));
+      const outputs = buildStackOutputs(parseConfig(config));
       expect(outputs.signer).toEqual({
         address,
         howToFund: `Send native currency of chain 1672 to ${address}: every settlement pays its gas from it.`,
@@ -78,12 +76,12 @@ describe("outputs of a stack on Kubernetes", () => {
       resourceServerHost: "paid.example",
       tlsSecret: "tls",
     });
-    expect(buildKubernetesOutputs(parseConfig({ ...cluster, ingress })).urls.public).toEqual({
+    expect(buildStackOutputs(parseConfig({ ...cluster, ingress })).urls.public).toEqual({
       gateway: "https://rpc.example",
       gatewayWebSocket: "wss://rpc.example",
       resourceServer: "https://paid.example",
     });
-    expect(buildKubernetesOutputs(parseConfig(cluster)).tryThis[0]).toMatch(
+    expect(buildStackOutputs(parseConfig(cluster)).tryThis[0]).toMatch(
       /^kubectl -n \S+ port-forward service\/gateway 8545/,
     );
   });

@@ -12,7 +12,7 @@ import { findPublicHosts } from "./config/exposure.ts";
 import type { DeploymentSecret } from "./config/deployment-secret.ts";
 import { devAccounts, findSignerKey } from "./services/node/dev-accounts.ts";
 import { isOptionalService } from "./services/optional-services.ts";
-import { listHostPorts } from "./services/host-ports.ts";
+import { listHostPorts, type HostPort } from "./services/host-ports.ts";
 import { deriveGrafanaPassword } from "./services/observability/observability-args.ts";
 import { findRenderedValue } from "./services/rendered-settings.ts";
 
@@ -24,70 +24,90 @@ export type StackOutputs = Readonly<{
   signer: Readonly<{ address?: string; howToFund: string }>;
 }>;
 
-/** Builds the outputs of a stack on Docker. Includes addresses, never keys. */
-export function buildDockerOutputs(config: StackConfig): StackOutputs {
-  const gateway = `http://${formatAuthority(config.publishAddress, config.gatewayPort)}`;
-  const resourceServer = `http://${formatAuthority(config.publishAddress, config.resourceServerPort)}`;
-  const status = `http://127.0.0.1:${config.statusPort}`;
-  const privateGateway = `http://127.0.0.1:${config.privateGatewayPort}`;
-  const body = `'{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}'`;
+/** Where a target's users and operators reach a stack, and how to try it. */
+type Endpoints = Readonly<{
+  /** Absent if the stack has no public access. */
+  gateway?: string;
+  resourceServer?: string;
+  privateGateway: string;
+  status: string;
+  sales: string;
+  pushgateway: string;
+  bundled: (port: HostPort) => string;
+  tryThis: readonly string[];
+}>;
+
+/** Builds a stack's outputs. Includes addresses, never keys. */
+export function buildStackOutputs(config: StackConfig): StackOutputs {
+  const { gateway, resourceServer, privateGateway, status, sales, pushgateway, bundled, tryThis } =
+    config.target === "docker" ? listDockerEndpoints(config) : listKubernetesEndpoints(config);
+  const optional = listHostPorts(config).filter(({ service, at }) => isOptionalService(service) && at === "loopback");
   return {
     urls: {
-      public: { gateway, gatewayWebSocket: gateway.replace("http:", "ws:"), resourceServer },
+      public: {
+        ...(gateway === undefined ? {} : { gateway, gatewayWebSocket: gateway.replace("http", "ws") }),
+        ...(resourceServer === undefined ? {} : { resourceServer }),
+      },
       tokenHolders: { privateGateway },
-      operations: buildOperationsUrls({
-        status,
-        sales: `http://127.0.0.1:${config.resourceServerOperationsPort}`,
-        pushgateway: config.pushgatewayUrl ?? `http://127.0.0.1:${config.pushgatewayPort}`,
-        bundled: listBundledPorts(config).map(({ as, number }) => [as, `http://127.0.0.1:${number}`]),
-      }),
+      operations: {
+        status: `${status}/status`,
+        metrics: `${status}/metrics`,
+        ready: `${status}${operatorPaths.ready}`,
+        resourceServerMetrics: `${sales}/metrics`,
+        resourceServerReady: `${sales}${operatorPaths.ready}`,
+        ...Object.fromEntries(optional.map((port) => [port.as, bundled(port)])),
+        pushgateway: new URL("/metrics", config.pushgatewayUrl ?? pushgateway).href,
+      },
     },
+    tryThis,
+    signer: buildSignerOutput(config),
+  };
+}
+
+function listDockerEndpoints(config: StackConfig): Endpoints {
+  const loopback = (port: number) => `http://127.0.0.1:${port}`;
+  const gateway = `http://${formatAuthority(config.publishAddress, config.gatewayPort)}`;
+  const resourceServer = `http://${formatAuthority(config.publishAddress, config.resourceServerPort)}`;
+  const status = loopback(config.statusPort);
+  const body = `'{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id":1}'`;
+  return {
+    gateway,
+    resourceServer,
+    privateGateway: loopback(config.privateGatewayPort),
+    status,
+    sales: loopback(config.resourceServerOperationsPort),
+    pushgateway: loopback(config.pushgatewayPort),
+    bundled: ({ number }) => loopback(number),
     tryThis: [
       `curl -s ${gateway} -H 'Content-Type: application/json' -d ${body}`,
       formatUnpaid(config, resourceServer),
       `curl -s ${status}/status`,
       ...listPurchase(config, resourceServer),
     ],
-    signer: buildSignerOutput(config),
   };
 }
 
-/** Builds the outputs of a stack on Kubernetes. Includes addresses, never keys. */
-export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
-  const { namespace } = config;
+function listKubernetesEndpoints(config: StackConfig): Endpoints {
   const { ports: sidecar } = stackServices.sidecar;
   const { ports: server } = stackServices["resource-server"];
   const hosts = findPublicHosts(config);
-  const forward = `kubectl -n ${namespace} port-forward service`;
-  const gateway = hosts === undefined ? undefined : `https://${hosts.gatewayHost}`;
-  const resourceServer = hosts === undefined ? undefined : `https://${hosts.resourceServerHost}`;
-  const status = `http://sidecar-status:${sidecar.status}`;
+  const forward = `kubectl -n ${config.namespace} port-forward service`;
+  const [gateway, resourceServer] =
+    hosts === undefined ? [] : [`https://${hosts.gatewayHost}`, `https://${hosts.resourceServerHost}`];
   return {
-    urls: {
-      tokenHolders: { privateGateway: `http://gateway:${sidecar["private-rpc"]}` },
-      public: {
-        ...(gateway === undefined ? {} : { gateway, gatewayWebSocket: gateway.replace("https:", "wss:") }),
-        ...(resourceServer === undefined ? {} : { resourceServer }),
-      },
-      operations: buildOperationsUrls({
-        status,
-        sales: `http://resource-server:${server.operations}`,
-        pushgateway: config.pushgatewayUrl ?? `http://pushgateway:${stackServices.pushgateway.ports.http}`,
-        bundled: listBundledPorts(config).map(({ as, service, port }) => [
-          as,
-          `http://${service}:${findServiceRow(service).ports[port]}`,
-        ]),
-      }),
-    },
+    ...(gateway === undefined ? {} : { gateway }),
+    ...(resourceServer === undefined ? {} : { resourceServer }),
+    privateGateway: `http://gateway:${sidecar["private-rpc"]}`,
+    status: `http://sidecar-status:${sidecar.status}`,
+    sales: `http://resource-server:${server.operations}`,
+    pushgateway: `http://pushgateway:${stackServices.pushgateway.ports.http}`,
+    bundled: ({ service, port }) => `http://${service}:${findServiceRow(service).ports[port]}`,
     tryThis: [
-      ...(gateway === undefined ? [`${forward}/gateway ${sidecar.rpc}`] : [`curl -s ${gateway}`]),
-      ...(resourceServer === undefined
-        ? [`${forward}/resource-server ${server.http}`]
-        : [formatUnpaid(config, resourceServer)]),
+      gateway === undefined ? `${forward}/gateway ${sidecar.rpc}` : `curl -s ${gateway}`,
+      resourceServer === undefined ? `${forward}/resource-server ${server.http}` : formatUnpaid(config, resourceServer),
       `${forward}/sidecar-status ${sidecar.status}`,
       ...listPurchase(config, resourceServer ?? `http://127.0.0.1:${server.http}`),
     ],
-    signer: buildSignerOutput(config),
   };
 }
 
@@ -127,33 +147,6 @@ function findFirstRoute(routes: StackConfig["routes"]) {
 }
 
 const sampleOffer = { accepts: { price: "$0.01" } };
-
-/** Lists the operator ports of the optional services in a stack. */
-function listBundledPorts(config: StackConfig) {
-  return listHostPorts(config).filter(({ service, at }) => isOptionalService(service) && at === "loopback");
-}
-
-/**
- * Builds the URLs for operators and their Prometheus: the sidecar, the resource server, the Pushgateway for the node's metrics, and the
- * stack's optional services.
- */
-function buildOperationsUrls({
-  status,
-  sales,
-  pushgateway,
-  bundled,
-}: Readonly<Record<"status" | "sales" | "pushgateway", string>> &
-  Readonly<{ bundled: readonly (readonly [string, string])[] }>): StackOutputs["urls"]["operations"] {
-  return {
-    status: `${status}/status`,
-    metrics: `${status}/metrics`,
-    ready: `${status}${operatorPaths.ready}`,
-    resourceServerMetrics: `${sales}/metrics`,
-    resourceServerReady: `${sales}${operatorPaths.ready}`,
-    ...Object.fromEntries(bundled),
-    pushgateway: new URL("/metrics", pushgateway).href,
-  };
-}
 
 /** Builds Grafana's user and secret password; undefined if the stack has no Grafana. */
 export function buildGrafanaOutput(

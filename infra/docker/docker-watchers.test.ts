@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
 import { parse } from "yaml";
-import { buildGrafanaOutput, buildDockerOutputs } from "../stack-outputs.ts";
+import { buildGrafanaOutput, buildStackOutputs } from "../stack-outputs.ts";
 import { parseConfig } from "../stack-config.ts";
 import { findContainer, listContainers, recordStack } from "../testing/deployed-stack.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
@@ -69,7 +69,7 @@ describe("a Docker stack with its own Prometheus, Alertmanager and Grafana", () 
       [{ internal: 9_093, external: 9_093, ip: "127.0.0.1", protocol: "tcp" }],
       [{ internal: 3_000, external: 3_001, ip: "127.0.0.1", protocol: "tcp" }],
     ]);
-    expect(buildDockerOutputs(parseConfig(brought)).urls.operations).toMatchObject({
+    expect(buildStackOutputs(parseConfig(brought)).urls.operations).toMatchObject({
       prometheus: "http://127.0.0.1:19090",
       alertmanager: "http://127.0.0.1:9093",
       grafana: "http://127.0.0.1:3001",

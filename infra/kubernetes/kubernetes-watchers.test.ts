@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { buildKubernetesOutputs } from "../stack-outputs.ts";
+import { buildStackOutputs } from "../stack-outputs.ts";
 import { parseConfig } from "../stack-config.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
 import { expectGolden } from "../testing/golden.ts";
@@ -96,7 +96,7 @@ describe("a Kubernetes stack with its own Prometheus, Alertmanager and Grafana",
     const services = theirs().filter(({ kind }) => kind === "Service");
     expect(services.map(({ spec }) => spec["type"])).toEqual(Array.from({ length: 6 }, () => "ClusterIP"));
     expect(manifests.filter(({ kind }) => kind === "Ingress" || kind === "HTTPRoute")).toEqual([]);
-    expect(buildKubernetesOutputs(parseConfig(config)).urls.operations).toMatchObject({
+    expect(buildStackOutputs(parseConfig(config)).urls.operations).toMatchObject({
       prometheus: "http://prometheus:9090",
       alertmanager: "http://alertmanager:9093",
       grafana: "http://grafana:3000",

@@ -17,7 +17,7 @@ import { deployStack } from "../deploy-stack.ts";
 import { listUnready } from "../not-ready.ts";
 import { preflight } from "../preflight/preflight.ts";
 import type { GivenConfiguration } from "../services/built-service.ts";
-import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs, type StackOutputs } from "../stack-outputs.ts";
+import { buildGrafanaOutput, buildStackOutputs, type StackOutputs } from "../stack-outputs.ts";
 import type { UnreadyService } from "../unready-service.ts";
 import { componentType } from "./package-schema.ts";
 import { parseInputs, type StackInputs } from "./stack-inputs.ts";
@@ -129,7 +129,7 @@ export class Stack extends ComponentResource<PublishedData | undefined> {
       scope: { parent: this, provider },
       warn,
     });
-    const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
+    const outputs = buildStackOutputs(config);
     const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
     const notReady = provider === undefined ? listUnready(config, { prefix, deployed: ready }) : undefined;
     const data = { ...outputs, configuration, grafana, notReady };
