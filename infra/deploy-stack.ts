@@ -12,7 +12,6 @@ export type StackLocation = Readonly<{
   prefix: string;
   /** The root of the repository: the build context for the images. */
   root: string;
-  /** Component that owns the resources; if absent, the program owns them. */
   scope?: Scope | undefined;
   /** Reports a warning about a key; defaults to Pulumi's log, with wording for a stack's configuration. */
   warn?: ((warning: ConfigProblem) => void) | undefined;

@@ -39,9 +39,7 @@ export default {
   ...(grafana === undefined ? {} : { grafana }),
   /** Digests of the services' settings and files, for `gatehouse doctor --drift`. */
   configuration: deployed.configuration,
-  /** Services that run but are not ready yet, with reasons. */
   ...(notReady === undefined ? {} : { notReady }),
-  /** Names of the resources that the next preview watches. */
   watchedAtPreview,
 };
 

@@ -22,7 +22,6 @@ import {
 /** Output that lists the resources to watch in the stack's next preview. */
 export const watchedOutput = "watchedAtPreview";
 
-/** The watch during one run of the program. */
 export type InterruptionWatch = Readonly<{
   /** Call this after registering every resource. Reports removed resources and returns the value of {@link watchedOutput}. */
   end: () => Promise<readonly string[]>;
@@ -97,7 +96,6 @@ type Subject = Readonly<{
   changedFiles: () => Promise<readonly string[] | undefined>;
 }>;
 
-/** Lists the files in a delivery whose digests have changed. */
 function findChangedFiles(
   before: Readonly<Record<string, string>> | undefined,
   props: Readonly<Record<string, unknown>>,

@@ -49,7 +49,6 @@ export function findWatched(type: string, name: string): Watched | undefined {
   return storage.has(type) && isPrecious(name) ? "data" : undefined;
 }
 
-/** Returns the service that owns a live file's resource. */
 export function findServiceOfLive(name: string): string | undefined {
   return findByEnd(name, handedOver, "-live")?.name;
 }

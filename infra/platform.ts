@@ -2,7 +2,6 @@ import type { ComponentResource, Input, ProviderResource, Resource } from "@pulu
 import type { ServiceSpec } from "./services/service-spec.ts";
 import type { TargetContext } from "./services/stack-context.ts";
 
-/** Parent of a service's resources, and the resources they depend on. */
 export type Attachment = Readonly<{ parent: ComponentResource; dependsOn: readonly Input<Resource>[] }>;
 
 /** Component that owns all of a stack's resources, if the program doesn't own them itself. */

@@ -123,19 +123,15 @@ type PublishedBy<Row> = Row extends { published: infer Ports extends Readonly<Re
   ? Ports[keyof Ports]["as"]
   : never;
 
-/** Name of a port published by a host. */
 export type HostPortName = PublishedBy<(typeof stackServices)[StackServiceName]>;
 
-/** Port of a service published by a host. */
 export type PublishedPort = HostPort & Readonly<{ service: StackServiceName; port: string; as: HostPortName }>;
 
 /** The services with Gatehouse settings, even if a real node replaces the devnet. */
 export type ServiceWithSettings = NamedByImage<(typeof ownImages)[number]>;
 
-/** The services with an operator port. */
 export type OperatedService = Having<"operations">;
 
-/** The services scraped by Prometheus. */
 export type ScrapedService = OperatedService | Having<"metrics">;
 
 const ownImages = ["gatehouse", "devnet", "node"] as const;
@@ -149,12 +145,10 @@ export function findServiceRow(name: StackServiceName): ServiceRow {
   return rows[name];
 }
 
-/** Lists all services, in table order. */
 export function listStackServices(): readonly StackServiceName[] {
   return names;
 }
 
-/** Lists the ports published by a host, in table order. */
 export function listPublishedPorts(): readonly PublishedPort[] {
   return names.flatMap((service) =>
     Object.entries(rows[service].published ?? {}).map(([port, { as, at }]) => ({
@@ -166,31 +160,26 @@ export function listPublishedPorts(): readonly PublishedPort[] {
   );
 }
 
-/** Lists the services with Gatehouse settings, in table order. */
 export function listServicesWithSettings(): readonly ServiceWithSettings[] {
   return names.filter((name): name is ServiceWithSettings =>
     ownImages.some((own) => own === stackServices[name].image),
   );
 }
 
-/** Lists the services with an operator port, and its default. */
 export function listOperatedServices(): readonly Readonly<{ name: OperatedService; port: number }>[] {
   return names.filter(isOperatedService).map((name) => ({ name, port: findOperationsPort(name) }));
 }
 
-/** Lists the services scraped by Prometheus, in table order. */
 export function listScrapedServices(): readonly ScrapedService[] {
   return names.filter(
     (name): name is ScrapedService => "operations" in stackServices[name] || "metrics" in stackServices[name],
   );
 }
 
-/** Checks whether a name is that of a service with an operator port. */
 export function isOperatedService(name: string): name is OperatedService {
   return names.some((known) => known === name && "operations" in stackServices[known]);
 }
 
-/** Returns the default operator port of a service. */
 export function findOperationsPort(name: OperatedService): number {
   const { operations, ports } = rows[name];
   const port = operations === undefined ? undefined : ports[operations];

@@ -41,7 +41,6 @@ export class Gatehouse extends ComponentResource {
     this.registerOutputs({});
   }
 
-  /** Deploys services, each after the services that its specification depends on. */
   #deploy(
     services: StackServices,
     { name, platform, schedule }: Readonly<{ name: string; platform: Platform; schedule: string | undefined }>,
@@ -75,7 +74,6 @@ const withNode = new Set<ServiceName>(["sidecar", "restore", "volume-snapshot"])
 
 /** A node, the sidecar that reconciles it and guards its RPC, and the services that restore its data and take snapshots of it. */
 class Node extends ComponentResource {
-  /** Resource that clients of the node depend on. */
   readonly ready: Resource;
 
   constructor(

@@ -20,7 +20,6 @@ type InCapitals<Name extends string> = Name extends `${infer First}-${infer Rest
 /** Name of a service's type in Pulumi's state (`gatehouse:index:Facilitator`). */
 type ServiceType = InCapitals<ServiceName>;
 
-/** Formats a service's name as its Pulumi type. */
 export function formatServiceType(name: ServiceName): ServiceType {
   const words = name.split("-").map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
   return words.join("") as ServiceType;

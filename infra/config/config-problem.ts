@@ -1,7 +1,6 @@
 import { RunError } from "@pulumi/pulumi";
 import { maskCredentials } from "#daemon/secrets/mask.ts";
 
-/** A problem in a stack's configuration. */
 export type ConfigProblem = Readonly<{
   /** Key in `Pulumi.<stack>.yaml` without the project prefix, e.g. `nodeVersion`. */
   key: string;
@@ -27,12 +26,10 @@ export function describeProblem(key: string, wrong: string, ...remedy: readonly 
   };
 }
 
-/** Describes an invalid value, with the command that corrects it. */
 export function describeInvalid(key: string, wrong: string, given?: Given): ConfigProblem {
   return describeProblem(key, wrong, "Correct it", setKey(key, given), ".");
 }
 
-/** Describes a missing value, with the command that sets it. */
 export function describeMissing(key: string, wrong: string, given?: Given): ConfigProblem {
   return describeProblem(key, wrong, "Set it", setKey(key, given), ".");
 }

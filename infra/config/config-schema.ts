@@ -67,11 +67,9 @@ export const declaredKeys = {
   ...observabilityKeys,
 };
 
-/** Secret keys of a stack's configuration. */
 export const secretKeys: readonly (keyof typeof secrets)[] = z.strictObject(secrets).keyof().options;
 
 /** Schema for a stack's configuration, with the keys of `Pulumi.<stack>.yaml` and with the ranges and choices that `Pulumi.yaml` can't express. */
 export const configSchema = z.strictObject({ ...declaredKeys, ...secrets });
 
-/** A parsed stack configuration. */
 export type StackConfig = Readonly<z.output<typeof configSchema>>;

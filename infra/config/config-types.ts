@@ -2,7 +2,6 @@ import { z } from "zod";
 
 /** Schemas shared by several keys of a stack; `expected` is the wording in the error message for an invalid value. */
 
-/** Non-empty text. */
 export const text = (expected: string) => z.string().min(1).meta({ expected });
 
 export const imageReference = text("an image reference such as registry.example/node:0.16.2@sha256:…");

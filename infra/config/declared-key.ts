@@ -1,10 +1,8 @@
 import { z } from "zod";
 import { declaredKeys } from "./config-schema.ts";
 
-/** A configuration key as declared in `Pulumi.yaml`. */
 export type DeclaredKey = Readonly<{
   type: "string" | "integer" | "boolean" | "array" | "object";
-  /** Type of a list's elements. */
   items?: Readonly<{ type: "string" }>;
   /** The schema's own default, or the value that means "not set": Pulumi has no optional keys. */
   default: unknown;
@@ -21,7 +19,6 @@ const jsonType = z.object({
 
 const declared = new Map(Object.entries(declaredKeys).map(([key, schema]) => [key, buildDeclaration(key, schema)]));
 
-/** Declarations of the keys in `Pulumi.yaml`, in the same order. */
 export const keyDeclarations: ReadonlyMap<string, DeclaredKey> = new Map(
   [...declared].map(([key, { declaration }]) => [key, declaration]),
 );

@@ -6,7 +6,6 @@ import type { Input } from "@pulumi/pulumi";
  */
 export type DeploymentSecret = Readonly<{ kind: "secret"; check: string; value: Input<string> }>;
 
-/** Whether a value in a settings tree is a secret. */
 export function isDeploymentSecret(value: unknown): value is DeploymentSecret {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "secret" && "check" in value;
 }

@@ -7,7 +7,6 @@ import { imageReference } from "./config-types.ts";
 const { ports: sidecar } = stackServices.sidecar;
 const { ports: server } = stackServices["resource-server"];
 
-/** Keys for the Docker host, its published ports and the images it builds. */
 export const dockerKeys = {
   target: z
     .enum(["docker", "kubernetes"])

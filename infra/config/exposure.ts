@@ -38,7 +38,6 @@ const shared = {
     ),
 };
 
-/** Public access through an ingress controller. */
 export const ingressSchema = z.strictObject({
   ...shared,
   className: name.optional().describe("IngressClass; default: the cluster's"),
@@ -69,10 +68,8 @@ export const gatewayApiSchema = z.strictObject({
     .describe("Namespace of the pods that proxy the Gateway's traffic; default: the Gateway's own"),
 });
 
-/** Public access through an Ingress. */
 export type IngressExposure = Readonly<z.output<typeof ingressSchema>>;
 
-/** Public access through HTTPRoutes. */
 export type GatewayExposure = Readonly<z.output<typeof gatewayApiSchema>>;
 
 /** Public access keys of a stack; setting both is a problem. */

@@ -21,7 +21,6 @@ const nodeScheduling = z.strictObject({
   priorityClassName: z.string().min(1).optional().describe("Priority class"),
 });
 
-/** Keys for the cluster and its ingress. */
 export const kubernetesKeys = {
   namespace: z
     .string()

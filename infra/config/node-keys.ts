@@ -17,7 +17,6 @@ const fileText = z
   .max(fileCharactersMax)
   .meta({ expected: "the file's text, or file: and an absolute path" });
 
-/** Secret keys of the node. */
 export const nodeSecrets = {
   nodeKeysPassword: z
     .string()
@@ -38,7 +37,6 @@ export const nodeSecrets = {
     .describe("Additional files for nodeImage, by path below /data, secret or not: {path: text}"),
 };
 
-/** Keys for the node and its metrics target. */
 export const nodeKeys = {
   nodeImage: imageReference.optional().describe("Image of a real node, with a digest; default: the devnet node"),
   nodeFamily: z

@@ -13,7 +13,6 @@ const replicas = z
   .default({ min: 1, max: 1 })
   .meta({ expected: `{min, max}, whole numbers from 1 to ${replicasMax}` });
 
-/** Keys for the payee, the paid routes and the ledgers. */
 export const paymentKeys = {
   devAccounts: yesOrNo
     .default(false)

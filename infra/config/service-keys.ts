@@ -12,7 +12,6 @@ const services = listServicesWithSettings();
 /** All services, each of whose limits a stack may set; services that also have settings come first. */
 const limited = [...new Set([...services, ...listStackServices()])];
 
-/** Keys for limits and settings of individual services. */
 export const serviceKeys = {
   limits: z
     .partialRecord(z.enum(limited), limits)

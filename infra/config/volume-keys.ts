@@ -25,7 +25,6 @@ const volumeSnapshots = z.strictObject({
   className: z.string().min(1).optional().describe("VolumeSnapshotClass; default: the cluster's"),
 });
 
-/** Keys for the node's volume. */
 export const volumeKeys = {
   nodeVolumeGibibytes: z
     .int()

@@ -36,7 +36,6 @@ export function listLabels(labels: Placement["labels"]): docker.types.input.Cont
   return Object.entries(labels).map(([label, value]) => ({ label, value }));
 }
 
-/** Mount options for a scratch directory. */
 const scratchOptions = "rw,noexec,nosuid,nodev,size=64m,mode=1777";
 
 /**

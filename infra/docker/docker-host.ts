@@ -216,7 +216,6 @@ export class DockerHost extends ComponentResource implements Platform {
     return createVolume(name, { labels: listLabels(this.#labels()), keep, view }, { parent: this });
   }
 
-  /** Finds or creates the volumes that hold the copy of the image's programs from which a service runs; each image has its own. */
   #programs(spec: ServiceSpec): ProgramVolumes {
     const known = this.#programVolumes.get(spec.name);
     if (known !== undefined) return known;

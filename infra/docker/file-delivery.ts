@@ -9,7 +9,6 @@ export type FileDelivery = Readonly<{ volume: docker.Volume; container: docker.C
 /** Directory for uploaded files, before the container's program moves them. */
 export const incomingDirectory = "/run/gatehouse/incoming";
 
-/** Program in the image that moves the files. */
 const installProgram = "/app/infra/images/install-files.ts";
 
 function buildUpload({ name, content, secret: isSecret }: FileSpec) {
@@ -52,7 +51,6 @@ export function deliverFiles(
   return { volume, container: new docker.Container(name, args, { ...options, deleteBeforeReplace: true }) };
 }
 
-/** Name, image and volumes for a one-shot container. */
 export type OneShotPlacement = Readonly<{
   containerName: string;
   image: Input<string>;

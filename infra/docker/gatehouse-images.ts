@@ -9,7 +9,6 @@ import type { ImageBuilder } from "./engine.ts";
 /** Sources of the images; an image is built here unless configured. */
 export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "nodeUser"> &
   Readonly<{
-    /** Configured image references. */
     named: Readonly<Partial<Record<ImageName, string>>>;
     /** Whether the devnet image is needed but not configured. */
     buildsDevnet: boolean;
@@ -17,7 +16,6 @@ export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "nodeUser"> &
     root: string;
     /** Prefix for the names of built images, so that two stacks on one engine don't use each other's images. */
     prefix: string;
-    /** Prefix for resource names. */
     begin: string;
     builder: ImageBuilder;
     architecture: ImageArchitecture;

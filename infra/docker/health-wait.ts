@@ -17,7 +17,6 @@ type ContainerState = z.output<typeof state>;
 
 const pollMs = 500;
 
-/** Max number of characters of a health check response in a message. */
 const responseCharactersMax = 300;
 
 const awaited = z.object({ name: z.string(), wait: z.literal(true), waitTimeout: z.number() });

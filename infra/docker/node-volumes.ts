@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import * as docker from "@pulumi/docker";
 import { interpolate, output, type CustomResourceOptions, type Input } from "@pulumi/pulumi";
 
-/** Volumes for a service that runs from a copy of its image's programs. */
 export type ProgramVolumes = Readonly<{
   /** The engine fills this volume from the image when a container first mounts it. */
   original: docker.Volume;
@@ -50,7 +49,6 @@ export function createVolume(
     view,
   }: Readonly<{
     labels: NonNullable<docker.VolumeArgs["labels"]>;
-    /** Whether the volume is protected against deletion. */
     keep: boolean;
     view: Readonly<{ of: docker.Volume; directory: string }> | undefined;
   }>,

@@ -13,7 +13,6 @@ export type PreparedNodeOptions = Readonly<{
   prefix: string;
   provider: ProviderResource;
   image: (name: ImageName) => Input<string>;
-  /** Engine volume that holds the node's workspace. */
   workspace: Input<string>;
   /** Volumes for the image's programs; absent if the image copies them itself. */
   programs: ProgramVolumes | undefined;
@@ -147,7 +146,6 @@ const incoming = `${incomingDirectory}/node.conf`;
 
 const originalBin = "/run/gatehouse/image-bin";
 
-/** Volumes mounted by the seeding container: the node's own, and those that hold the image's programs or the node's keys. */
 type SeedVolumes = Pick<PreparedNodeOptions, "workspace" | "programs"> &
   Readonly<{ keys: docker.types.input.ContainerVolume | undefined }>;
 

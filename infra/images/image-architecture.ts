@@ -1,7 +1,6 @@
 /** npm's names for the images' architectures, keyed by Docker's names. */
 export const npmArchitectures = { amd64: "x64", arm64: "arm64" } as const;
 
-/** An architecture that images are built for. */
 export type ImageArchitecture = keyof typeof npmArchitectures;
 
 export const imageArchitectures = Object.keys(npmArchitectures) as readonly ImageArchitecture[];

@@ -43,7 +43,6 @@ export class ImageDependenciesError extends Error {
   override readonly name = "ImageDependenciesError";
 }
 
-/** Images to build, and their architecture. */
 export type RequestedImages = Readonly<{
   /** Without `devnet`, the devnet's EVM is not installed. */
   images: readonly ("gatehouse" | "devnet")[];
@@ -133,7 +132,6 @@ function installEvm(root: string, directory: string, cpu: string): void {
   keepShipped(join(directory, "node_modules"), "");
 }
 
-/** Installs for the platform of the images, independent of this machine's platform. */
 function runNpmCi(directory: string, options: readonly string[]): void {
   const platform = ["--os=linux", "--libc=glibc"];
   const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];

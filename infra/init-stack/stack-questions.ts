@@ -3,7 +3,6 @@ import { tokenAddress } from "#devnet/token/address.ts";
 /** Answers by configuration key; keys with an empty answer are absent. */
 export type Answers = Readonly<Record<string, string>>;
 
-/** Prompt for one key of a stack's configuration. */
 export type StackQuestion = Readonly<{
   key: string;
   ask: string;
@@ -18,7 +17,6 @@ export type StackQuestion = Readonly<{
 const isReal = ({ nodeImage }: Answers) => nodeImage !== undefined;
 const onKubernetes = ({ target }: Answers) => target === "kubernetes";
 
-/** All prompts for a first stack, in order. */
 export const stackQuestions: readonly StackQuestion[] = [
   { key: "target", ask: "Target, docker or kubernetes", fallback: "docker" },
   { key: "nodeImage", ask: "Image of your node, with its digest (empty: the devnet's node)" },

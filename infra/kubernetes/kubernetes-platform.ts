@@ -23,7 +23,6 @@ import { buildPublicIngress, buildPublicRoutes } from "./public-ingress.ts";
 import { buildSnapshotJob } from "./snapshot-job.ts";
 import { buildNodeServices, buildPodsService, buildKubernetesService } from "./services.ts";
 
-/** Timeout for a workload to become ready in `pulumi up`. */
 const rolloutTimeout = "10m";
 
 /**

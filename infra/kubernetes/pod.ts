@@ -5,7 +5,6 @@ import { findPort, serviceUser, type ServiceSpec } from "../services/service-spe
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import type { Labels } from "./metadata.ts";
 
-/** Security context for all pods: user, groups and seccomp. */
 export const podSecurity: types.input.core.v1.PodSecurityContext = {
   runAsNonRoot: true,
   runAsUser: serviceUser.uid,
@@ -15,7 +14,6 @@ export const podSecurity: types.input.core.v1.PodSecurityContext = {
   seccompProfile: { type: "RuntimeDefault" },
 };
 
-/** Scratch space for a pod's containers. */
 export const temporaryVolume: types.input.core.v1.Volume = { name: "tmp", emptyDir: { sizeLimit: "128Mi" } };
 
 /**

@@ -25,7 +25,6 @@ export function buildPodsService(spec: ServiceSpec, options: KubernetesOptions):
   return makeHeadless(made);
 }
 
-/** Makes a Service's name resolve to the addresses of its pods. */
 function makeHeadless(made: Service): Service {
   return { ...made, spec: { ...made.spec, clusterIP: "None" } };
 }

@@ -6,7 +6,6 @@ import { buildMetadata, buildPodLabels } from "./metadata.ts";
 import { buildPullSecrets, podSecurity, temporaryVolume } from "./pod.ts";
 import { buildServiceAccess, type ServiceAccess } from "./service-account.ts";
 
-/** Deadline for one job, including retries. */
 const jobDeadlineSeconds = 600;
 
 /** Rights to all snapshots in the namespace: a role can't list snapshots that don't exist yet. */

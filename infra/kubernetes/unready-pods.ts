@@ -8,7 +8,6 @@ const startWithinMs = 60_000;
 const pollMs = 2_000;
 const runMs = 30_000;
 
-/** A stack's namespace in its cluster, and the program that accesses it. */
 export type PodsLocation = Readonly<{
   context: string | undefined;
   namespace: string;

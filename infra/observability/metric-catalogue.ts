@@ -1,7 +1,6 @@
 import { counter, gauge, histogram } from "./metric-definition.ts";
 import { resourceServer } from "./resource-server-metrics.ts";
 
-/** Metrics that every service exposes on its operator listener. */
 const everyService = {
   gatehouse_build_info: gauge(
     "Always 1; the labels are the service, its version and the Node.js version.",
@@ -220,7 +219,6 @@ const engineProxy = {
  */
 export const metricsByPart = { everyService, node, gateway, volume, facilitator, resourceServer, engineProxy };
 
-/** All of Gatehouse's own metrics. */
 export const metricCatalogue = {
   ...everyService,
   ...node,

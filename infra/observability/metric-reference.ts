@@ -4,7 +4,6 @@ import type { MetricDefinition } from "./metric-definition.ts";
 
 type Part = keyof typeof metricsByPart;
 
-/** Services that expose each part of the catalogue, in the page's order. */
 const parts: Readonly<Record<Part, Readonly<{ title: string; by: string }>>> = {
   everyService: {
     title: "Every service",

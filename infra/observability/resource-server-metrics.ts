@@ -1,6 +1,5 @@
 import { counter, gauge, histogram } from "./metric-definition.ts";
 
-/** Metrics that the resource server exposes besides those of every service. */
 export const resourceServer = {
   gatehouse_payment_requests_total: counter("Requests for paid routes, by route and outcome.", "route", "outcome"),
   gatehouse_payment_charged_units_total: counter(

@@ -48,7 +48,6 @@ export function setRunbookBase(text: string, runbookBaseUrl: string): string {
   return text.replaceAll(placeholderRunbooks, runbookBaseUrl.replace(/\/+$/, ""));
 }
 
-/** Renders the rules as a Prometheus rule file in YAML. */
 export function renderRuleFile(groups: readonly RuleGroup[]): string {
   return toYaml({ groups });
 }

@@ -3,14 +3,12 @@ import { formatAuthority } from "#daemon/http/address.ts";
 /** Label that contains a target's service; set on all series of the target, including `up`. */
 export const serviceLabel = "gatehouse";
 
-/** A listener that Prometheus scrapes. */
 export type ScrapeTarget = Readonly<{
   job: string;
   /** Service behind the target; alerts use it to identify targets that don't respond, including those that never did. */
   service: string;
   host: string;
   port: number;
-  /** Whether samples retain their own labels. */
   honorLabels?: true | undefined;
   /** Whether the host name resolves to the addresses of several processes, each of which is scraped separately. */
   replicated?: boolean;

@@ -14,7 +14,6 @@ export type DockerCheck = Readonly<{
   requestEngine: EngineClient;
   /** Probes a port on this machine; undefined for a remote engine. */
   probe: PortProbe | undefined;
-  /** Reads the capacity of this machine; absent for a remote engine. */
   host?: HostCapacity | undefined;
   /** Prefix for the names of the stack's own containers. */
   prefix: string;
@@ -176,7 +175,6 @@ function findBaseProblems({ baseImage }: StackConfig, body: unknown): readonly C
 /** Tries to listen on a port; resolves to the reason for a failure, or to `undefined` if the port is free. */
 export type PortProbe = (address: string, port: number) => Promise<string | undefined>;
 
-/** Listens briefly, the way the engine will. */
 export const probePort: PortProbe = (address, port) =>
   new Promise((resolve) => {
     const server = createServer();

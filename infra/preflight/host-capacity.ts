@@ -16,7 +16,6 @@ export type HostCapacity = Readonly<{
   freeBytes: (directory: string) => Promise<number | undefined>;
 }>;
 
-/** Reads the capacity of this machine. */
 export const hostCapacity: HostCapacity = {
   openFilesMax: () => attempt(async () => Number(readFileSync("/proc/sys/fs/nr_open", "utf8"))),
   freeBytes: (directory) => attempt(async () => (await readDiskSpace(directory)).freeBytes),

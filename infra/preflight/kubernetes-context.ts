@@ -4,7 +4,6 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { describeInvalid, type ConfigProblem } from "../config/config-problem.ts";
 
-/** Locations where kubectl and Pulumi look for clusters. */
 export type KubernetesHome = Readonly<{
   /** The `KUBECONFIG` variable: a list of files, separated as in `PATH`. */
   kubeconfig: string | undefined;

@@ -17,7 +17,6 @@ import { join } from "node:path";
 export type PreflightContext = Readonly<{
   prefix: string;
   environment: Readonly<Record<string, string | undefined>>;
-  /** Problems already found while parsing. */
   problems?: readonly ConfigProblem[];
   /** Whether the program was given a provider for the cluster or engine, which replaces the one in the configuration; default: no. */
   hasProvider?: boolean;
@@ -135,7 +134,6 @@ function buildProblem(found: string, remedy: string): ConfigProblem {
 
 type Found = Readonly<{ isFile: boolean; uid: number; mode: number }>;
 
-/** Returns the state of the file at a path; the error code if it can't be read. */
 function readState(path: string): Found | string {
   try {
     const found = statSync(path);

@@ -9,7 +9,6 @@ import type { StackContext } from "./stack-context.ts";
 export type AccessTokens = Readonly<{
   /** Signing key, PEM (PKCS #8), Ed25519; undefined if the stack has no secret, which preflight rejects. */
   privateKey: DeploymentSecret | undefined;
-  /** URL of the key set with which the gateway verifies tokens. */
   keySetUrl: string;
   issuer: string;
   audience: string;

@@ -36,7 +36,6 @@ export function readCommon(
   return { limits: limits[service], settings: settings[service] };
 }
 
-/** Arguments shared by all Gatehouse services. */
 export type CommonArgs = Readonly<{
   /** Settings that override the deployment's, with the keys of the service's settings file. */
   settings?: SettingsTree | undefined;
@@ -52,9 +51,7 @@ type Outline = Omit<
     definition: SettingsDefinition;
     tree: SettingsTree;
     files?: readonly FileSpec[];
-    /** Settings in a hot-reloaded file. */
     live?: LiveSettings | undefined;
-    /** Settings in a file whose change triggers a hot restart. */
     handed?: HotRestartSettings | undefined;
     edges?: ServiceSpec["edges"];
     limits: ResourceLimits;

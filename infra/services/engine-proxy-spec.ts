@@ -13,7 +13,6 @@ export type EngineProxyArgs = CommonArgs &
     cli?: EntryPointLocations["cli"] | undefined;
   }>;
 
-/** Path of the engine's own socket in the proxy's container. */
 export const enginePathInProxy = "/run/docker.sock";
 
 /** Builds the engine proxy: no network, exclusive access to the engine's socket, its own socket on a shared volume. */

@@ -5,7 +5,6 @@ import { findPortKey, readHostPort } from "./row-keys.ts";
 
 export type HostPort = PublishedPort & Readonly<{ key: string; number: number }>;
 
-/** Lists the ports that a stack publishes on a Docker host, in key order. */
 export function listHostPorts(config: StackConfig): readonly HostPort[] {
   const keys = Object.keys(declaredKeys);
   const rank = ({ key }: HostPort) => keys.indexOf(key.split(".")[0] ?? "");

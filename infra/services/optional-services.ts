@@ -17,7 +17,6 @@ export function isOptionalService(name: ServiceName): name is OptionalService {
   return Object.hasOwn(optional, name);
 }
 
-/** Whether a stack has a service, required or optional. */
 export function hasService(config: StackConfig, name: ServiceName): boolean {
   return !isOptionalService(name) || optional[name](config);
 }

@@ -59,7 +59,6 @@ export function postgresSpec(
 /** Checks over TCP: while it initializes the database, the server listens only on its socket. */
 const readinessCommand = ["pg_isready", "--quiet", "--host=127.0.0.1", `--port=${postgresPort}`];
 
-/** Example value of the setting for an existing database. */
 export const databaseExample = {
   secret: true,
   value: "postgresql://<user>:<password>@<host>:5432/<database>",

@@ -3,7 +3,6 @@ import { operatorPaths } from "#daemon/http/operator-paths.ts";
 /** Probe of a service; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
 export type HealthSpec = NetworkHealth | PortHealth | SocketHealth | CommandHealth;
 
-/** Health probe for a service's port. */
 export type NetworkHealth = Readonly<{
   kind: "http" | "rpc";
   port: string;
@@ -27,7 +26,6 @@ export type PortHealth = Readonly<{
   startWithinSeconds: number;
 }>;
 
-/** Probe of a service on a Unix socket. */
 type SocketHealth = Readonly<{ kind: "socket"; socketPath: string; startWithinSeconds: number }>;
 
 /** Probe of a service whose image includes the probe program: status 0 means healthy. */

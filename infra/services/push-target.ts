@@ -26,7 +26,6 @@ export function findPushTarget({ pushgatewayUrl }: StackConfig, addresses: Addre
   return { ...parseHostAndPort(pushgatewayUrl), edge: deriveEdge(new URL(pushgatewayUrl)) };
 }
 
-/** Reports problems with the Pushgateway configured in the stack. */
 export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: StackConfig): readonly ConfigProblem[] {
   if (pushgatewayUrl === undefined) return [];
   const problems: ConfigProblem[] = [];

@@ -12,9 +12,7 @@ import { filesDirectory, liveFilesDirectory, liveSecretsDirectory, type FileSpec
 export type RenderedSettings = Readonly<{
   environment: Readonly<Record<string, string>>;
   files: readonly FileSpec[];
-  /** Hot-reloaded files, if any were requested. */
   liveFiles: readonly FileSpec[];
-  /** Secrets whose change triggers a hot restart. */
   liveSecrets: readonly FileSpec[];
   problems: readonly ConfigProblem[];
 }>;
@@ -31,7 +29,6 @@ export type HotRestartSettings = Readonly<{
   withSecrets: boolean;
 }>;
 
-/** Settings that are delivered to a service in hot-reloaded files. */
 export type SettingsDelivery = Readonly<{ live?: LiveSettings | undefined; handed?: HotRestartSettings | undefined }>;
 
 /**
@@ -186,7 +183,6 @@ export function findRenderedValue(tree: SettingsTree, path: readonly string[]): 
   return path.reduce<unknown>((value, key) => (isBranch(value) ? value[key] : undefined), tree);
 }
 
-/** Lists the paths of all leaves in a tree, and of the branches listed in `stop`. */
 function listLeafPaths(
   tree: SettingsTree,
   stop: (path: readonly string[]) => boolean,

@@ -9,7 +9,6 @@ import type { StackContext } from "./stack-context.ts";
 /** The PostgreSQL database that holds the ledgers, and the connection through which its clients reach it. */
 export type Database = Readonly<{ url: DeploymentSecret; edge: Edge }>;
 
-/** Parts of a specification that store a ledger, in a database or in a file on a retained volume. */
 export type LedgerParts = Readonly<{
   settings: SettingsTree;
   volumes: readonly VolumeSpec[];

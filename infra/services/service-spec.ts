@@ -58,7 +58,6 @@ export type NodeLocations = Readonly<{
 export type EntryPointLocations = Readonly<{
   /** Files that the stack installs in the workspace before each start. */
   files: readonly MountedFile[];
-  /** File names of the keys. If one is missing, the entry point would generate a new identity. */
   keyNames: readonly string[];
   /** If this directory exists, the entry point does not run genesis. */
   genesisMark: string | undefined;
@@ -91,7 +90,6 @@ export type MetricsSpec = Readonly<{
   honorLabels?: true;
 }>;
 
-/** Max CPUs and memory of a service. */
 export type ResourceLimits = Readonly<{ cpus: number; memoryMebibytes: number }>;
 
 /** Everything that a target needs to run a service. A pure builder creates it; each target translates it. */
@@ -125,7 +123,6 @@ export type ServiceSpec = Readonly<{
   startsAfter?: readonly ServiceName[];
   /** Port that serves `/metrics`; absent if the service has no metrics, or if they are unreachable. */
   metrics?: MetricsSpec;
-  /** The node's configuration, which must exist before the first start. */
   seed?: SeedSpec;
   /** Undefined if there is nothing to probe. */
   health: HealthSpec | undefined;
@@ -175,7 +172,6 @@ export function listFilesDirectories(spec: ServiceSpec): readonly string[] {
   return [findFilesDirectory(spec), ...(spec.furtherFilesDirectories ?? [])];
 }
 
-/** Whether a service has files at startup, either its own or existing ones. */
 export function hasFiles({ files, foreignFiles }: ServiceSpec): boolean {
   return files.length > 0 || foreignFiles !== undefined;
 }

@@ -10,11 +10,9 @@ type NamedService = Exclude<ServiceName, "sidecar">;
 /** Host names, by service, under which the services in a stack reach each other; the target defines them. */
 export type Addresses = Readonly<Record<NamedService, string>> &
   Readonly<{
-    /** Host name under which the sidecar reaches the node. */
     nodeOfSidecar: string;
     /** Host name under which the other services reach the gateway. */
     gateway: string;
-    /** Host name of the sidecar's operator listener. */
     sidecarStatus: string;
     /** Returns a host name that resolves to all processes of a service, ready or not: the host name for clients may not resolve to unready ones. */
     processesOf: (service: ServiceName) => string;
@@ -46,12 +44,10 @@ export type TargetContext = Readonly<{
   restart: RestartRoute;
 }>;
 
-/** The target, names and secrets from which the services of a stack are built. */
 export type StackContext = TargetContext &
   Readonly<{
     /** Prefix for the stack's resource names, e.g. `gatehouse-dev`, and for the job name of the node's metrics. */
     prefix: string;
-    /** Turns text into a secret that Pulumi encrypts wherever it is stored. */
     secret: (text: string) => DeploymentSecret;
   }>;
 

@@ -40,13 +40,11 @@ export function warnAboutTrustedProxies({ target, ingress, gatewayApi }: StackCo
   );
 }
 
-/** Settings of the public services that list their trusted proxies. */
 const lists = [
   { service: "sidecar", path: ["gateway", "callers", "trustedProxies"] },
   { service: "resource-server", path: ["listen", "trustedProxies"] },
 ] as const;
 
-/** Reports empty trusted-proxy lists in a stack with public access. */
 export function findTrustedProxiesProblems(config: StackConfig): readonly ConfigProblem[] {
   if (findPublicProxies(config) === undefined) return [];
   const way = config.ingress === undefined ? "gatewayApi" : "ingress";

@@ -144,12 +144,10 @@ export function buildPackageSchema(): PackageSchema {
   };
 }
 
-/** Renders the schema for Pulumi's engine. */
 export function printPackageSchema(): string {
   return JSON.stringify(buildPackageSchema());
 }
 
-/** Adds the package's prefix to the names of objects that properties refer to. */
 function nameTypes(types: Readonly<Record<string, ObjectType>>): PackageSchema["types"] {
   return Object.fromEntries(Object.entries(types).map(([name, type]) => [`${packageName}:index:${name}`, type]));
 }

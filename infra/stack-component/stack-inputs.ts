@@ -29,7 +29,6 @@ type Given = z.input<typeof inputsSchema>;
 /** Inputs of the component `Stack`; each may be another resource's output. */
 export type StackInputs = Readonly<{ [Key in keyof Given]: Input<Given[Key]> }>;
 
-/** Parsed inputs: a stack's configuration, and the prefix of its resource names. */
 export type ParsedInputs = Readonly<{ config: StackConfig; prefix: string }>;
 
 /**

@@ -26,7 +26,6 @@ import { parseInputs, type StackInputs } from "./stack-inputs.ts";
 const unknownInputs =
   "some inputs are unknown in this preview, so it shows only the component, and its existing children as deleted, which protectData rejects. Create or update the resource that provides them first with `pulumi up --target <its URN>`, or skip the preview with `pulumi up --skip-preview`.";
 
-/** Outputs of a deployed stack. */
 type PublishedData = StackOutputs &
   Readonly<{
     configuration: Readonly<Record<string, GivenConfiguration>>;
@@ -164,7 +163,6 @@ function getStatusUrl({ operations }: StackOutputs["urls"]): string {
   return operations["status"] ?? "";
 }
 
-/** Words a problem for the author of the inputs. */
 function toInputProblem({ key, message, inputMessage = message }: ConfigProblem): ConfigProblem {
   return { key, message: inputMessage };
 }

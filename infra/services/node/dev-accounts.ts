@@ -28,7 +28,6 @@ export function findSignerKey({
   return signerPrivateKey ?? (hasDevAccounts ? devAccounts.signer.privateKey : undefined);
 }
 
-/** Returns the secret from which a stack derives others; `undefined` if the stack has none, which preflight rejects. */
 export function findStackSecret(
   config: Pick<StackConfig, "devAccounts" | "signerPrivateKey" | "stackSecret">,
 ): string | undefined {

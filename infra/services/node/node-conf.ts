@@ -14,7 +14,6 @@ import type { EntryPointLocations, HostAddress, MountedFile, SeedSpec, ServiceSp
 
 export type NodeConfArgs = Readonly<{
   version: string;
-  /** Address that the node advertises to its peers. */
   host: HostAddress;
   /** TCP port to which peers connect; the node announces the port on which it listens. */
   peerPort: number;

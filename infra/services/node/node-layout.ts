@@ -9,10 +9,8 @@ export const nodePorts = stackServices.node.ports;
 /** Mount point of the node's workspace, in its own container and in its sidecar's (specification, "Node command line"). */
 export const workspaceDirectory = "/data";
 
-/** Directory that holds the node's chain data. */
 export const chainDataDirectory = `${workspaceDirectory}/data`;
 
-/** Directory that holds a real node's keys (specification, `secret_config`). */
 export const keysDirectory = `${workspaceDirectory}/keys`;
 
 /** Name of the volume that holds the node's configuration and chain data; for the devnet, its whole workspace. */

@@ -7,7 +7,6 @@ import type { HostAddress } from "../service-spec.ts";
 /** Ports that Kubernetes assigns to NodePort Services by default. */
 const nodePortRange = { first: 30_000, last: 32_767 } as const;
 
-/** Default peer port if Kubernetes exposes it as a NodePort. */
 const defaultNodePort = 30_900;
 
 /**
@@ -36,7 +35,6 @@ export function warnAboutPeers({ target, peers, namespace }: StackConfig): Confi
   return { key, message };
 }
 
-/** Reports problems with the peers' access to the node. */
 export function findPeerProblems(config: StackConfig): readonly ConfigProblem[] {
   const port = choosePeerPort(config);
   const { first, last } = nodePortRange;

@@ -16,7 +16,6 @@ export function deriveGrafanaPassword(config: StackConfig, prefix: string): stri
   return Buffer.from(bytes).toString("base64url");
 }
 
-/** Reports problems with a stack's monitoring. */
 export function findObservabilityProblems(config: StackConfig): readonly ConfigProblem[] {
   const { observability, target, alertmanagerConfig, grafanaPassword } = config;
   const problems: ConfigProblem[] = [];
@@ -58,7 +57,6 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
   return problems;
 }
 
-/** Warns about gaps in a stack's monitoring before deployment. */
 export function warnAboutMonitoring(config: StackConfig): readonly ConfigProblem[] {
   return [warnOfSilentAlerts(config), warnOfNobodysRunbooks(config)].filter((warning) => warning !== undefined);
 }
