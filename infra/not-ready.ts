@@ -1,9 +1,10 @@
 import { runtime, type Output } from "@pulumi/pulumi";
 import type { StackConfig } from "./config/config-schema.ts";
-import { listUnreadyServices } from "./docker/unready-services.ts";
+import { runInContainer } from "./docker/engine-exec.ts";
 import { listUnreadyPods } from "./kubernetes/unready-pods.ts";
 import { createEngineClient, type EngineClient } from "./preflight/engine-client.ts";
-import type { UnreadyService } from "./unready-service.ts";
+import { listOperatedServices } from "./stack-services.ts";
+import { buildReadyCheck, describeReasons, type UnreadyService } from "./unready-service.ts";
 
 /** Creates the client for a stack's Docker engine; returns `undefined` on Kubernetes, and for an engine that only Docker's own client can reach. */
 export function createStackEngine({ target, dockerEngine }: StackConfig): EngineClient | undefined {
@@ -27,4 +28,21 @@ export function listUnready(
     if (config.target === "kubernetes") return await listUnreadyPods({ context, namespace, prefix });
     return engine === undefined ? undefined : await listUnreadyServices(engine, prefix);
   });
+}
+
+/**
+ * Lists the services in a stack that are not ready, with reasons, by running the images' own health check in their containers. Services
+ * that can't be queried are omitted: the deployment has already checked their liveness.
+ */
+export async function listUnreadyServices(engine: EngineClient, prefix: string): Promise<readonly UnreadyService[]> {
+  const found = await Promise.all(
+    listOperatedServices().map(async ({ name, port }) => {
+      const container = `${prefix}-${name}`;
+      const command = buildReadyCheck(port);
+      const said = await runInContainer(engine, container, command).catch(() => undefined);
+      const reason = describeReasons(said ?? "");
+      return reason === "" ? [] : [{ service: name, reason, check: `docker exec ${container} ${command.join(" ")}` }];
+    }),
+  );
+  return found.flat();
 }

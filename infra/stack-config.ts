@@ -136,15 +136,38 @@ function findExpected(schema: z.ZodType | undefined): unknown {
 }
 
 function findContradictions(config: StackConfig): readonly ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
-  if (config.devAccounts && config.nodeImage !== undefined) {
-    problems.push({
-      key: "devAccounts",
-      message:
-        "found true together with nodeImage; the development accounts' keys are public and only for the devnet node. Remove one of the two.",
-    });
-  }
-  problems.push(
+  const { devAccounts, nodeImage, nodeUser, renderTo, restore, signerPrivateKey, target } = config;
+  const isDocker = target === "docker";
+  const together: readonly (readonly [isFound: boolean, key: string, message: string])[] = [
+    [
+      devAccounts && nodeImage !== undefined,
+      "devAccounts",
+      "found true together with nodeImage; the development accounts' keys are public and only for the devnet node. Remove one of the two.",
+    ],
+    [
+      devAccounts && signerPrivateKey !== undefined,
+      "devAccounts",
+      "found true together with signerPrivateKey; remove one of the two.",
+    ],
+    [
+      renderTo !== undefined && config.kubernetesContext !== undefined,
+      "kubernetesContext",
+      "found together with renderTo, which writes files and contacts no cluster. Remove one of the two.",
+    ],
+    [isDocker && config.volumeGrowth !== undefined, "volumeGrowth", withoutSupport],
+    [isDocker && config.volumeSnapshots !== undefined, "volumeSnapshots", withoutSupport],
+    [
+      restore !== undefined && nodeImage === undefined,
+      "restore",
+      "found without nodeImage; the devnet node creates its own chain. Remove it, or set nodeImage.",
+    ],
+    [
+      nodeImage !== undefined && nodeUser === undefined,
+      "nodeUser",
+      "missing; expected the user ID that nodeImage runs as, because the sidecar shares its files. `docker image inspect` shows it under Config.User.",
+    ],
+  ];
+  return [
     ...findMissingImages(config),
     ...findPeerProblems(config),
     ...findPushgatewayProblems(config),
@@ -155,43 +178,12 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
     ...findReplicationProblems(config),
     ...findOwnDatabaseProblems(config),
     ...findObservabilityProblems(config),
-  );
-  if (config.devAccounts && config.signerPrivateKey !== undefined) {
-    problems.push({
-      key: "devAccounts",
-      message: "found true together with signerPrivateKey; remove one of the two.",
-    });
-  }
-  if (config.renderTo !== undefined && config.kubernetesContext !== undefined) {
-    problems.push({
-      key: "kubernetesContext",
-      message: "found together with renderTo, which writes files and contacts no cluster. Remove one of the two.",
-    });
-  }
-  if (config.target !== "kubernetes") {
-    for (const key of ["volumeGrowth", "volumeSnapshots"] as const) {
-      if (config[key] === undefined) continue;
-      problems.push({
-        key,
-        message: "found together with target docker, whose volumes do not support it. Remove it.",
-      });
-    }
-  }
-  if (config.restore !== undefined && config.nodeImage === undefined) {
-    problems.push({
-      key: "restore",
-      message: "found without nodeImage; the devnet node creates its own chain. Remove it, or set nodeImage.",
-    });
-  }
-  if (config.nodeImage !== undefined && config.nodeUser === undefined) {
-    problems.push({
-      key: "nodeUser",
-      message:
-        "missing; expected the user ID that nodeImage runs as, because the sidecar shares its files. `docker image inspect` shows it under Config.User.",
-    });
-  }
-  return [...problems, ...findNodeVersionProblems(config)];
+    ...together.filter(([isFound]) => isFound).map(([, key, message]) => ({ key, message })),
+    ...findNodeVersionProblems(config),
+  ];
 }
+
+const withoutSupport = "found together with target docker, whose volumes do not support it. Remove it.";
 
 /** Reports images without a reference. On Kubernetes every image needs one, because no local engine could build it for the cluster. */
 function findMissingImages(config: StackConfig): readonly ConfigProblem[] {

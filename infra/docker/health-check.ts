@@ -1,12 +1,9 @@
 import type * as docker from "@pulumi/docker";
-import { healthTimes, type HealthSpec, type PortHealth } from "../services/probes.ts";
+import { healthTimes, type HealthSpec } from "../services/probes.ts";
 import { findPort, type ServiceSpec } from "../services/service-spec.ts";
 import { formatEngineDuration } from "./engine.ts";
 
 type Healthcheck = docker.types.input.ContainerHealthcheck;
-
-/** Health check that runs inside the service's container, the only kind an engine supports. */
-type InnerHealth = Exclude<HealthSpec, PortHealth>;
 
 /**
  * Timing properties of a container's health check. Changing them would replace the container, so a running container keeps its timing until
@@ -25,12 +22,11 @@ const program = ["node", "/app/infra/images/health-check.mjs"] as const;
  * @param startInterval whether the engine supports a separate interval during start.
  */
 export function buildHealthcheck(spec: ServiceSpec, startInterval = false): Healthcheck | undefined {
-  const inner = spec.health === undefined ? undefined : findInnerHealth(spec.health);
-  if (inner === undefined) return undefined;
-  const command = buildCommand(spec, inner);
+  const command = spec.health && findCommand(spec, spec.health);
+  if (spec.health === undefined || command === undefined) return undefined;
   return {
     tests: ["CMD", ...command],
-    startPeriod: formatEngineDuration(inner.startWithinSeconds),
+    startPeriod: formatEngineDuration(spec.health.startWithinSeconds),
     ...(startInterval ? timesWithStartInterval : buildTimesWithoutStartInterval(command[1] === program[1])),
   };
 }
@@ -59,18 +55,12 @@ function buildTimesWithoutStartInterval(rests: boolean): Times {
   };
 }
 
-function findInnerHealth(health: HealthSpec): InnerHealth | undefined {
-  if (health.kind !== "port") return health;
-  const { command, startWithinSeconds } = health;
-  return command === undefined ? undefined : { kind: "command", command, startWithinSeconds };
-}
-
-function buildCommand(spec: ServiceSpec, health: InnerHealth): readonly string[] {
-  if (health.kind === "command") return health.command;
-  if (health.kind !== "socket" && health.command !== undefined) return health.command;
+/** Returns the command that probes a service from within its container, the only kind of probe that an engine supports. */
+function findCommand(spec: ServiceSpec, health: HealthSpec): readonly string[] | undefined {
   if (health.kind === "socket") return [...program, health.kind, health.socketPath];
-  const { number } = findPort(spec, health.port);
-  const { readyPath, livePath, awaited } = health;
-  const path = health.kind === "rpc" ? "/" : awaited === "live" ? livePath : readyPath;
-  return [...program, health.kind, `http://127.0.0.1:${number}${path}`];
+  if (health.kind === "port" || health.kind === "command") return health.command;
+  const url = `http://127.0.0.1:${findPort(spec, health.port).number}`;
+  if (health.kind === "rpc") return [...program, health.kind, `${url}/`];
+  const path = health.awaited === "live" ? health.livePath : health.readyPath;
+  return health.command ?? [...program, health.kind, url + path];
 }

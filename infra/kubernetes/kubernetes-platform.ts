@@ -44,7 +44,7 @@ const rolloutTimeout = "10m";
  *   protectData: true,
  *   rendered: false,
  * });
- * console.log(platform.addresses.gateway); // gateway
+ * console.log(platform.addresses.sidecarStatus); // sidecar-status
  */
 export class KubernetesNamespace extends ComponentResource implements Platform {
   readonly addresses = kubernetesAddresses;

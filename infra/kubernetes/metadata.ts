@@ -49,15 +49,6 @@ export type CustomObject = Readonly<{
 
 type Annotated = Readonly<{ metadata?: unknown }>;
 
-/** Annotations for Argo CD and Flux: the object is retained when its file is removed or the application is deleted. */
-const keptByOwners = {
-  "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
-  "kustomize.toolkit.fluxcd.io/prune": "disabled",
-};
-
-/** Annotation for Flux, which then applies the object once and leaves it to its other writers; Argo CD has no equivalent. */
-const appliedOnce = { "kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent" };
-
 /** Marks an object so that `pulumi up` does not wait for it to become ready, and `pulumi refresh` does not report it as drift while it is unready. */
 export function skipReadyWait<Manifest extends Annotated>(manifest: Manifest): Manifest {
   return annotate(manifest, { "pulumi.com/skipAwait": "true" });
@@ -75,14 +66,17 @@ export function markWorkload<Manifest extends Annotated>(
   return awaitsPods ? forced : skipReadyWait(forced);
 }
 
-/** Marks an object so that a controller that applies rendered YAML never deletes it. */
+/** Marks an object so that Argo CD and Flux retain it when its file is removed or the application is deleted. */
 export function markUnpruned<Manifest extends Annotated>(manifest: Manifest): Manifest {
-  return annotate(manifest, keptByOwners);
+  return annotate(manifest, {
+    "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+  });
 }
 
-/** Marks an object so that a controller that applies rendered YAML does not update it once it exists. */
+/** Marks an object so that Flux applies it once and leaves it to its other writers; Argo CD has no equivalent. */
 export function markAppliedOnce<Manifest extends Annotated>(manifest: Manifest): Manifest {
-  return annotate(manifest, appliedOnce);
+  return annotate(manifest, { "kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent" });
 }
 
 function annotate<Manifest extends Annotated>(manifest: Manifest, annotations: Labels): Manifest {

@@ -73,14 +73,14 @@ function buildEgress(edge: Edge, { specs, pod, options }: EgressContext): readon
   return [
     {
       to: [{ podSelector: { matchLabels: buildSelectorLabels(options.prefix, target.name) } }],
-      ports: [{ port: findPort(target, edge.port).number, protocol: "TCP" }],
+      ports: [toTcp(findPort(target, edge.port).number)],
     },
   ];
 }
 
 /** Allows ports on a range of addresses; on any host if the range is unknown. */
 function buildEgressToHost(cidr: string | undefined, numbers: readonly number[]): Egress {
-  const ports = numbers.map((port) => ({ port, protocol: "TCP" }));
+  const ports = numbers.map(toTcp);
   return cidr === undefined ? { ports } : { to: [{ ipBlock: { cidr } }], ports };
 }
 
@@ -100,12 +100,8 @@ function buildIngressFromStack(
       .flatMap((source) =>
         source.edges.flatMap((edge) => {
           if (edge.to !== target.name) return [];
-          return [
-            {
-              from: [{ podSelector: { matchLabels: buildSelectorLabels(options.prefix, source.name) } }],
-              ports: [{ port: findPort(target, edge.port).number, protocol: "TCP" }],
-            },
-          ];
+          const from = [{ podSelector: { matchLabels: buildSelectorLabels(options.prefix, source.name) } }];
+          return [{ from, ports: [toTcp(findPort(target, edge.port).number)] }];
         }),
       ),
   );
@@ -114,12 +110,8 @@ function buildIngressFromStack(
 
 function buildIngressFromOutside(inside: readonly ServiceSpec[], options: KubernetesOptions): readonly Ingress[] {
   const ports = inside.flatMap((spec) => spec.ports);
-  const open = ports
-    .filter(({ audience }) => audience === "public")
-    .map(({ number }) => ({ port: number, protocol: "TCP" }));
-  const peers = ports
-    .filter(({ audience }) => audience === "peers")
-    .map(({ number }) => ({ port: number, protocol: "TCP" }));
+  const open = ports.filter(({ audience }) => audience === "public").map(({ number }) => toTcp(number));
+  const peers = ports.filter(({ audience }) => audience === "peers").map(({ number }) => toTcp(number));
   const { ingress, gatewayApi } = options;
   const controller = ingress?.controllerNamespace ?? gatewayApi?.controllerNamespace ?? gatewayApi?.namespace;
   const sources = (ingress ?? gatewayApi)?.sourceCidrs?.map((cidr) => ({ ipBlock: { cidr } }));
@@ -138,12 +130,16 @@ function buildIngressFromPrometheus(
 ): readonly Ingress[] {
   const existing = observability?.existing;
   const ports = inside.flatMap((spec) =>
-    spec.metrics === undefined ? [] : [{ port: findPort(spec, spec.metrics.port).number, protocol: "TCP" }],
+    spec.metrics === undefined ? [] : [toTcp(findPort(spec, spec.metrics.port).number)],
   );
   if (existing === undefined || ports.length === 0) return [];
   const { namespace, podLabels } = existing;
   const pods = Object.keys(podLabels).length === 0 ? {} : { podSelector: { matchLabels: { ...podLabels } } };
   return [{ from: [{ namespaceSelector: buildNamespaceSelector(namespace), ...pods }], ports }];
+}
+
+function toTcp(port: number) {
+  return { port, protocol: "TCP" };
 }
 
 function removeDuplicates<Rule>(rules: readonly Rule[]): Rule[] {
@@ -155,9 +151,5 @@ function buildPolicy(
   options: KubernetesOptions,
   spec: types.input.networking.v1.NetworkPolicySpec,
 ): NetworkPolicy {
-  const component = name === "default-deny" ? "stack" : name;
-  return {
-    metadata: buildMetadata(options, name, component),
-    spec,
-  };
+  return { metadata: buildMetadata(options, name, name === "default-deny" ? "stack" : name), spec };
 }

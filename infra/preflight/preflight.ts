@@ -80,32 +80,22 @@ async function findTargetProblems(
 /** Reports missing required values, by the stack's own keys, before the services' schemas report them by theirs. */
 export function findMissingValues(config: StackConfig): readonly ConfigProblem[] {
   const { devAccounts, payTo, tokenAddress } = config;
-  const [isRemote, hasKey] = [hasRemoteSigner(config), findSignerKey(config) !== undefined];
+  const isRemote = hasRemoteSigner(config);
+  const missing = (
+    isMissing: boolean,
+    key: string,
+    expected: string,
+    given: Parameters<typeof describeMissing>[2] = {},
+  ) => (isMissing ? [describeMissing(key, `missing; expected ${expected}.`, given)] : []);
+  const signer = "the key of the account that submits settlements";
+  const random = "random text, e.g. from openssl rand -hex 32, because only remote keys sign";
   return [
     ...findMissingKeys(config),
     ...findMissingNodeValues(config),
-    ...(hasKey || isRemote
-      ? []
-      : [
-          describeMissing("signerPrivateKey", "missing; expected the key of the account that submits settlements.", {
-            secret: true,
-          }),
-        ]),
-    ...(isRemote && findStackSecret(config) === undefined
-      ? [
-          describeMissing(
-            "stackSecret",
-            "missing; expected random text, e.g. from openssl rand -hex 32, because only remote keys sign.",
-            { secret: true },
-          ),
-        ]
-      : []),
-    ...(devAccounts || payTo !== undefined
-      ? []
-      : [describeMissing("payTo", "missing; expected the account that receives payments.")]),
-    ...(tokenAddress !== undefined
-      ? []
-      : [describeMissing("tokenAddress", "missing; expected the contract of the payment token.")]),
+    ...missing(!isRemote && findSignerKey(config) === undefined, "signerPrivateKey", signer, { secret: true }),
+    ...missing(isRemote && findStackSecret(config) === undefined, "stackSecret", random, { secret: true }),
+    ...missing(!devAccounts && payTo === undefined, "payTo", "the account that receives payments"),
+    ...missing(tokenAddress === undefined, "tokenAddress", "the contract of the payment token"),
   ];
 }
 

@@ -21,7 +21,6 @@ import {
 } from "./node/node-layout.ts";
 import { chooseNodeVersion } from "./node/node-version.ts";
 import { chooseHostAddress, choosePeerPort } from "./node/peers.ts";
-import type { NetworkHealth } from "./probes.ts";
 import { findPushTarget } from "./push-target.ts";
 import { findRenderedValue } from "./rendered-settings.ts";
 import {
@@ -67,14 +66,6 @@ export function nodeSpec(config: StackConfig, context: StackContext): BuiltServi
 type NodeStart = Readonly<{ conf: NodeConfArgs; pushEdge: Edge }>;
 
 function buildDevnetNode(config: StackConfig, { secret }: StackContext, { conf, pushEdge }: NodeStart): BuiltService {
-  const health: NetworkHealth = {
-    kind: "rpc",
-    port: "http",
-    readyPath: "/",
-    livePath: "/",
-    startupPath: "/",
-    startWithinSeconds: 120,
-  };
   return buildService(
     {
       name: "node",
@@ -102,7 +93,7 @@ function buildDevnetNode(config: StackConfig, { secret }: StackContext, { conf, 
       volumes: [workspace],
       edges: [pushEdge],
       startsAfter,
-      health,
+      health: { kind: "rpc", port: "http", startWithinSeconds: 120 },
       limits: { cpus: 1, memoryMebibytes: 1_024 },
       stopGraceSeconds: nodeStopGraceSeconds,
     },

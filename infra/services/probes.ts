@@ -1,35 +1,38 @@
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
 
-/** Probe of a service; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
-export type HealthSpec = NetworkHealth | PortHealth | SocketHealth | CommandHealth;
+/** Probe of a service. */
+export type HealthSpec = (HttpHealth | NodeHealth | SocketHealth | CommandHealth) &
+  Readonly<{
+    /** How long the first start may take, in seconds, before the service counts as failed. */
+    startWithinSeconds: number;
+  }>;
 
-export type NetworkHealth = Readonly<{
-  kind: "http" | "rpc";
+type HttpHealth = Readonly<{
+  kind: "http";
   port: string;
   readyPath: string;
   livePath: string;
   startupPath: string;
-  /** How long the first start may take, in seconds, before the service counts as failed. */
-  startWithinSeconds: number;
   /** State that an engine's health check tests, and that a deployment waits for; default: `ready`. */
   awaited?: "ready" | "live";
   /** Command that probes a third-party image from within; if absent, the program in Gatehouse's images is used. */
   command?: readonly string[];
 }>;
 
-/** Probe of a service whose container reveals only whether its port is open. */
-export type PortHealth = Readonly<{
-  kind: "port";
-  port: string;
-  /** Command that checks the service from within, if the vendor of the image documents one. */
-  command: readonly string[] | undefined;
-  startWithinSeconds: number;
-}>;
+/** Probe of a node: `eth_blockNumber` over HTTP (specification, "Node command line"), or only whether its port is open. */
+type NodeHealth =
+  | Readonly<{ kind: "rpc"; port: string }>
+  | Readonly<{
+      kind: "port";
+      port: string;
+      /** Command that checks the node from within, if the vendor of the image documents one. */
+      command: readonly string[] | undefined;
+    }>;
 
-type SocketHealth = Readonly<{ kind: "socket"; socketPath: string; startWithinSeconds: number }>;
+type SocketHealth = Readonly<{ kind: "socket"; socketPath: string }>;
 
 /** Probe of a service whose image includes the probe program: status 0 means healthy. */
-type CommandHealth = Readonly<{ kind: "command"; command: readonly string[]; startWithinSeconds: number }>;
+type CommandHealth = Readonly<{ kind: "command"; command: readonly string[] }>;
 
 /**
  * Timing of a service's probes, in seconds, for both targets. A healthy service is probed rarely if a probe starts a process in its
@@ -48,11 +51,11 @@ export const healthTimes = {
   connection: { ready: { every: 5, failures: 3 }, live: { every: 10, failures: 6 } },
 } as const;
 
-export const daemonHealth: NetworkHealth = {
+export const daemonHealth = {
   kind: "http",
   port: "http",
   readyPath: operatorPaths.ready,
   livePath: operatorPaths.live,
   startupPath: operatorPaths.live,
   startWithinSeconds: 60,
-};
+} as const satisfies HealthSpec;

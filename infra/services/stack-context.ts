@@ -11,8 +11,6 @@ type NamedService = Exclude<ServiceName, "sidecar">;
 export type Addresses = Readonly<Record<NamedService, string>> &
   Readonly<{
     nodeOfSidecar: string;
-    /** Host name under which the other services reach the gateway. */
-    gateway: string;
     sidecarStatus: string;
     /** Returns a host name that resolves to all processes of a service, ready or not: the host name for clients may not resolve to unready ones. */
     processesOf: (service: ServiceName) => string;
@@ -57,7 +55,6 @@ const ownNames = Object.fromEntries(listStackServices().map((name) => [name, nam
 export const dockerAddresses: Addresses = {
   ...ownNames,
   nodeOfSidecar: "node",
-  gateway: "sidecar",
   sidecarStatus: "sidecar",
   processesOf: (service) => service,
 };
@@ -66,7 +63,6 @@ export const dockerAddresses: Addresses = {
 export const kubernetesAddresses: Addresses = {
   ...ownNames,
   nodeOfSidecar: "127.0.0.1",
-  gateway: "gateway",
   sidecarStatus: "sidecar-status",
   processesOf: namePodsHost,
 };
