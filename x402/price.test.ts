@@ -2,7 +2,7 @@ import { assert, bigInt, integer, pre, property } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { convertPriceToAmount } from "./price.ts";
 
-describe("priceToAmount", () => {
+describe("convertPriceToAmount", () => {
   it.each([
     ["0.01", "10000"],
     ["$0.01", "10000"],

@@ -54,7 +54,7 @@ const addCredentials = (origin: string) => `${origin.replace("//", "//seller:p%4
 
 const kinds = (network: string) => ({ kinds: [{ x402Version: 2, scheme: "exact", network }], extensions: [] });
 
-describe("facilitatorOverHttp", () => {
+describe("createFacilitatorOverHttp", () => {
   it("sends payload, requirements and Idempotency-Key, and returns the verdict", async () => {
     const sent = createPayload();
     const asked: unknown[] = [];

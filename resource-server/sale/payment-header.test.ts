@@ -70,7 +70,7 @@ describe("readPayment", () => {
   });
 });
 
-describe("acceptedOffer", () => {
+describe("findAcceptedOffer", () => {
   it("finds the offer for an address in another letter case", () => {
     const paid = createPayment(
       createPayload((p) => ({ ...p, accepted: { ...offer, asset: offer.asset.toLowerCase() } })),

@@ -14,7 +14,7 @@ const origin = {
 const forward = (received: Headers, from: Parameters<typeof buildForwardedHeaders>[1]) =>
   new Headers(buildForwardedHeaders(Object.fromEntries(received), from));
 
-describe("forwardedHeaders", () => {
+describe("buildForwardedHeaders", () => {
   it("forwards the client's headers, and adds the request's origin", () => {
     const headers = forward(new Headers({ Accept: "application/json", Authorization: "Bearer x" }), origin);
     expect(Object.fromEntries(headers)).toEqual({
@@ -52,7 +52,7 @@ describe("forwardedHeaders", () => {
 
 const hosts = { requestedHost: "shop.test", upstreamHost: "api.shop.example" };
 
-describe("soldHeaders", () => {
+describe("buildSoldHeaders", () => {
   it("keeps only headers that describe the resource", () => {
     const received = {
       "content-type": "text/plain",

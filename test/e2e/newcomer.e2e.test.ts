@@ -13,14 +13,14 @@ import { findStackProcesses } from "../support/stack-processes.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 describe("gatehouse stack", () => {
-  it("stops at once when Ctrl-C comes while it starts", async () => {
+  it("stops on Ctrl-C during startup", async () => {
     await using stack = await spawnStack();
     await until("the start is under way", generousMs, () => existsSync(`${stack.stateDirectory}/routes.json5`));
     expect(await stack.stop()).toBe(130);
     expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
   });
 
-  it("brings everything up, pays for one request and shows each step; never empties a folder that another stack runs on; killed, it leaves no process behind; --once runs on from its state, reports to a program what runs where and was bought, and leaves nothing behind", async () => {
+  it("starts, pays for a request, protects its folder, leaves no process after a kill, and restarts from its state with --once --json", async () => {
     await using killed = await startStack({}, ["--verbose"]);
     const output = killed.output();
     for (const name of ["node", "pushgateway", "sidecar", "gateway", "facilitator", "resource-server"]) {
@@ -55,7 +55,7 @@ describe("gatehouse stack", () => {
     expect(await Promise.all(Object.values(killed.ports).map(isListening))).not.toContain(true);
   });
 
-  it("never empties a folder that is not its own", async () => {
+  it("keeps a folder that no stack created", async () => {
     const foreign = await mkdtemp(join(tmpdir(), "gatehouse-foreign-"));
     await writeFile(join(foreign, "thesis.txt"), "irreplaceable");
     await using third = await spawnStack(["--once", "--fresh", "--state-dir", foreign]);
@@ -64,7 +64,7 @@ describe("gatehouse stack", () => {
     await rm(foreign, { recursive: true });
   });
 
-  it("names a taken port and its setting before anything starts", async () => {
+  it("reports a port in use and its setting before any start", async () => {
     const squatter = createServer();
     squatter.listen(0, "127.0.0.1");
     await once(squatter, "listening");

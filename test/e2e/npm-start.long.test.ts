@@ -49,17 +49,14 @@ async function npmStart() {
   return { npm, processes };
 }
 
-test.each(["SIGTERM", "SIGKILL"] as const)(
-  "%s to npm itself ends the stack, its services and its node",
-  async (signal) => {
-    const { npm, processes } = await npmStart();
-    expect(processes.length).toBeGreaterThan(8);
-    npm.kill(signal);
-    await until("every process has ended", generousMs, () => !processes.some(runs));
-  },
-);
+test.each(["SIGTERM", "SIGKILL"] as const)("%s to npm stops the stack, its services and its node", async (signal) => {
+  const { npm, processes } = await npmStart();
+  expect(processes.length).toBeGreaterThan(8);
+  npm.kill(signal);
+  await until("every process has ended", generousMs, () => !processes.some(runs));
+});
 
-test("Ctrl-C while the node does not stop in time: the node is killed, and a line says so, no trace", async () => {
+test("Ctrl-C kills a node that does not stop in time, and reports it in one line", async () => {
   await using stack = await spawnStack();
   let errors = "";
   stack.process.stderr?.on("data", (chunk: Buffer) => (errors += String(chunk)));

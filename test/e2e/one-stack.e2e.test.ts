@@ -23,12 +23,12 @@ describe("a stack", () => {
   });
   afterAll(() => stack?.[Symbol.asyncDispose]());
 
-  describe("is shown by the command that it prints:", () => testOverview(running));
+  describe("is shown by its printed status command:", () => testOverview(running));
   describe.skipIf(!hasPrometheus)(`with --observe${withoutPrometheus}`, () =>
     testObserve(running, () => prometheusUrl),
   );
   describe("serves foreign clients:", () => testForeignClients(running));
-  describe("outlives its parts:", () => testKills(running));
-  describe("stops, and a second node is looked at in the same folder:", () =>
+  describe("restarts killed processes:", () => testKills(running));
+  describe("stops, and leaves its folder to a second node's sidecar:", () =>
     testSecondNode(running, () => testStop(running, besides)));
 });

@@ -54,7 +54,7 @@ describe("openApiDocument", () => {
   });
 });
 
-describe("documented routes match the routes served", () => {
+describe("documented routes match the served routes", () => {
   it("by the facilitator", () => {
     const routed = app();
     const facilitator = {

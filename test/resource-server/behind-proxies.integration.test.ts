@@ -43,7 +43,7 @@ const ways: readonly (readonly [string, Record<string, string>, StartProxy])[] =
   ],
 ];
 
-it.each(ways)("gives the upstream the client's address behind a HAProxy with %s", async (_, env, startProxy) => {
+it.each(ways)("forwards the client's address from HAProxy with %s", async (_, env, startProxy) => {
   await using folder = await createTemporaryFolder();
   const trusted = { GATEHOUSE_RESOURCE_SERVER_LISTEN_TRUSTED_PROXIES: "127.0.0.1" };
   await using shop = await market.openShop(folder.path, { ...trusted, ...env });

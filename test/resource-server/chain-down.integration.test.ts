@@ -50,13 +50,13 @@ const settling = new Set(["eth_sendRawTransaction", "eth_getTransactionCount", "
 
 const buy = (header: string) => pay(url, header);
 
-describe("a resource server that settles by itself, while its node is down", () => {
+describe("a self-settling resource server, while its node is down", () => {
   it.each<[string, TapRule]>([
     ["hangs", "hang"],
     ["breaks connections", "lose_answer"],
     ["answers 502", { status: 502, body: "bad gateway at rpc.internal" }],
     ["refuses", { status: 200, body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"rpc.internal"}}' }],
-  ])("%s: 503 with Retry-After, nothing is charged, and the same payment buys afterwards", async (_name, rule) => {
+  ])("returns 503 uncharged if the node %s, and accepts the same payment afterwards", async (_name, rule) => {
     const header = await signPaymentFor(url);
     const before = await market.chain.balanceOf(payee.address);
     tap.rule(() => rule);
@@ -74,7 +74,7 @@ describe("a resource server that settles by itself, while its node is down", () 
     expect((await market.chain.balanceOf(payee.address)) - before).toBe(10_000n);
   });
 
-  it("is reported, and stays in the load balancer, which has no better server", async () => {
+  it("stays in the load balancer as degraded", async () => {
     tap.rule(() => "hang");
     await until("it is degraded", generousMs, async () => {
       const answer = await fetch(`${findOperationsUrl(shop)}/readyz`);
@@ -83,7 +83,7 @@ describe("a resource server that settles by itself, while its node is down", () 
     });
   });
 
-  it("takes no transaction: 202, never a fresh 402; the same payment gets its response once, charged once", async () => {
+  it("returns 202 if no transaction is accepted, then charges and delivers the same payment once", async () => {
     const header = await signPaymentFor(url);
     const before = await market.chain.balanceOf(payee.address);
     const gone: TapRule = { status: 502, body: "bad gateway" };

@@ -105,7 +105,7 @@ async function inForce(operations: string, file: string, text: string): Promise<
   });
 }
 
-it("ten changes of limits, keys and prices fail no request and close no WebSocket", { timeout: 120_000 }, async () => {
+it("ten configuration changes under load fail no request and close no WebSocket", { timeout: 120_000 }, async () => {
   const failures: string[] = [];
   const pending = new Set<Promise<void>>();
   let sent = 0;

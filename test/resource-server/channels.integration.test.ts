@@ -111,7 +111,7 @@ const readChannel = (id: Hex) =>
   });
 const prefix = "invalid_batch_settlement_evm_";
 
-test("the published buyer opens a channel, pays what was used, recovers its count, and is refunded", async () => {
+test("the published client opens a channel, pays used amounts, recovers its total, and is refunded", async () => {
   const { buyer, buy, restart } = createBuyer(1);
   const held = await market.chain.balanceOf(testAccount(1).address);
   const opened = await buy(url);
@@ -146,7 +146,7 @@ test("the published buyer opens a channel, pays what was used, recovers its coun
   expect(held - (await market.chain.balanceOf(testAccount(1).address)), "paid what was charged").toBe(2_300n);
 });
 
-test("one request of a channel is in flight; others get channel_busy or the corrective offer, and are not charged", async () => {
+test("rejects a channel's second request with channel_busy or a corrective offer, uncharged", async () => {
   const { buy, sign } = createBuyer(2);
   await buy(url);
   const voucher = await sign();
@@ -176,7 +176,7 @@ test("one request of a channel is in flight; others get channel_busy or the corr
   expect(market.upstream.hits()).toBe(1);
 });
 
-test("our buyer's requests through one channel wait for each other, whatever their number, and one deposit pays for all", async () => {
+test("payingFetch queues concurrent requests of a channel, and pays all by one deposit", async () => {
   await using state = await createTemporaryFolder();
   const buy = payingFetch({
     account: testAccount(6).account,
@@ -195,7 +195,7 @@ test("our buyer's requests through one channel wait for each other, whatever the
   );
 });
 
-test("a self-settling seller needs only its signer's key, and claims and settles what it charged", async () => {
+test("a self-settling seller claims and settles its charges without a channel key", async () => {
   await using state = await createTemporaryFolder();
   const paths = {
     routesPath: await writeRoutes(state.path),
@@ -227,55 +227,49 @@ test("a self-settling seller needs only its signer's key, and claims and settles
 
 test.each([
   ["its voucher is stored", { flush: 1, salt: 4, isFirst: false, buysBefore: false }],
-  [
-    "its voucher is stored, and the channel buys something else before",
-    { flush: 1, salt: 9, isFirst: false, buysBefore: true },
-  ],
+  ["its voucher is stored, before another purchase", { flush: 1, salt: 9, isFirst: false, buysBefore: true }],
   ["its deposit was made", { flush: 2, salt: 5, isFirst: true, buysBefore: false }],
   ["its deposit was made and its voucher is stored", { flush: 3, salt: 11, isFirst: true, buysBefore: false }],
-])(
-  "kill -9 after a sale's work, when %s: the payment gets its response, is charged once, and claimed",
-  async (_when, how) => {
-    await using state = await createTemporaryFolder();
-    const { buy, sign, restart } = createBuyer(how.salt);
-    const dying = await openChannelShop(state.path, 3_600, {
-      GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "60000",
-      NODE_OPTIONS: `--import ${new URL("kill-at-flush.main.ts", import.meta.url).href}`,
-      TEST_KILL_AT_FLUSH: String(how.flush),
+])("a server killed when %s charges and claims a payment once, and delivers it", async (_when, how) => {
+  await using state = await createTemporaryFolder();
+  const { buy, sign, restart } = createBuyer(how.salt);
+  const dying = await openChannelShop(state.path, 3_600, {
+    GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "60000",
+    NODE_OPTIONS: `--import ${new URL("kill-at-flush.main.ts", import.meta.url).href}`,
+    TEST_KILL_AT_FLUSH: String(how.flush),
+  });
+  if (!how.isFirst) expect((await buy(`${findUrl(dying)}/data`)).status).toBe(200);
+  const payment = await sign();
+  const { channelId } = payment.payload["voucher"] as { channelId: Hex };
+  market.upstream.behave("held");
+  const cut = send(`${findUrl(dying)}/data`, payment).catch(() => "cut off");
+  await until("it is worked on", generousMs, () => market.upstream.hits() === 1);
+  process.kill(dying.pid, "SIGUSR2");
+  // Its response arrives after the signal is handled.
+  await fetch(`${findUrl(dying)}/health`);
+  market.upstream.letGo();
+  expect(await cut).toBe("cut off");
+  market.upstream.behave("data");
+  const earned = await market.chain.balanceOf(payee.address);
+  await using restarted = await openChannelShop(state.path, 1);
+  const bought = restart();
+  if (how.buysBefore)
+    await until("the channel buys something else", generousMs, async () => {
+      return (await bought(`${findUrl(restarted)}/other`)).status === 200;
     });
-    if (!how.isFirst) expect((await buy(`${findUrl(dying)}/data`)).status).toBe(200);
-    const payment = await sign();
-    const { channelId } = payment.payload["voucher"] as { channelId: Hex };
-    market.upstream.behave("held");
-    const cut = send(`${findUrl(dying)}/data`, payment).catch(() => "cut off");
-    await until("it is worked on", generousMs, () => market.upstream.hits() === 1);
-    process.kill(dying.pid, "SIGUSR2");
-    // Its response arrives after the signal is handled.
-    await fetch(`${findUrl(dying)}/health`);
-    market.upstream.letGo();
-    expect(await cut).toBe("cut off");
-    market.upstream.behave("data");
-    const earned = await market.chain.balanceOf(payee.address);
-    await using restarted = await openChannelShop(state.path, 1);
-    const bought = restart();
-    if (how.buysBefore)
-      await until("the channel buys something else", generousMs, async () => {
-        return (await bought(`${findUrl(restarted)}/other`)).status === 200;
-      });
-    const total = [!how.isFirst, true, how.buysBefore].filter(Boolean).length * Number(price);
-    let response: Response | undefined;
-    await until("the payment gets its response", generousMs, async () => {
-      response = await send(`${findUrl(restarted)}/data`, payment);
-      return response.status !== 409;
-    });
-    expect(readSettlement(response as Response)).toMatchObject({ success: true, extra: { chargedAmount: "1000" } });
-    await until("it is claimed", generousMs, async () => (await readChannel(channelId))[1] === BigInt(total));
-    await until("it is moved", generousMs, async () => (await market.chain.balanceOf(payee.address)) - earned >= total);
-    expect(await readChannel(channelId)).toEqual([5_000n, BigInt(total)]);
-    expect(market.upstream.hits(), "not worked again").toBe(how.buysBefore ? 1 : 0);
-    expect(errorOf(await send(`${findUrl(restarted)}/other`, payment))).toBe(`${prefix}cumulative_amount_mismatch`);
-  },
-);
+  const total = [!how.isFirst, true, how.buysBefore].filter(Boolean).length * Number(price);
+  let response: Response | undefined;
+  await until("the payment gets its response", generousMs, async () => {
+    response = await send(`${findUrl(restarted)}/data`, payment);
+    return response.status !== 409;
+  });
+  expect(readSettlement(response as Response)).toMatchObject({ success: true, extra: { chargedAmount: "1000" } });
+  await until("it is claimed", generousMs, async () => (await readChannel(channelId))[1] === BigInt(total));
+  await until("it is moved", generousMs, async () => (await market.chain.balanceOf(payee.address)) - earned >= total);
+  expect(await readChannel(channelId)).toEqual([5_000n, BigInt(total)]);
+  expect(market.upstream.hits(), "not worked again").toBe(how.buysBefore ? 1 : 0);
+  expect(errorOf(await send(`${findUrl(restarted)}/other`, payment))).toBe(`${prefix}cumulative_amount_mismatch`);
+});
 
 /** `gatehouse pay` with a directory of channels; `payKilled` ends it with SIGKILL while its request is in progress. */
 function createPayer(directory: string, account: number) {
@@ -297,7 +291,7 @@ function createPayer(directory: string, account: number) {
   return { pay, payKilled };
 }
 
-test("kill -9 of a buyer in its first request, which used nothing: run again, it pays from the deposit that it made", async () => {
+test("a buyer killed in a free first request pays from its deposit when run again", async () => {
   await using state = await createTemporaryFolder();
   const { pay, payKilled } = createPayer(state.path, 5);
   const held = await market.chain.balanceOf(testAccount(5).address);
@@ -310,7 +304,7 @@ test("kill -9 of a buyer in its first request, which used nothing: run again, it
   expect(await spent()).toBe(5n * price);
 });
 
-test("kill -9 of a buyer in the middle of a request: run again, it gets what it was charged for, and then pays on", async () => {
+test("a buyer killed during a request gets the paid response when run again", async () => {
   await using state = await createTemporaryFolder();
   const { pay, payKilled } = createPayer(state.path, 9);
   expect(await pay()).toBe('{"sold":1}');
@@ -323,7 +317,7 @@ test("kill -9 of a buyer in the middle of a request: run again, it gets what it 
   expect(await pay(), "one deposit of five payments, all spent").toMatch(/sold/);
 });
 
-test("with a new key the server starts only with the old one beside it, and claims with that", async () => {
+test("requires the old key beside a new one, and claims with the old key", async () => {
   await using state = await createTemporaryFolder();
   const { buy, sign } = createBuyer(12);
   {
@@ -343,7 +337,7 @@ test("with a new key the server starts only with the old one beside it, and clai
   expect(offered.extra).toMatchObject({ receiverAuthorizer: testAccount(5).address });
 });
 
-test("a buyer that withdraws at the contract gets back only what it was not charged", async () => {
+test("claims all charges before a buyer's withdrawal at the contract", async () => {
   await using state = await createTemporaryFolder();
   await using claiming = await openChannelShop(state.path, 1);
   const at = `${findUrl(claiming)}/data`;

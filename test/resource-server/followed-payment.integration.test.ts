@@ -37,7 +37,7 @@ function nameOf(header: string): string {
   return namePayment({ ...accepted, payer: authorization.from, nonce: authorization.nonce });
 }
 
-test("a payment is in the logs of seller and facilitator under one id, without its signature", async () => {
+test("logs a payment under one id in seller and facilitator, without its signature", async () => {
   const { url, shop } = market;
   const header = await signPaymentFor(url);
   const response = await pay(url, header);
@@ -66,7 +66,7 @@ test("a payment is in the logs of seller and facilitator under one id, without i
   expect(logs().join("")).not.toContain(signature.slice(2, 66));
 });
 
-test("one paid request is followed by its ids through the logs of seller, facilitator and gateway", async () => {
+test("logs the same request and trace ids in seller, facilitator and gateway", async () => {
   await using gateway = await startService("gateway", {
     GATEHOUSE_GATEWAY_NODE_HTTP_URL: market.chain.url,
     GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1672",

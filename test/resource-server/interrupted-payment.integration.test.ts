@@ -45,7 +45,7 @@ async function metric(shop: ServiceProcess, line: string): Promise<boolean> {
 // The simulator (test/simulator) kills the same code between any two steps, so also right before a flush. Here a
 // process is killed.
 describe("kill -9 of the resource server", () => {
-  it("while the response is on its way: the same payment gets it, and is charged once", async () => {
+  it("during delivery: a retry with the same payment gets the response without a second charge", async () => {
     const [port = 0] = await findFreePorts(1);
     const fixedPort = { GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: String(port) };
     const shop = await market.openShop(folder.path, fixedPort);
@@ -76,7 +76,7 @@ describe("kill -9 of the resource server", () => {
     expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
   });
 
-  it("between settlement and its answer: the next start finishes it, the same payment gets its response", async () => {
+  it("between /settle and its response: the restarted server settles, and the same payment gets the response", async () => {
     const shop = await market.openShop(folder.path);
     const header = await signPaymentFor(`${findUrl(shop)}/data`);
     market.facilitator.fault({ on: "settle", loseAnswer: true });
@@ -100,8 +100,8 @@ describe("kill -9 of the resource server", () => {
   });
 });
 
-describe("a client that does not read its response", () => {
-  it("is cut off after the time for delivery; the same payment then gets the response, and is charged once", async () => {
+describe("a client that stops reading its response", () => {
+  it("is disconnected after the delivery timeout, and gets the response on retry without a second charge", async () => {
     await using shop = await market.openShop(
       folder.path,
       // The time for a delivery.
@@ -130,8 +130,8 @@ describe("a client that does not read its response", () => {
   });
 });
 
-describe("a client of this project", () => {
-  it("gets what it paid for although the server is killed and started again meanwhile", async () => {
+describe("payingFetch", () => {
+  it("gets its paid response from a server that was killed and restarted", async () => {
     const [port = 0] = await findFreePorts(1);
     const fixedPort = { GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: String(port) };
     const shop = await market.openShop(folder.path, fixedPort);
@@ -158,7 +158,7 @@ describe("a client of this project", () => {
   });
 });
 
-it("a facilitator that is unreachable from the start: 503 with Retry-After, nothing is charged, and it is never ready", async () => {
+it("returns 503 uncharged and stays unready if its facilitator is unreachable from the start", async () => {
   const [nowhere = 0] = await findFreePorts(1);
   const env = { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: `http://127.0.0.1:${nowhere}` };
   await using shop = await market.openShop(folder.path, env);
@@ -174,7 +174,7 @@ it("a facilitator that is unreachable from the start: 503 with Retry-After, noth
   expect([market.upstream.hits(), await gain()]).toEqual([0, 0n]);
 });
 
-describe("a facilitator that is not what it should be", () => {
+describe("a faulty facilitator", () => {
   const resources = new AsyncDisposableStack();
   let shop: ServiceProcess;
   beforeAll(async () => {
@@ -187,23 +187,26 @@ describe("a facilitator that is not what it should be", () => {
     ["raises an error", 500, '{"error":"ECONNREFUSED rpc.internal:8545"}'],
     ["is overloaded", 503, '{"error":"64 settlements under way at rpc.internal"}'],
     ["takes too many requests", 429, '{"error":"quota of rpc.internal"}'],
-    ["wants another key", 401, '{"error":"unknown key for rpc.internal"}'],
+    ["rejects the API key", 401, '{"error":"unknown key for rpc.internal"}'],
     ["reports its fault as a verdict", 200, '{"isValid":false,"invalidReason":"unexpected_verify_error"}'],
     ["is no facilitator", 200, "<html>rpc.internal</html>"],
-  ])("%s while verifying: 503, never a fresh 402; the same payment buys afterwards", async (_name, status, body) => {
-    const url = `${findUrl(shop)}/data`;
-    const header = await signPaymentFor(url);
-    market.facilitator.fault({ on: "verify", answer: { status, body } });
-    const response = await pay(url, header);
-    expect([response.status, response.headers.get("Retry-After"), market.upstream.hits()]).toEqual([503, "3", 0]);
-    expect(response.headers.get("PAYMENT-REQUIRED")).toBeNull();
-    expect(await response.text(), "what the facilitator said is for the log").not.toMatch(/internal|unexpected/);
-    market.facilitator.fault(undefined);
-    expect((await pay(url, header)).status).toBe(200);
-    expect(await gain()).toBe(10_000n);
-  });
+  ])(
+    "%s on /verify: returns 503 instead of 402, and accepts the same payment afterwards",
+    async (_name, status, body) => {
+      const url = `${findUrl(shop)}/data`;
+      const header = await signPaymentFor(url);
+      market.facilitator.fault({ on: "verify", answer: { status, body } });
+      const response = await pay(url, header);
+      expect([response.status, response.headers.get("Retry-After"), market.upstream.hits()]).toEqual([503, "3", 0]);
+      expect(response.headers.get("PAYMENT-REQUIRED")).toBeNull();
+      expect(await response.text(), "what the facilitator said is for the log").not.toMatch(/internal|unexpected/);
+      market.facilitator.fault(undefined);
+      expect((await pay(url, header)).status).toBe(200);
+      expect(await gain()).toBe(10_000n);
+    },
+  );
 
-  it("loses the answer to a settlement: 202 and never a fresh 402; the same payment is charged once and delivered", async () => {
+  it("loses the response to /settle: returns 202, then charges and delivers the same payment once", async () => {
     const url = `${findUrl(shop)}/data`;
     const header = await signPaymentFor(url);
     market.facilitator.fault({ on: "settle", loseAnswer: true });
@@ -216,7 +219,7 @@ describe("a facilitator that is not what it should be", () => {
     expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
   });
 
-  it("raises an error while settling: 202 with Retry-After, and the settlement is taken up without the client", async () => {
+  it("raises an error on /settle: returns 202, and resumes the settlement without the client", async () => {
     const url = `${findUrl(shop)}/data`;
     const header = await signPaymentFor(url);
     market.facilitator.fault({ on: "settle", answer: { status: 500, body: '{"error":"rpc down"}' } });
@@ -228,7 +231,7 @@ describe("a facilitator that is not what it should be", () => {
     expect(await gain()).toBe(10_000n);
   });
 
-  it("refuses to settle: 402 with the reason, and nothing is charged", async () => {
+  it("rejects the settlement: returns 402 with the reason, uncharged", async () => {
     const url = `${findUrl(shop)}/data`;
     const header = await signPaymentFor(url);
     const errorReason = "invalid_exact_evm_insufficient_balance";

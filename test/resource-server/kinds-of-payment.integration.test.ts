@@ -93,7 +93,7 @@ test.each([
   ["$0.001", "1000", 1_000n],
   [undefined, "20000", 20_000n],
   ["0", "0", 0n],
-])("upto charges what the upstream says was used: %s", async (used, amount, paid) => {
+])("upto charges the upstream's used amount: %s", async (used, amount, paid) => {
   market.upstream.behave(
     "data",
     used === undefined ? {} : { "Settlement-Overrides": JSON.stringify({ amount: used }) },
@@ -106,26 +106,23 @@ test.each([
   expect((await market.chain.balanceOf(payee.address)) - before).toBe(paid);
 });
 
-test.each(["20001", "101%", "-1", "much"])(
-  "an upstream that used %s of 20000 sells nothing, and nothing is charged",
-  async (used) => {
-    market.upstream.behave("data", { "Settlement-Overrides": JSON.stringify({ amount: used }) });
-    const before = await market.chain.balanceOf(payee.address);
-    const response = await buy()(`${shopUrl}/metered`);
-    expect(response.status).toBe(502);
-    expect(await response.json()).toEqual({ error: expect.stringContaining("you were not charged") });
-    expect(await market.chain.balanceOf(payee.address)).toBe(before);
-  },
-);
+test.each(["20001", "101%", "-1", "much"])("returns 502 uncharged if the upstream used %s of 20000", async (used) => {
+  market.upstream.behave("data", { "Settlement-Overrides": JSON.stringify({ amount: used }) });
+  const before = await market.chain.balanceOf(payee.address);
+  const response = await buy()(`${shopUrl}/metered`);
+  expect(response.status).toBe(502);
+  expect(await response.json()).toEqual({ error: expect.stringContaining("you were not charged") });
+  expect(await market.chain.balanceOf(payee.address)).toBe(before);
+});
 
-test("a route prices in a token of its own, with that token's decimals", async () => {
+test("offers a route in its own token with the token's decimals", async () => {
   const { accepts } = readRequired(await fetch(`${shopUrl}/other-token`));
   expect(accepts).toMatchObject([
     { asset: plainTokenAddress, amount: "2", extra: { name: plainToken.name, decimals: 18 } },
   ]);
 });
 
-test("exact by Permit2 is sold, and a buyer who has not approved Permit2 gets 412 with the offers", async () => {
+test("sells by Permit2, and returns 412 with the offers without a Permit2 approval", async () => {
   market.upstream.behave("data");
   const response = await buy()(`${shopUrl}/permit2`);
   expect([response.status, readSettlement(response).success]).toEqual([200, true]);

@@ -24,12 +24,12 @@ beforeAll(async () => {
 });
 afterAll(() => market?.[Symbol.asyncDispose]());
 
-it.each(["/metrics", "/readyz", "/livez"])("the port that sells does not serve %s", async (path) => {
+it.each(["/metrics", "/readyz", "/livez"])("the public port does not serve %s", async (path) => {
   const response = await fetch(`${findUrl(shop)}${path}`);
   expect([response.status, await response.json()]).toEqual([404, { error: `no such route: GET ${path}` }]);
 });
 
-it("the operations port says how the server is, and counts the requests to the port that sells", async () => {
+it("the admin port reports readiness and counts requests of the public port", async () => {
   await fetch(`${findUrl(shop)}/data`);
   await until("it is ready", generousMs, async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).status === 200);
   expect(await (await fetch(`${findOperationsUrl(shop)}/readyz`)).json()).toMatchObject({
@@ -46,7 +46,7 @@ it("the operations port says how the server is, and counts the requests to the p
   expect(buyers).toEqual(spendControls);
 });
 
-it("the facilitator counts no rejected payment for the seller's check of its terms", async () => {
+it("the facilitator counts the seller's terms check apart from payments", async () => {
   await until("it is ready", generousMs, async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).status === 200);
   const operations = market.settler.urls["facilitator-operations"];
   expect(await (await fetch(`${operations}/metrics`)).text()).toMatch(
@@ -56,13 +56,13 @@ it("the facilitator counts no rejected payment for the seller's check of its ter
   expect(figures.payments).toMatchObject({ refused: [] });
 });
 
-it("nothing is sold at the operations port", async () => {
+it("the admin port sells nothing", async () => {
   market.upstream.behave("data");
   expect((await pay(`${findOperationsUrl(shop)}/data`, await signPaymentFor(market.url))).status).toBe(404);
   expect(market.upstream.hits()).toBe(0);
 });
 
-it("a route may have any path that the port that sells does not need itself", async () => {
+it("sells routes at /metrics and /readyz of the public port", async () => {
   await using state = await createTemporaryFolder();
   const routesPath = join(state.path, "own.json5");
   const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
@@ -77,7 +77,7 @@ it("a route may have any path that the port that sells does not need itself", as
   expect([bought.status, await bought.text()]).toEqual([200, expect.stringContaining("sold")]);
 });
 
-it("connections that send nothing give way to those that do, and the operations port has its own", async () => {
+it("sheds idle connections at the limit, and keeps the admin port available", async () => {
   await using state = await createTemporaryFolder();
   await using own = await market.openShop(state.path, {}, { "listen.connections": 4 });
   await using _ = await openIdleConnections(findUrl(own), 12);
@@ -90,7 +90,7 @@ it("connections that send nothing give way to those that do, and the operations 
   expect(metrics).toMatch(/^gatehouse_connections\{listener="resource-server"\} [1-4]$/m);
 });
 
-it("without its facilitator it stays in the load balancer, says so, names prices, and requests the same payment later", async () => {
+it("stays ready as degraded without its facilitator, quotes prices, and returns 503 to payments", async () => {
   await using state = await createTemporaryFolder();
   await using passing = await startFacilitatorProxy(market.facilitator.url);
   await using own = await market.openShop(state.path, {

@@ -46,7 +46,7 @@ async function measureEffect<T>(purchase: () => Promise<T>) {
 }
 
 describe("a protected route", () => {
-  it("answers 402 with payment instructions, and may not be stored", async () => {
+  it("returns 402 with payment instructions and no-store", async () => {
     const response = await fetch(`${url}?x=1`);
     expect([response.status, response.headers.get("Cache-Control")]).toEqual([402, "no-store"]);
     expect(readRequired(response)).toEqual({
@@ -68,7 +68,7 @@ describe("a protected route", () => {
     });
   });
 
-  it("gives the resource and the settlement to a payment, and the payee its money", async () => {
+  it("returns resource and settlement for a payment, and pays the payee", async () => {
     const { result, gain, hits } = await measureEffect(async () => pay(url, await signPaymentFor(url)));
     expect([result.status, gain, hits]).toEqual([200, 10_000n, 1]);
     expect(await result.json()).toEqual({ sold: 1 });
@@ -81,7 +81,7 @@ describe("a protected route", () => {
     expect(result.headers.get("Cache-Control")).toBe("private");
   });
 
-  it("sells to a buyer that signs for an hour, as the published Go client does", async () => {
+  it("accepts a payment valid for an hour, as signed by the published Go client", async () => {
     const [offer] = readRequired(await fetch(url)).accepts;
     const validBefore = BigInt(Math.floor(Date.now() / 1_000) + 3_600);
     const payment = await signPaymentHeader(offer as PaymentRequirements, { validBefore });
@@ -89,7 +89,7 @@ describe("a protected route", () => {
     expect([result.status, gain]).toEqual([200, 10_000n]);
   });
 
-  it("works with the foreign client @x402/fetch as it is", async () => {
+  it("sells to @x402/fetch unchanged", async () => {
     const { spendControls } = (await (await fetch(url)).json()) as { spendControls: { typescript: string } };
     const [, controls = "{}"] = /^client\.setSpendControls\((.*)\);$/.exec(spendControls.typescript) ?? [];
     const client = new x402Client()
@@ -112,7 +112,7 @@ describe("a protected route", () => {
     expect([once.gain, again.gain, again.hits, again.result]).toEqual([10_000n, 0n, 0, once.result]);
   });
 
-  it("gives its response to a buyer whose address changed after it paid, charged once", async () => {
+  it("delivers to a buyer whose address changed after payment, charged once", async () => {
     using other = createFetchFrom("127.0.0.2");
     const answers: (number | string)[] = [];
     const lossy: typeof fetch = async (input, init) => {
@@ -138,7 +138,7 @@ describe("a protected route", () => {
     expect(answers[0]).toBe(200);
   });
 
-  it("works with this project's client, for a request with a body", async () => {
+  it("sells a request with a body to payingFetch", async () => {
     const fetchPaid = payingFetch({
       account: payer.account,
       assets: [{ network: "eip155:1672", address: market.chain.token, decimals: 6 }],
@@ -154,8 +154,8 @@ describe("a protected route", () => {
   });
 });
 
-describe("a payment that buys nothing", () => {
-  it("is answered with the facilitator's reason when its signature is forged", async () => {
+describe("an invalid or repeated payment", () => {
+  it("gets 402 with the facilitator's reason for a forged signature", async () => {
     const header = await signPaymentFor(url);
     const payload = JSON.parse(Buffer.from(header, "base64").toString()) as {
       payload: { authorization: { nonce: string } };
@@ -172,7 +172,7 @@ describe("a payment that buys nothing", () => {
     expect(JSON.parse(line)).toMatchObject({ gatehouse: { reason: "invalid_exact_evm_signature", cause: message } });
   });
 
-  it("releases one response and is charged once for ten requests at one time", async () => {
+  it("gets one response and one charge for ten concurrent requests", async () => {
     const header = await signPaymentFor(url);
     const { result, gain, hits } = await measureEffect(async () => {
       const responses = await Promise.all(Array.from({ length: 10 }, () => pay(url, header)));
@@ -184,7 +184,7 @@ describe("a payment that buys nothing", () => {
     expect([gain, hits]).toEqual([10_000n, 1]);
   });
 
-  it.each(["error", "hang"] as const)("is not charged when the upstream fails (%s)", async (behaviour) => {
+  it.each(["error", "hang"] as const)("is not charged if the upstream fails (%s)", async (behaviour) => {
     await using other = await createTemporaryFolder();
     await using impatient = await market.openShop(other.path, { GATEHOUSE_RESOURCE_SERVER_UPSTREAM_TIMEOUT_MS: "300" });
     const target = `${findUrl(impatient)}/data`;

@@ -39,7 +39,7 @@ function readOffers(answer: string) {
   return decodePaymentRequiredHeader(/^payment-required: (.*)$/im.exec(answer)?.[1] ?? "").accepts;
 }
 
-describe("ways around the payment", () => {
+describe("bypassing the payment", () => {
   it.each([
     "GET /data/",
     "GET //data",
@@ -66,7 +66,7 @@ describe("ways around the payment", () => {
     "GET /api/info",
     "GET /",
     "GET /routes.json5",
-  ])("%s reaches nothing", async (line) => {
+  ])("%s does not reach the upstream", async (line) => {
     market.upstream.behave("data");
     const { status, answer } = await raw(line);
     expect([204, 400, 402, 404, 405, 501]).toContain(status);
@@ -81,13 +81,13 @@ describe("ways around the payment", () => {
     "PAYMENT-RESPONSE: e30=",
     "X-PAYMENT: e30=",
     "Upgrade: websocket",
-  ])("the header %s pays nothing", async (header) => {
+  ])("the header %s does not replace a payment", async (header) => {
     market.upstream.behave("data");
     expect((await raw("GET /data", `${header}\r\n`)).status).toBe(402);
     expect(market.upstream.hits()).toBe(0);
   });
 
-  it.each(["nonsense", "e30=", "bnVsbA=="])("the payment %s is answered with 402 and why", async (payment) => {
+  it.each(["nonsense", "e30=", "bnVsbA=="])("the payment %s gets 402 with a reason", async (payment) => {
     market.upstream.behave("data");
     const response = await pay(market.url, payment);
     expect([response.status, readRequired(response).error]).toEqual([
@@ -97,26 +97,26 @@ describe("ways around the payment", () => {
     expect(market.upstream.hits()).toBe(0);
   });
 
-  it("HEAD is not charged for a body that it would not get", async () => {
+  it("a paid HEAD is not charged", async () => {
     const header = await signPaymentFor(market.url);
     const before = await market.chain.balanceOf(payee.address);
     expect((await raw("HEAD /data", `PAYMENT-SIGNATURE: ${header}\r\n`)).status).toBe(402);
     expect(await market.chain.balanceOf(payee.address)).toBe(before);
   });
 
-  it("a payment of 20 kB is refused before it is read", async () => {
+  it("a payment header of 20 kB gets 431", async () => {
     expect((await raw("GET /data", `PAYMENT-SIGNATURE: ${"A".repeat(20_000)}\r\n`)).status).toBe(431);
   });
 
-  it("a body over the limit is refused before anything is charged", async () => {
+  it("a body over the limit gets 413", async () => {
     const { status, answer } = await raw("POST /api/info", "Content-Length: 1048577\r\n");
     expect([status, answer]).toEqual([413, expect.stringContaining("the body exceeds 1048576 bytes; send less")]);
     expect(answer).toMatch(/^access-control-allow-origin: \*\r$/im);
   });
 });
 
-describe("HTTP on a route that is sold", () => {
-  it("names the offers to HEAD, without a body, and the methods of a path to another one", async () => {
+describe("HTTP on a sold route", () => {
+  it("returns offers to HEAD, and 405 with the allowed methods to others", async () => {
     const [head, get] = await Promise.all([raw("HEAD /data"), raw("GET /data")]);
     expect([head.status, readOffers(head.answer)]).toEqual([402, readOffers(get.answer)]);
     expect([head.answer.split("\r\n\r\n")[1], get.answer.split("\r\n\r\n")[1]]).toEqual([
@@ -130,7 +130,7 @@ describe("HTTP on a route that is sold", () => {
     expect((await raw("DELETE /nothing")).status).toBe(404);
   });
 
-  it("answers a preflight with what a page wants to send, and shows it the headers of a payment", async () => {
+  it("allows a preflight's headers, and exposes the payment headers", async () => {
     const preflight = await fetch(market.url, {
       method: "OPTIONS",
       headers: {
@@ -157,7 +157,7 @@ describe("HTTP on a route that is sold", () => {
     ["data", "public, s-maxage=60, max-age=9", 200, "max-age=9, private"],
     ["data", 'Private="x", no-store', 200, "no-store, private"],
     ["declined", "public, max-age=600", 404, "no-store"],
-  ] as const)("lets no shared cache keep %s with Cache-Control: %s", async (behaviour, given, status, sent) => {
+  ] as const)("keeps %s with Cache-Control %s out of shared caches", async (behaviour, given, status, sent) => {
     const type = "Application/JSON; charset=utf-8";
     market.upstream.behave(behaviour, { "Cache-Control": given, "Content-Type": type, Location: market.upstream.url });
     const { headers, status: answered } = await pay(market.url, await signPaymentFor(market.url));
@@ -165,25 +165,22 @@ describe("HTTP on a route that is sold", () => {
     expect(headers.get("Content-Type")).toBe(type);
   });
 
-  it.skipIf(executablePath === undefined)(
-    "sells to a page of another origin, by @x402/fetch in its browser",
-    async () => {
-      market.upstream.behave("data");
-      await using chromium = await startChromium(executablePath ?? "");
-      const page = await chromium.browser.newPage();
-      await page.goto(market.upstream.url);
-      await page.addScriptTag({ content: await bundleForBrowser(new URL("page-buyer.main.ts", import.meta.url)) });
-      const order = { url: market.url, key: payer.privateKey, asset: market.chain.token };
-      const bought = await page.evaluate(`buy(${JSON.stringify(order)})`);
-      expect(bought).toEqual({
-        unpaid: { status: 402, amount: "10000" },
-        paid: { status: 200, body: { sold: expect.any(Number) }, success: true },
-      });
-    },
-  );
+  it.skipIf(executablePath === undefined)("sells to @x402/fetch in a browser page of another origin", async () => {
+    market.upstream.behave("data");
+    await using chromium = await startChromium(executablePath ?? "");
+    const page = await chromium.browser.newPage();
+    await page.goto(market.upstream.url);
+    await page.addScriptTag({ content: await bundleForBrowser(new URL("page-buyer.main.ts", import.meta.url)) });
+    const order = { url: market.url, key: payer.privateKey, asset: market.chain.token };
+    const bought = await page.evaluate(`buy(${JSON.stringify(order)})`);
+    expect(bought).toEqual({
+      unpaid: { status: 402, amount: "10000" },
+      paid: { status: 200, body: { sold: expect.any(Number) }, success: true },
+    });
+  });
 });
 
-describe("a start that can't be", () => {
+describe("a start with invalid settings", () => {
   it.each([
     [{ GATEHOUSE_RESOURCE_SERVER_PAY_TO: "" }, /GATEHOUSE_RESOURCE_SERVER_PAY_TO: missing; expected an address/],
     [{ GATEHOUSE_RESOURCE_SERVER_PAY_TO: "0x12" }, /PAY_TO: found "0x12"; expected an address/],
@@ -197,7 +194,7 @@ describe("a start that can't be", () => {
       /FACILITATOR_URL and GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY are both set/,
     ],
     [{ GATEHOUSE_RESOURCE_SERVER_CHAIN_ID: "1" }, /GET \/data: accepts\.network: found "eip155:1672"/],
-  ])("exits with 1 and says why: %j", async (env, message) => {
+  ])("exits with 1 and a reason: %j", async (env, message) => {
     await using state = await createTemporaryFolder();
     const { status, stderr } = await runToEnd("resource-server", {
       ...(await market.shopEnvironment(state.path)),
@@ -207,7 +204,7 @@ describe("a start that can't be", () => {
     expect(stderr).not.toContain(testAccount(3).privateKey.slice(2));
   });
 
-  it("exits with 1 when another process has the ledger", async () => {
+  it("exits with 1 if another process uses the ledger", async () => {
     const { status, stderr } = await runToEnd("resource-server", {
       ...(await market.shopEnvironment(market.folder)),
       // SQLite waits five seconds for a lock to be released.

@@ -63,31 +63,28 @@ async function end(child: ChildProcess): Promise<void> {
 it.each([
   ["docs/getting-started.md", "## Sell a route"],
   ["resource-server/README.md", "# resource-server"],
-])(
-  "%s sells a route as it says, in a folder with nothing else, and the route is bought as it says",
-  async (readme, after) => {
-    await using folder = await cleanFolder();
-    const at = await atFreePorts();
-    const [sell = ""] = await readShellBlocks(readme, after);
-    const [, buy = ""] = await readShellBlocks("docs/getting-started.md", "## Sell a route");
-    market.upstream.behave("data");
-    const before = await market.chain.balanceOf(payee.address);
-    const seller = run(at(sell), folder.path);
-    try {
-      let printed = "";
-      for (const stream of [seller.stdout, seller.stderr])
-        stream?.on("data", (chunk: Buffer) => (printed += String(chunk)));
-      await until("the seller is ready", 40_000, () => {
-        if (seller.exitCode !== null) throw new Error(printed);
-        return printed.includes('"message":"ready"');
-      });
-      const buyer = run(at(buy), folder.path);
-      const [stdout, stderr] = [text(buyer.stdout!), text(buyer.stderr!)];
-      const [status] = await once(buyer, "exit");
-      expect([status, await stdout], await stderr).toEqual([0, '{"sold":1}']);
-      expect((await market.chain.balanceOf(payee.address)) - before).toBe(10_000n);
-    } finally {
-      await end(seller);
-    }
-  },
-);
+])("the commands of %s sell and buy a route in an empty folder", async (readme, after) => {
+  await using folder = await cleanFolder();
+  const at = await atFreePorts();
+  const [sell = ""] = await readShellBlocks(readme, after);
+  const [, buy = ""] = await readShellBlocks("docs/getting-started.md", "## Sell a route");
+  market.upstream.behave("data");
+  const before = await market.chain.balanceOf(payee.address);
+  const seller = run(at(sell), folder.path);
+  try {
+    let printed = "";
+    for (const stream of [seller.stdout, seller.stderr])
+      stream?.on("data", (chunk: Buffer) => (printed += String(chunk)));
+    await until("the seller is ready", 40_000, () => {
+      if (seller.exitCode !== null) throw new Error(printed);
+      return printed.includes('"message":"ready"');
+    });
+    const buyer = run(at(buy), folder.path);
+    const [stdout, stderr] = [text(buyer.stdout!), text(buyer.stderr!)];
+    const [status] = await once(buyer, "exit");
+    expect([status, await stdout], await stderr).toEqual([0, '{"sold":1}']);
+    expect((await market.chain.balanceOf(payee.address)) - before).toBe(10_000n);
+  } finally {
+    await end(seller);
+  }
+});

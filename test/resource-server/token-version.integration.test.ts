@@ -38,7 +38,7 @@ async function deployVersion(version: string, decimals = 6): Promise<Address> {
   return contractAddress as Address;
 }
 
-it("sells in a token whose domain has another version than 2", async () => {
+it("sells in a token with EIP-712 domain version 1", async () => {
   const token = await deployVersion("1");
   await using state = await createTemporaryFolder();
   const settling = {
@@ -66,15 +66,15 @@ it("sells in a token whose domain has another version than 2", async () => {
   expect(await reader.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args })).toBe(10_000n);
 });
 
-describe("a seller whose terms no payment can meet", () => {
+describe("a seller with invalid terms", () => {
   const wrong: readonly (readonly [string, () => Promise<Record<string, string>>, RegExp])[] = [
     [
-      "another token name, which its facilitator rejects",
+      "another token name",
       async () => ({ GATEHOUSE_RESOURCE_SERVER_TOKEN_NAME: "USD Coin" }),
       /^it rejects every payment to the seller's terms \(token, payTo, price\): invalid_exact_evm_token_name_mismatch: extra\.name is "USD Coin", the token's is "USDC"\.$/,
     ],
     [
-      "a token that its facilitator does not settle",
+      "a token unknown to its facilitator",
       async () => ({ GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: testAccount(5).address }),
       /asset 0x\w+ is not settled here; use one of 0x/,
     ],
@@ -90,7 +90,7 @@ describe("a seller whose terms no payment can meet", () => {
     ],
   ];
 
-  it.each(wrong)("%s: is not ready, says why, and requests no payment", async (_, env, message) => {
+  it.each(wrong)("is unready with a reason, and returns 503 instead of 402: %s", async (_, env, message) => {
     await using state = await createTemporaryFolder();
     const ledger = { GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${state.path}/settlement.sqlite` };
     await using shop = await market.openShop(state.path, { ...ledger, ...(await env()) });

@@ -102,7 +102,7 @@ function rows(ledger: string, sql: string): readonly unknown[] {
   }
 }
 
-test("a scheme that is one file and a line of the table is supported, offered, paid, verified, settled and kept", async () => {
+test("supports, offers, verifies, settles and records a scheme added as one file and one line", async () => {
   const supported = (await (await fetch(`${facilitatorUrl}/supported`)).json()) as { kinds: readonly object[] };
   expect(supported.kinds).toEqual(
     expect.arrayContaining(["exact", "brief"].map((scheme) => ({ x402Version: 2, scheme, network: "eip155:1672" }))),

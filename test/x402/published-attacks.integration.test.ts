@@ -99,7 +99,7 @@ async function buyWhile(
   return buying;
 }
 
-test("grant and revert: a payment that its payer makes worthless while the work is done buys nothing", async () => {
+test("grant and revert: a payer that empties its account during the work gets 402", async () => {
   const buyer = testAccount(3);
   const payment = await sign("/cheap", buyer);
   const everything = await market.chain.balanceOf(buyer.address);
@@ -113,7 +113,7 @@ test("grant and revert: a payment that its payer makes worthless while the work 
   expect(await response.text()).not.toContain("sold");
 });
 
-test("preemption: a payment that an observer submits first still buys, once, and is not charged again", async () => {
+test("preemption: a payment that an observer submits first is delivered, and charged once", async () => {
   const payment = await sign("/cheap");
   const before = await market.chain.balanceOf(payee.address);
   const { from, to, value, validAfter, validBefore, nonce } = payment.authorization as Record<string, Hex>;
@@ -148,7 +148,7 @@ test("replay: forty copies of one payment at once get one response, and one tran
   expect((await market.chain.balanceOf(payee.address)) - before).toBe(10_000n);
 });
 
-test("cached paid answers: a shared cache in front keeps neither the response nor the offer", async () => {
+test("cached paid answers: a shared cache in front stores neither response nor offer", async () => {
   const [port = 0] = await findFreePorts(1);
   const place = join(folder, "nginx");
   mkdirSync(join(place, "cache"), { recursive: true });
@@ -168,7 +168,7 @@ test("cached paid answers: a shared cache in front keeps neither the response no
   expect((await fetch(`${base}/cheap`)).headers.get("X-Cache")).toBe("MISS");
 });
 
-test("cross-resource substitution: a payment buys the request that it was first sent with, and no other", async () => {
+test("cross-resource substitution: a payment buys only its first request", async () => {
   const cheap = await sign("/cheap");
   expect((await cheap.send("/dear")).status).toBe(402);
   expect((await cheap.send()).status).toBe(200);
@@ -176,7 +176,7 @@ test("cross-resource substitution: a payment buys the request that it was first 
   expect((await cheap.send("/cheap?page=2")).status, "another query").toBe(409);
 });
 
-test("duplicate-settlement race: of two sellers that settle one payment at once, one is told that it was paid", async () => {
+test("duplicate-settlement race: only one of two sellers gets success for the same payment", async () => {
   const payment = await sign("/cheap");
   const second = resources.use(await createTemporaryFolder());
   const other = resources.use(await market.openShop(second.path));
@@ -184,7 +184,7 @@ test("duplicate-settlement race: of two sellers that settle one payment at once,
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
 });
 
-test("settlement denial: a buyer who cancels a payment while the work is done gets nothing, and is then refused before the work", async () => {
+test("settlement denial: a buyer that cancels during the work gets 402, later before the work", async () => {
   const buyer = testAccount(5);
   const signer = testAccount(0).address;
   const count = async () =>
@@ -214,7 +214,7 @@ test("settlement denial: a buyer who cancels a payment while the work is done ge
   expect((await count()) - before).toBeLessThanOrEqual(1);
 });
 
-test("free-riding on verify: a payment that is verified and never settled buys nothing, however often", async () => {
+test("free-riding on verify: five verifications without settlement deliver nothing", async () => {
   const payment = await sign("/cheap", testAccount(6));
   market.upstream.behave("error");
   for (let time = 0; time < 5; time += 1) expect((await payment.send()).status).toBe(502);

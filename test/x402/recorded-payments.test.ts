@@ -31,7 +31,7 @@ test.each(recorded)("$name", async ({ paymentPayload, paymentRequirements, obser
 });
 
 test.each(recorded.filter(({ observed }) => !("refused" in observed.seller)))(
-  "$name, to a facilitator in the process of the seller who read it",
+  "$name, in the process of the seller",
   async ({ paymentPayload, paymentRequirements, observed }) => {
     const seen = await observeInProcess(paymentPayload, paymentRequirements);
     expect(JSON.parse(JSON.stringify(seen))).toEqual(observed.facilitator);

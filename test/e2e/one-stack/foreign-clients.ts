@@ -39,7 +39,7 @@ export function testForeignClients(running: () => RunningStack): void {
       await reader.transport.getRpcClient().then((rpc) => rpc.close());
     });
 
-    it("understands the gateway's answer to too large a range", async () => {
+    it("reports the gateway's max block range", async () => {
       const reader = createPublicClient({ chain: defineDevnet(), transport: http() });
       const request = reader.getLogs({ fromBlock: 0n, toBlock: 250n });
       await expect(request).rejects.toThrow(

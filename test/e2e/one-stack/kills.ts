@@ -23,9 +23,9 @@ export function testKills(running: () => RunningStack): void {
     expect(clientBefore - (await readBalance(node, client.address))).toBe(10_000n);
   }
 
-  describe("kill -9", () => {
+  describe("after kill -9", () => {
     it.each(["pushgateway", "sidecar", "facilitator", "upstream", "resource-server"])(
-      "of the %s: it is started again and the next paid request works, charged once",
+      "restarts the %s, and the next payment is charged once",
       async (name) => {
         const pid = findStackProcesses(running()).get(name);
         expect(pid).toBeDefined();
@@ -35,7 +35,7 @@ export function testKills(running: () => RunningStack): void {
       },
     );
 
-    it("of the node: the sidecar starts it again and the next paid request works, charged once", async () => {
+    it("restarts the node by the sidecar, and the next payment is charged once", async () => {
       const height = async () => {
         const response = await fetch(at(running().ports.node), {
           method: "POST",

@@ -15,7 +15,7 @@ async function ask<Data>(url: string): Promise<Data> {
 }
 
 export function testObserve(running: () => RunningStack, prometheusUrl: () => string): void {
-  it("scrapes every service, and judges them by the rules", async () => {
+  it("scrapes every service and evaluates all rules", async () => {
     const [stack, url] = [running(), prometheusUrl()];
     const link = stack.output().match(/http:\S+\/alerts/)?.[0] ?? "";
     expect(link).toContain(`${url}/`);

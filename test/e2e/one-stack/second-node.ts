@@ -33,7 +33,7 @@ export function testSecondNode(running: () => RunningStack, testStop: () => void
   const startThere = () =>
     runGatehouse(["sidecar"], { ...environment(), GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: state() });
 
-  it("refuses its state to the sidecar of the second while it runs", async () => {
+  it("rejects a second sidecar with its state directory while it runs", async () => {
     await until("the stack's node.conf is remembered", generousMs, () =>
       readFile(join(state(), "last-good.conf"), "utf8").then(Boolean, () => false),
     );
@@ -44,7 +44,7 @@ export function testSecondNode(running: () => RunningStack, testStop: () => void
 
   testStop();
 
-  it("leaves the second to its own sidecar once it has stopped, and nothing of it reaches that", async () => {
+  it("rejects another node's sidecar with its state after its stop, and leaves the node unchanged", async () => {
     const foreign = await startThere();
     expect(foreign.status).toBe(1);
     expect(foreign.stderr).toContain(

@@ -8,7 +8,7 @@ import { readStoredFiles } from "./kept-files.ts";
 
 /** Tests a stack's output and files, and how it stops; `besides`: other URLs that it serves, which stop with it. */
 export function testStop(running: () => RunningStack, besides: () => readonly string[]): void {
-  it("never prints a key or a signature; at Ctrl-C it stops everything and ends only then; all that it keeps is for its user alone", async () => {
+  it("prints no key or signature, stops every process on Ctrl-C, and keeps its files private", async () => {
     const stack = running();
     const logs = ["sidecar", "facilitator", "resource-server", "upstream", "pushgateway"].map((name) =>
       readFileSync(`${stack.stateDirectory}/log/${name}.log`, "utf8"),
