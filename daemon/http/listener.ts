@@ -4,7 +4,7 @@ import type { ListenerConnections } from "./connections/listener-connections.ts"
 import { getSocketExchange } from "../hand-over/socket-exchange.ts";
 import { pause, type Pause } from "../time.ts";
 import type { ServePost } from "./json-posts.ts";
-import { gatherChunks } from "./raw-connections.ts";
+import { limitChunks } from "./request-chunks.ts";
 import { listenOnSockets, type ListeningSockets } from "./listening-sockets.ts";
 import { takeProxyHeaders } from "./proxies/proxy-header.ts";
 import { StartupError } from "../process/startup-error.ts";
@@ -65,7 +65,7 @@ export async function listenHttp(
       } else if (options.servePost?.(request, response) !== true) void serve(request, response);
     },
   );
-  gatherChunks(server);
+  limitChunks(server);
   let isLeaving = false;
   // Runs before the handlers, so that their responses include this header.
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {

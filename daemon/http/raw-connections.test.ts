@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { createServer as createHttpServer, request } from "node:http";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -7,9 +6,9 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import {
   copyConnectionFilter,
   filterConnections,
-  gatherChunks,
   pushBackBytes,
   divertReads,
+  sliceReads,
   type SocketReads,
 } from "./raw-connections.ts";
 
@@ -128,25 +127,44 @@ describe("a socket with diverted reads", () => {
   });
 });
 
-describe("a body in many chunks", () => {
-  it("reaches its reader in a few reads", async () => {
-    const server = createHttpServer();
-    gatherChunks(server);
-    const parts: Buffer[] = [];
-    server.on("request", (incoming, response) => {
-      incoming.on("data", (part: Buffer) => parts.push(part));
-      incoming.on("end", () => response.end());
-    });
+describe("a socket with sliced reads", () => {
+  it("delivers 4 KiB at a time, each after a wait if required, and its end after the last", async () => {
+    const server = createServer({ allowHalfOpen: true });
     await using at = await listening(server);
-    const asked = request({ port: at.port, host: "127.0.0.1", method: "POST", agent: false });
-    const answered = once(asked, "response");
-    const chunks = Array.from({ length: 2_000 }, (_, place) => String(place % 10));
-    for (const chunk of chunks) asked.write(chunk);
-    asked.end();
-    const [response] = (await answered) as [NodeJS.ReadableStream];
-    response.resume();
-    expect(Buffer.concat(parts).toString()).toBe(chunks.join(""));
-    expect(parts.length).toBeLessThan(10);
+    const { accepted, client } = await connected(at.port, server);
+    const slices: number[] = [];
+    let waits = 0;
+    accepted.on("data", (bytes: Buffer) => slices.push(bytes.length));
+    const ended = once(accepted, "end");
+    const reads = sliceReads(accepted, (isFirst) => !isFirst && (waits += 1) > 0);
+    pushBackBytes(accepted, Buffer.alloc(10_000));
+    expect([slices, waits]).toEqual([[4_096], 1]);
+    client.end();
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    reads.next();
+    expect([slices, waits, accepted.readableEnded]).toEqual([[4_096, 4_096], 2, false]);
+    reads.next();
+    await ended;
+    expect([slices, waits]).toEqual([[4_096, 4_096, 1_808], 2]);
+    accepted.destroy();
+  });
+
+  it("reads little while a slice waits, and everything at once when released", async () => {
+    const server = createServer();
+    await using at = await listening(server);
+    const { accepted, client } = await connected(at.port, server);
+    let isWaiting = false;
+    let delivered = 0;
+    accepted.on("data", (bytes: Buffer) => (delivered += bytes.length));
+    const reads = sliceReads(accepted, () => (isWaiting = true));
+    client.write(Buffer.alloc(1_000_000));
+    await soon(() => isWaiting);
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    expect([delivered, accepted.bytesRead < 20_000]).toEqual([0, true]);
+    reads.release();
+    await soon(() => delivered === 1_000_000);
+    client.destroy();
+    accepted.destroy();
   });
 });
 

@@ -1,9 +1,9 @@
-import type { IncomingMessage, Server } from "node:http";
+import type { Server } from "node:http";
 import { BlockList, Socket, type Server as NetServer, type SocketAddress } from "node:net";
 import type { SocketHandle } from "../hand-over/socket-exchange.ts";
 
 /**
- * Code that depends on undocumented Node internals: an accepted socket and a request forward their input via `push`; a server serves
+ * Code that depends on undocumented Node internals: an accepted socket forwards its input via `push`; a server serves
  * connections through its "connection" listeners; it checks its `blockList` before it creates a socket; its listening socket is its
  * `_handle`, which can be sent to another process unchanged; a socket's handle reads into our buffer once the buffer and a callback are set
  * on the socket under two symbols. All such code is in this file; the tests fail when Node changes.
@@ -59,6 +59,7 @@ export type SocketReads = Readonly<{
 }>;
 
 const nothing = Buffer.alloc(0);
+const ignore = () => undefined;
 
 const readBytes = 65_536;
 /** Buffer shared by all diverted reads: one read ends before the next starts. */
@@ -78,14 +79,13 @@ function findReadSymbols(): Readonly<{ buffer: symbol; callback: symbol }> | und
 
 type ReadingHandle = Readonly<{ useUserBuffer?: (buffer: Buffer) => void }>;
 
-/** Makes a socket read into the shared buffer; each read calls `received`, and false stops reading until reads resume. */
-function readIntoBuffer(socket: Socket, received: (bytes: Buffer) => boolean): void {
+/** Makes a socket read into a shared buffer; each read calls `received`, and false stops reading until reads resume. */
+function readIntoBuffer(socket: Socket, received: (bytes: Buffer) => boolean, buffer = readBuffer): void {
   const handle = (socket as Socket & Readonly<{ _handle?: ReadingHandle | null }>)._handle;
   if (readInto === undefined || handle?.useUserBuffer === undefined) return;
-  const isFirst = Reflect.get(socket, readInto.buffer) !== readBuffer;
-  if (isFirst) handle.useUserBuffer(readBuffer);
-  const callback = (length: number) => received(readBuffer.subarray(0, length));
-  Object.assign(socket, { [readInto.buffer]: readBuffer, [readInto.callback]: callback });
+  if (Reflect.get(socket, readInto.buffer) !== buffer) handle.useUserBuffer(buffer);
+  const callback = (length: number) => received(buffer.subarray(0, length));
+  Object.assign(socket, { [readInto.buffer]: buffer, [readInto.callback]: callback });
 }
 
 /**
@@ -133,52 +133,59 @@ export function pushBackBytes(socket: Socket, bytes: Buffer): void {
   socket.push(bytes);
 }
 
-/** Bytes of a body forwarded at once; a chunk of at least this size is forwarded unchanged. */
-const gatheredBytes = 16_384;
+export type SlicedReads = Readonly<{
+  /** Passes on the next slices after `mustWait` returned true. */
+  next: () => void;
+  /** Passes on the rest, and from now on everything unsliced. */
+  release: () => void;
+}>;
+
+/** Max bytes of a slice. */
+const sliceBytes = 4_096;
+const sliceBuffer = Buffer.allocUnsafeSlow(sliceBytes);
 
 /**
- * Gathers the chunks of request bodies before anything reads them. Each chunk that passes through a web stream costs some 20 µs and 200
- * bytes, so a body sent in one-byte chunks or packets would take a thousand times the CPU and memory of a body sent in one piece. If the
- * chunks are gathered, the cost depends only on the body's size.
+ * Passes a socket's input to its readers in slices of 4 KiB, each once `mustWait` returns false; `isFirst`: none is waiting. While one waits,
+ * little more is read. Call it after node:http has attached its parser, which would parse at once whatever was read.
  */
-export function gatherChunks(server: Server): void {
-  server.prependListener("request", (incoming: IncomingMessage) => gather(incoming));
-}
-
-function gather(incoming: IncomingMessage): void {
-  const push = incoming.push.bind(incoming);
-  let buffer: Buffer | undefined;
-  let length = 0;
-  const handOn = (): boolean => {
-    const whole = buffer?.subarray(0, length);
-    buffer = undefined;
-    length = 0;
-    return whole === undefined || push(whole);
-  };
-  // The parser calls this for each chunk, with null at the end; node:http uses it to pass bodies to their readers.
-  incoming.push = (chunk: Buffer | null): boolean => {
-    if (chunk === null) {
-      handOn();
-      return push(null);
+export function sliceReads(socket: Socket, mustWait: (isFirst: boolean) => boolean): SlicedReads {
+  // node:http reads a socket past its stream until the socket gets another listener for its data.
+  socket.on("data", ignore).off("data", ignore);
+  const push = socket.push.bind(socket);
+  let rest: Buffer = nothing;
+  let hasEnded = false;
+  const next = () => {
+    // A destroyed socket's parser may already serve another connection.
+    while (rest.length > 0 && !socket.destroyed) {
+      // What a paused socket's stream buffers is parsed at once later.
+      if (socket.isPaused()) return void socket.once("resume", () => setImmediate(next));
+      const slice = rest.subarray(0, sliceBytes);
+      rest = rest.subarray(slice.length);
+      push(slice);
+      if (rest.length > 0 && mustWait(false)) return;
     }
-    if (length + chunk.length > gatheredBytes) {
-      const wantsMore = handOn();
-      if (chunk.length >= gatheredBytes) return push(chunk);
-      buffer = growBuffer(undefined, 0, chunk.length);
-      chunk.copy(buffer);
-      length = chunk.length;
-      return wantsMore;
-    }
-    buffer = growBuffer(buffer, length, length + chunk.length);
-    chunk.copy(buffer, length);
-    length += chunk.length;
-    return true;
+    if (hasEnded) push(null);
   };
-}
-
-function growBuffer(buffer: Buffer | undefined, used: number, needed: number): Buffer {
-  if (buffer !== undefined && needed <= buffer.length) return buffer;
-  const larger = Buffer.allocUnsafe(Math.min(gatheredBytes, Math.max(needed, 2 * used)));
-  buffer?.copy(larger, 0, 0, used);
-  return larger;
+  const add = (bytes: Buffer) => {
+    const isFirst = rest.length === 0;
+    rest = isFirst ? bytes : Buffer.concat([rest, bytes]);
+    if (isFirst && !mustWait(true)) next();
+    return rest.length === 0;
+  };
+  socket.push = (bytes: Buffer | null) => {
+    if (bytes !== null) return add(bytes);
+    hasEnded = true;
+    if (rest.length === 0) next();
+    return false;
+  };
+  readIntoBuffer(socket, (bytes) => add(copyBytes(bytes)), sliceBuffer);
+  return {
+    next,
+    release: () => {
+      Reflect.deleteProperty(socket, "push");
+      readIntoBuffer(socket, (bytes) => push(copyBytes(bytes)));
+      if (rest.length > 0) push(rest);
+      rest = nothing;
+    },
+  };
 }

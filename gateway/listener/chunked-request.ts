@@ -1,4 +1,5 @@
-import { hasTinyChunks } from "./http-errors.ts";
+import { hasTinyChunks, tinyChunksResponse } from "#daemon/http/request-chunks.ts";
+import { bodyTooLarge, formatRawRejection } from "./http-errors.ts";
 
 const carriageReturn = 0x0d;
 const newline = 0x0a;
@@ -11,8 +12,11 @@ const digits = Uint8Array.from({ length: 256 }, (_, byte) => {
 /** Max digits of a chunk size. */
 const sizeDigits = 8;
 
-/** A complete body and the offset after it; or why there is none: `odd` is not in a form that is parsed here, `wasteful` has tiny chunks. */
-export type ChunkedReading = Readonly<{ body: Buffer; endsAt: number }> | "partial" | "odd" | "wasteful";
+/** A complete body and the offset after it, or why there is none: `odd` is not in a form that is parsed here. */
+export type ChunkedReading = Readonly<{ body: Buffer; endsAt: number }> | RequestRejection | "partial" | "odd";
+
+/** The response to a request whose rest is not read. */
+export type RequestRejection = Readonly<{ rejection: string }>;
 
 /** Parses a request's chunked body (RFC 9112, section 7.1), on and on as bytes arrive. Chunk extensions and trailers are odd. */
 export class ChunkedRequest {
@@ -23,7 +27,7 @@ export class ChunkedRequest {
   #chunks = 0;
 
   /**
-   * @param limitBytes Max bytes of the body; a longer one is odd.
+   * @param limitBytes Max bytes of the body.
    */
   constructor(startsAt: number, limitBytes: number) {
     this.#startsAt = startsAt;
@@ -36,14 +40,15 @@ export class ChunkedRequest {
       const line = readSizeLine(bytes, this.#at);
       if (typeof line === "string") return line;
       const end = line.endsAt + line.size;
-      if (this.#length + line.size > this.#limitBytes) return "odd";
+      if (this.#length + line.size > this.#limitBytes)
+        return { rejection: formatRawRejection(bodyTooLarge(this.#limitBytes)) };
       if (bytes.length < end + 2) return "partial";
       if (bytes[end] !== carriageReturn || bytes[end + 1] !== newline) return "odd";
       if (line.size === 0) return { body: this.#join(bytes), endsAt: end + 2 };
       this.#at = end + 2;
       this.#length += line.size;
       this.#chunks += 1;
-      if (hasTinyChunks(this.#chunks, this.#length)) return "wasteful";
+      if (hasTinyChunks(this.#chunks, this.#length)) return { rejection: tinyChunksResponse };
     }
   }
 

@@ -1,6 +1,10 @@
 import type { Socket } from "node:net";
 import type { ConnectionServer, ConnectionActivity } from "#daemon/http/connections/held-connection.ts";
-import { badRequestResponse, requestTimeoutResponse } from "#daemon/http/connections/rejected-connection.ts";
+import {
+  badRequestResponse,
+  rejectConnection,
+  requestTimeoutResponse,
+} from "#daemon/http/connections/rejected-connection.ts";
 import { divertReads, type SocketReads } from "#daemon/http/raw-connections.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import type { CallerIdentity } from "../callers/caller.ts";
@@ -10,13 +14,7 @@ import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import { HeldRequests } from "#daemon/memory/received-bytes.ts";
 import { TurnWait } from "../wire/shared-turns.ts";
-import {
-  createFastSink,
-  endConnection,
-  type FastPath,
-  type FastResponseContext,
-  type FastResponseHeads,
-} from "./fast-response.ts";
+import { createFastSink, endConnection, type FastPath, type FastResponseContext } from "./fast-response.ts";
 import { FastRequests, type FastRequest } from "./fast-requests.ts";
 import { formatRawRejection, httpErrors, rejectCredential } from "./http-errors.ts";
 
@@ -63,7 +61,7 @@ export class FastConnection implements ConnectionServer {
     this.#turn = new TurnWait(context.turns, () => this.#proceed(true));
     const current = { context: () => this.#head, finish: (isLast: boolean) => this.#finish(isLast) };
     this.#sink = createFastSink(socket, path, this.#backlog, current);
-    this.#activeAtMs = this.#nowMs;
+    this.#activeAtMs = context.connections.nowMs;
     this.#listeners = [
       ["drain", () => this.#drained()],
       ["end", () => (this.#turn.isWaiting ? (this.#hasEnded = true) : this.#end())],
@@ -73,10 +71,6 @@ export class FastConnection implements ConnectionServer {
     ];
     for (const [event, listener] of this.#listeners) socket.on(event, listener);
     this.#reads = divertReads(socket, (bytes) => this.#receive(bytes));
-  }
-
-  get #nowMs(): number {
-    return this.#path.context.connections.nowMs;
   }
 
   /** Returns the connection's state; unsent bytes count as a response in progress. */
@@ -93,7 +87,7 @@ export class FastConnection implements ConnectionServer {
 
   #receive(bytes: Buffer): boolean {
     if (this.#isGone) return false;
-    this.#activeAtMs = this.#nowMs;
+    this.#activeAtMs = this.#path.context.connections.nowMs;
     if (this.#isBusy && this.#head.isLast) {
       // Nothing but line endings may follow a last request (RFC 9112, section 2.2); a client that sends more is cut off, as in node:http.
       if (!bytes.every((byte) => byte === 0x0a || byte === 0x0d)) this.#socket.destroy();
@@ -119,8 +113,8 @@ export class FastConnection implements ConnectionServer {
       if (this.#unread.length > 0) this.#turn.waitIfOver(this.#address);
     }
     this.#isServing = false;
-    // node:http rejects what exceeds the memory limit, after the previous responses are sent.
-    if (!this.#unread.count() && this.#mayServe()) this.#handOver(this.#unread.bytes);
+    // What exceeds the memory limit is rejected after the previous responses are sent.
+    if (!this.#unread.count() && this.#mayServe()) this.#reject(formatRawRejection(httpErrors.tooMuchHeld));
   }
 
   #mayServe(): boolean {
@@ -132,14 +126,14 @@ export class FastConnection implements ConnectionServer {
     const { bytes } = this.#unread;
     const request = context.drain.hasBegun ? "odd" : this.#requests.next(bytes);
     if (request === "partial") {
-      this.#begunAtMs ??= this.#nowMs;
+      this.#begunAtMs ??= this.#path.context.connections.nowMs;
       return false;
     }
     this.#begunAtMs = undefined;
     this.#hasRequested = true;
     if (request === "odd") this.#handOver(bytes);
-    if (request === "wasteful") this.#leave(formatRawRejection(httpErrors.wastefulChunks));
-    if (typeof request === "string") return false;
+    else if (typeof request === "object" && "rejection" in request) this.#reject(request.rejection);
+    if (typeof request === "string" || "rejection" in request) return false;
     const { origin, endsAt } = request;
     // Only the request's head identifies the caller: a proxy's connection carries many callers.
     if (!mayBegin && this.#turn.waitForTurn(() => context.addressOf(origin.facts))) return false;
@@ -178,7 +172,7 @@ export class FastConnection implements ConnectionServer {
     if (this.#isBusy) this.#flow = flow;
   }
 
-  #send(answer: (heads: FastResponseHeads) => string): void {
+  #send(answer: (heads: FastPath["heads"]) => string): void {
     this.#path.outbox.write(this.#socket, answer(this.#path.heads));
     this.#finish(this.#head.isLast);
   }
@@ -186,7 +180,7 @@ export class FastConnection implements ConnectionServer {
   #finish(isLast: boolean): void {
     this.#isBusy = false;
     this.#flow = undefined;
-    this.#activeAtMs = this.#nowMs;
+    this.#activeAtMs = this.#path.context.connections.nowMs;
     if (isLast || this.#path.context.drain.hasBegun) this.#backlog.afterAll(() => this.#leave());
     else this.#proceed(false);
   }
@@ -200,8 +194,8 @@ export class FastConnection implements ConnectionServer {
 
   /** Whether to read more: not while the buffer for early bytes is full behind a response, nor while the client reads nothing. */
   #mayRead(): boolean {
-    const hasRoom = !this.#isBusy || this.#unread.length <= earlyBytes;
-    return hasRoom && !this.#turn.isWaiting && !this.#isGone && !this.#backlog.isWaiting;
+    if (this.#isBusy && this.#unread.length > earlyBytes) return false;
+    return !this.#turn.isWaiting && !this.#isGone && !this.#backlog.isWaiting;
   }
 
   /** Closes the connection after the bytes written so far and an optional last response. */
@@ -211,13 +205,23 @@ export class FastConnection implements ConnectionServer {
   }
 
   #handOver(unread: Buffer): void {
+    this.#release();
+    this.#path.handOver(this.#socket, Buffer.from(unread));
+  }
+
+  /** Rejects a request whose rest is not read. */
+  #reject(answer: string): void {
+    this.#release();
+    rejectConnection(this.#socket, answer);
+  }
+
+  #release(): void {
     this.#isGone = true;
     this.#path.outbox.flush();
     for (const [event, listener] of this.#listeners) this.#socket.off(event, listener);
     this.#socket.setTimeout(0);
     this.#reads.release();
     this.#memory[Symbol.dispose]();
-    this.#path.handOver(this.#socket, Buffer.from(unread));
   }
 
   /** Closes a connection whose client has ended its side: the rest of a partial request will never arrive. A complete waiting request is served first. */

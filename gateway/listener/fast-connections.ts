@@ -1,5 +1,5 @@
 import type { Server } from "node:http";
-import { prependHandler } from "#daemon/http/raw-connections.ts";
+import { prependHandler, pushBackBytes } from "#daemon/http/raw-connections.ts";
 import { shareMessageHeads } from "../wire/message-head.ts";
 import { Outbox } from "../wire/outbox.ts";
 import { FastConnection } from "./fast-connection.ts";
@@ -17,8 +17,8 @@ export function serveFastConnections(server: Server, idleTimeoutMs: number, cont
       keepHead: shareMessageHeads(),
       handOver: (socket, unread) => {
         connections.serve(socket, undefined);
-        socket.unshift(unread);
         behind(socket);
+        pushBackBytes(socket, unread);
       },
     };
     return (socket) => connections.serve(socket, new FastConnection(socket, path));

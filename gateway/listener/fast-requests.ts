@@ -1,8 +1,9 @@
 import type { Identify } from "../callers/identify.ts";
 import type { RequestInfo } from "../callers/request-facts.ts";
+import { badRequestResponse } from "#daemon/http/connections/rejected-connection.ts";
 import { headEnd, findBodyLocation, type KeepMessageHead, type MessageHead } from "../wire/message-head.ts";
 import { largeBytes } from "#daemon/memory/received-bytes.ts";
-import { ChunkedRequest } from "./chunked-request.ts";
+import { ChunkedRequest, type RequestRejection } from "./chunked-request.ts";
 import { fastHeadBytes, mayBeFast, readFastHead, type FastHead, type FastMethod } from "./fast-head.ts";
 import type { FastResponseContext } from "./fast-response.ts";
 import type { RequestContext } from "./listener-context.ts";
@@ -48,13 +49,15 @@ export class FastRequests {
   }
 
   /** Parses the request at the start of these bytes, which are those of the last call, or more, until the request is consumed. */
-  next(bytes: Buffer): FastRequest | "partial" | "odd" | "wasteful" {
+  next(bytes: Buffer): FastRequest | RequestRejection | "partial" | "odd" {
     const begun = this.#begun ?? this.#begin(bytes);
     if (typeof begun === "string") return begun;
     this.#begun = begun;
     const { origin, body } = begun;
     const read = readBody(body, bytes);
-    if (typeof read === "string") return read;
+    // node:http would parse at once what has arrived of a large body.
+    if (read === "odd" && bytes.length > largeBytes) return { rejection: badRequestResponse };
+    if (typeof read === "string" || "rejection" in read) return read;
     this.#searchedTo = 0;
     // Bytes that follow a last request are left to node:http.
     if (origin.answer.isLast && bytes.length > read.endsAt) return "odd";

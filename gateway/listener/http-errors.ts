@@ -8,22 +8,9 @@ import { sourceHeader, type ResponseHeaders } from "./response-headers.ts";
 /** Rejection of an HTTP request or an upgrade before there is a call to answer: one line of text, or JSON. */
 export type HttpError = Readonly<{ status: number; text: string; headers: ResponseHeaders; json?: string }>;
 
-/** Number of chunks per body that may be of any size, and min average bytes of the chunks beyond: a client that writes a call token by token sends a few thousand. */
-const [uncheckedChunks, averageBytesMin] = [4_096, 64];
-
-/** Whether a body's chunks are too small: node:http takes about a microsecond per chunk and a nanosecond per byte. */
-export function hasTinyChunks(chunks: number, bodyBytes: number): boolean {
-  return chunks > uncheckedChunks && bodyBytes < chunks * averageBytesMin;
-}
-
 /** Constant rejections. Status codes are from RFC 9110. */
 export const httpErrors = {
   manyHosts: { status: 400, text: "more than one Host header; send one", headers: [] },
-  wastefulChunks: {
-    status: 400,
-    text: `more than ${uncheckedChunks} chunks of fewer than ${averageBytesMin} bytes on average; send larger chunks`,
-    headers: [],
-  },
   foreignHost: { status: 403, text: "this Host is not allowed", headers: [] },
   foreignOrigin: { status: 403, text: "this Origin is not allowed", headers: [] },
   notFound: { status: 404, text: "not found; POST to /", headers: [] },

@@ -10,7 +10,6 @@ import { HeldRequests, largeBytes } from "#daemon/memory/received-bytes.ts";
 import {
   bodyTooExpensive,
   bodyTooLarge,
-  hasTinyChunks,
   httpErrors,
   refuse,
   rejectCredential,
@@ -106,16 +105,8 @@ export class HttpHandler {
     const memory = this.#memoryOf(request.socket, facts);
     const received = new HeldRequests(memory);
     const letGo = () => received.drop(received.length);
-    let parts = 0;
     request.on("data", (part: Buffer) => {
       if (response.headersSent) return;
-      parts += 1;
-      if (hasTinyChunks(parts, received.length)) {
-        letGo();
-        // The rest is not read: reading is what is expensive here.
-        refuse(request, response, httpErrors.wastefulChunks);
-        return;
-      }
       const isTooLarge = received.length + part.length > bodyBytes;
       if (!isTooLarge) {
         received.append(part);

@@ -5,12 +5,14 @@ import { rejectConnection } from "#daemon/http/connections/rejected-connection.t
 import { listen, drainClients } from "#daemon/http/listener.ts";
 import { takeProxyHeaders } from "#daemon/http/proxies/proxy-header.ts";
 import { prependHandler } from "#daemon/http/raw-connections.ts";
+import { limitChunks } from "#daemon/http/request-chunks.ts";
 import { readTarget } from "#daemon/http/request-target.ts";
 import type { Pause } from "#daemon/time.ts";
 import { httpErrors, addressNotAdmitted, formatRawRejection, rejectUpgrade } from "./http-errors.ts";
 import { serveFastConnections } from "./fast-connections.ts";
 import { HttpHandler } from "./http-handler.ts";
 import type { ListenerContext } from "./listener-context.ts";
+import { paceConnections } from "./paced-connections.ts";
 import { RejectedBodies } from "./rejected-bodies.ts";
 import { createWebSocketClients, type WebSocketClientsOptions } from "./websocket/websocket-clients.ts";
 
@@ -87,6 +89,8 @@ export async function startListener(
     else if (drain.hasBegun) rejectUpgrade(request, httpErrors.goingAway);
     else void clients.upgrade(request, socket, head);
   });
+  limitChunks(server);
+  paceConnections(server, context);
   if (options.fastPath) serveFastConnections(server, options.idleTimeoutMs, context);
   if (options.peers !== undefined) admitPeers(server, options.peers);
   if (isProxy !== undefined) connections.boundAddresses(server, isProxy);

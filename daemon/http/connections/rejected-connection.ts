@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 
-/** Time limit for a refused client to read its response. */
-const refusalMs = 1_000;
+/** Time limit for a refused client to read its response, and max bytes that it may send meanwhile. */
+const [refusalMs, refusalBytes] = [1_000, 16_777_216];
 
 /** The response that node:http sends to a malformed request. */
 export const badRequestResponse = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
@@ -9,14 +9,21 @@ export const badRequestResponse = "HTTP/1.1 400 Bad Request\r\nConnection: close
 /** The response that node:http sends to a request that isn't complete in time. */
 export const requestTimeoutResponse = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 
-/** Sends a refused connection its response, discards its input, and closes it soon, regardless of the client. */
+/**
+ * Sends a refused connection its response, and closes it soon, regardless of the client. Until then, its input is discarded: after an
+ * immediate close, the reset would make the client's kernel discard the response.
+ */
 export function rejectConnection(socket: Socket, answer: string): void {
   // A "close" event follows.
   socket.on("error", () => socket.destroy());
   // Not the socket's `setTimeout`, which every byte from the client would reset.
   const late = setTimeout(() => socket.destroy(), refusalMs);
   socket.once("close", () => clearTimeout(late));
-  socket.resume();
+  let discarded = 0;
+  socket.on("data", (bytes: Buffer) => {
+    discarded += bytes.length;
+    if (discarded > refusalBytes) socket.destroy();
+  });
   socket.end(answer, "latin1");
 }
 

@@ -1,42 +1,85 @@
-import { describe, expect, it } from "vitest";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { bothPaths, useGateway } from "#gateway/testing/use-gateway.ts";
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
-const chunked = (sizes: readonly number[], body: string) => {
-  let at = 0;
-  const parts = sizes.map((size) => {
-    at += size;
-    return `${size.toString(16)}\r\n${body.slice(at - size, at)}\r\n`;
-  });
-  return `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${parts.join("")}0\r\n\r\n`;
-};
+const head = (...lines: string[]) =>
+  ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", "Transfer-Encoding: chunked", ...lines, "", ""].join(
+    "\r\n",
+  );
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+const chunked = (chunkBytes: number, body: string) =>
+  `${(body.match(new RegExp(`.{1,${chunkBytes}}`, "gs")) ?? []).map(chunk).join("")}${chunk("")}`;
+
+/** A header that the fast path leaves to node:http. */
+const unusual = "Proxy-Connection: keep-alive";
 
 describe.each(bothPaths)("a body in many chunks, on %s", (_, fastPath) => {
   let gateway: TestGateway;
   useGateway({ listener: { fastPath } }, (started) => ({ gateway } = started), "all");
   const answerTo = (request: string) =>
-    sendRaw(gateway.url, [Buffer.from(request, "latin1")], { expected: 1, quietMs: 1_000 });
+    sendRaw(gateway.url, [Buffer.from(request, "latin1")], { expected: 1, quietMs: 100 });
 
   it.each([
     ["byte by byte if short", call.padEnd(4_000, " "), 1],
     ["in line-sized chunks, however many", `[${Array.from({ length: 900 }, () => call.padEnd(500)).join(",")}]`, 100],
   ])("is accepted %s", async (_name, body, chunkBytes) => {
-    const whole = Math.floor(body.length / chunkBytes);
-    const sizes = [...Array.from({ length: whole }, () => chunkBytes), body.length % chunkBytes].filter(Boolean);
-    expect(await answerTo(chunked(sizes, body))).toContain('"result":"0x1"');
+    expect(await answerTo(`${head()}${chunked(chunkBytes, body)}`)).toContain('"result":"0x1"');
   });
 
-  it("is rejected if a long body arrives byte by byte, and the connection is closed", async () => {
-    const answer = await answerTo(
-      chunked(
-        Array.from({ length: 20_000 }, () => 1),
-        call.padEnd(20_000, " "),
-      ),
+  it.each([
+    ["tiny chunks", [], chunk(" ").repeat(1_000_000), /^HTTP\/1\.1 400 [^]*send larger chunks\n$/],
+    [
+      "tiny chunks after an unusual head",
+      [unusual],
+      chunk(" ").repeat(1_000_000),
+      /^HTTP\/1\.1 400 [^]*larger chunks\n$/,
+    ],
+    ["more than the limit", [], chunk(" ".repeat(128)).repeat(45_000), /^HTTP\/1\.1 413 [^]*at most 5242880 bytes\n$/],
+    ["malformed chunks after megabytes", [], `${chunk(" ".repeat(128)).repeat(25_000)}x`, /^HTTP\/1\.1 400 /],
+  ])(
+    "is rejected with %s, and the client gets the response after it has sent everything",
+    async (_name, lines, body, answer) => {
+      const { hostname, port } = new URL(gateway.url);
+      const socket = connect(Number(port), hostname);
+      const closed = once(socket, "close");
+      await new Promise((sent) => socket.write(`${head(...lines)}${body}`, sent));
+      let text = "";
+      socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
+      await closed;
+      expect(text).toMatch(answer);
+      expect(text).toMatch(/\r\nConnection: close\r\n/i);
+    },
+  );
+});
+
+describe("a client that sends much at once for node:http to parse", () => {
+  let gateway: TestGateway;
+  useGateway({}, (started) => ({ gateway } = started));
+  let parsed = 0;
+  const count = () => (parsed += 1);
+  beforeEach(() => void (parsed = 0));
+  beforeAll(() => subscribe("http.server.request.start", count));
+  afterAll(() => void unsubscribe("http.server.request.start", count));
+
+  it.each([
+    ["requests", "GET /none HTTP/1.1\r\nHost: a\r\n\r\n", 1_500],
+    ["bodies in short chunks", `${head(unusual)}${chunked(1, call.padEnd(4_000, " "))}`, 20],
+  ])("lets another caller's call in before most of its %s", async (_, request, requests) => {
+    const { hostname, port } = new URL(gateway.url);
+    const [hostile, honest] = [connect(Number(port), hostname), connect(Number(port), hostname)];
+    await Promise.all([once(hostile, "connect"), once(honest, "connect")]);
+    hostile.on("error", () => hostile.destroy());
+    hostile.write(request.repeat(requests));
+    honest.write(
+      `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${call.length}\r\n\r\n${call}`,
     );
-    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
-    expect(answer).toContain("send larger chunks");
-    expect(answer).not.toContain("0x1");
+    const answered = new Promise<number>((resolve) => honest.once("data", () => resolve(parsed)));
+    expect(await answered).toBeLessThan(requests / 2);
+    for (const socket of [hostile, honest]) socket.destroy();
   });
 });

@@ -1,0 +1,78 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import { connect, type AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import { limitChunks } from "./request-chunks.ts";
+
+async function startServer(serve: RequestListener) {
+  const server = createServer(serve);
+  limitChunks(server);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** Sends a request, whatever the server answers meanwhile, and then reads all output until the connection is closed. */
+async function exchange(port: number, request: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  const closed = once(socket, "close");
+  await new Promise((sent) => socket.write(request, sent));
+  let text = "";
+  socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
+  await closed;
+  return text;
+}
+
+const head = (line: string, ...lines: string[]) =>
+  [line, "Host: a", ...lines, "Connection: close", "Transfer-Encoding: chunked", "", ""].join("\r\n");
+const post = head("POST / HTTP/1.1");
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+const end = chunk("");
+
+/** Reads a body, and responds at its end. */
+const readBody = (parts: Buffer[]) => (incoming: IncomingMessage, response: { end: (text: string) => void }) => {
+  incoming.on("data", (part: Buffer) => parts.push(part));
+  incoming.on("end", () => response.end("read"));
+};
+
+describe("a chunked request body", () => {
+  it("reaches its reader in a few reads, however many chunks it has", async () => {
+    const parts: Buffer[] = [];
+    await using server = await startServer(readBody(parts));
+    const digits = Array.from({ length: 4_000 }, (_, place) => String(place % 10));
+    expect(await exchange(server.port, `${post}${digits.map(chunk).join("")}${end}`)).toContain("read");
+    expect(Buffer.concat(parts).toString()).toBe(digits.join(""));
+    expect(parts.length).toBeLessThan(10);
+  });
+
+  it("may have any number of line-sized chunks", async () => {
+    await using server = await startServer(readBody([]));
+    expect(await exchange(server.port, `${post}${chunk(" ".repeat(100)).repeat(10_000)}${end}`)).toContain("read");
+  });
+
+  it("is rejected with 400 in tiny chunks, and the client gets the response after sending megabytes more", async () => {
+    const parts: Buffer[] = [];
+    await using server = await startServer(readBody(parts));
+    const answer = await exchange(server.port, `${post}${chunk(" ").repeat(1_000_000)}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*send larger chunks\n$/);
+    expect(Buffer.concat(parts).length).toBeLessThanOrEqual(4_096);
+  });
+
+  it.each([
+    ["that was answered before", "GET / HTTP/1.1", [], "200 OK"],
+    ["with an expectation that the server does not know", "POST / HTTP/1.1", ["Expect: x"], "417 Expectation Failed"],
+  ])("ends the connection of a request %s, after its response, in tiny chunks", async (_, line, lines, status) => {
+    await using server = await startServer((_incoming, response) => response.end());
+    const answer = await exchange(
+      server.port,
+      `${head(line, ...lines).replace("Connection: close\r\n", "")}${chunk(" ").repeat(100_000)}`,
+    );
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status}\\r\\n`));
+    expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+});
