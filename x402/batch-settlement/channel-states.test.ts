@@ -32,6 +32,7 @@ const requirements = {
 /** A chain that has a channel of 100, and a facilitator that settles to the given amounts. */
 function openScene() {
   const chain = {
+    balance: 100n,
     claimed: 0n,
     calls: [] as string[],
     answers: Promise.resolve(),
@@ -51,7 +52,7 @@ function openScene() {
     assets: new Map([[config.token, {}]]),
     clock: () => 0,
     read: async ({ data }: { data: Hex }): Promise<Hex> => {
-      const words = [100n, chain.claimed];
+      const words = [chain.balance, chain.claimed];
       await chain.answers;
       chain.calls.push("read");
       return data.startsWith(channelsSelector) ? `0x${words.map(encodeInteger).join("")}` : `0x${"0".repeat(128)}`;
@@ -61,10 +62,8 @@ function openScene() {
   } as unknown as Transfers;
   const states = createChannelStates();
   const channelId = computeChannelId(config, 1_672);
-  const judge = (max: bigint) =>
-    states.judge({ channelId, max, isRefund: false }, transfers, (state) =>
-      rejectState({ channelId, max, isRefund: false }, state),
-    );
+  const judge = (max: bigint, { isRefund = false } = {}) =>
+    states.judge({ channelId, max, isRefund }, transfers, (state) => rejectState({ channelId, max, isRefund }, state));
   const claim = (totalClaimed: bigint) => {
     const voucher = { channel: config, maxClaimableAmount: 50n };
     const payment = {
@@ -100,6 +99,14 @@ test.each(["settled", "pending"] as const)(
     expect(await judge(40n)).toMatchObject({ reason: "invalid_batch_settlement_evm_cumulative_below_claimed" });
   },
 );
+
+test("reads the chain for a refund, because another replica may have settled a deposit", async () => {
+  const { chain, judge } = openScene();
+  await judge(40n);
+  chain.balance = 150n;
+  expect(await judge(40n), "cached").toMatchObject({ balance: 100n });
+  expect(await judge(40n, { isRefund: true })).toMatchObject({ balance: 150n });
+});
 
 test("does not cache a state read during a claim", async () => {
   const { chain, judge, claim } = openScene();

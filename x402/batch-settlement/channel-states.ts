@@ -74,15 +74,18 @@ export function createChannelStates() {
       const extra = { channelState: formatState(channelId, read.value) };
       return { ...answered, reported: { amount: String(moved), extra } };
     },
-    /** Judges a voucher by the cached state; reads the chain only without one, or if it does not cover the voucher. */
+    /**
+     * Judges a voucher by the cached state; reads the chain only without one, if it does not cover the voucher, or for a
+     * refund: another replica may have settled a deposit since, which the refund would leave behind.
+     */
     judge: async (
-      { channelId }: SignedVoucher,
+      { channelId, isRefund }: SignedVoucher,
       transfers: Transfers,
       refuse: (state: ChannelState) => Refusal | undefined,
     ): Promise<ChannelState | Refusal> => {
       const last = known.get(channelId.toLowerCase());
       const ageMs = last === undefined ? stateFreshMs : transfers.clock() - last.atMs;
-      if (last !== undefined && ageMs >= 0 && ageMs < stateFreshMs && refuse(last.state) === undefined)
+      if (last !== undefined && !isRefund && ageMs >= 0 && ageMs < stateFreshMs && refuse(last.state) === undefined)
         return last.state;
       const state = await refresh(channelId, transfers);
       return refuse(state) ?? state;
