@@ -2,9 +2,11 @@ import { StoreError } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import { repeat, type Repetition } from "#daemon/time.ts";
 import type { Chain } from "../../chain/chain.ts";
-import { ChainError } from "../../chain/chain-error.ts";
+import { ChainError, requireExecutionError } from "../../chain/chain-error.ts";
 import type { InFlightSettlement } from "../settlement.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
+import { reason, type Refusal } from "#x402/reason.ts";
+import { verdictFreshMs } from "../../verification/verified-payments.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { SettlementContext } from "../context.ts";
 import { startSettling, type Settling } from "../engine.ts";
@@ -100,7 +102,7 @@ type IntakeParts = Readonly<{
 
 /** Moves requests from the database to the signer's queue, and reports those that could not be sent to the database. */
 function startIntake(context: SettlementContext, { requests, settling, onFault, over }: IntakeParts): Repetition {
-  const { suspensions, log } = context;
+  const { suspensions, gas, clock, log } = context;
   const { book, funds, queues } = settling;
   const { pollIntervalMs, inFlightMax } = context.settlement;
   /** Declined requests whose decline is not recorded yet; the record still shows them as unseen. */
@@ -115,11 +117,23 @@ function startIntake(context: SettlementContext, { requests, settling, onFault, 
       leaving.delete(id);
     }
   };
+  const simulate = async ({ settlement }: InFlightSettlement): Promise<Refusal | undefined> => {
+    const simulated = await gas.simulate(settlement, context.chain);
+    if (simulated.ok) return undefined;
+    requireExecutionError(simulated.error);
+    return { reason: reason.transaction, message: simulated.error.message };
+  };
   const submitCovered = async (entry: InFlightSettlement): Promise<void> => {
-    using spending = funds.open(entry.settlement);
+    const { settlement } = entry;
+    using spending = funds.open(settlement);
     try {
+      // Another replica checked it, or this one did before it became the leader.
+      const isSimulated = gas.find(settlement) === undefined || clock() - settlement.begunAtMs >= verdictFreshMs;
+      const recheck = () => simulate(entry);
       const refusal =
-        (await suspensions.refuse(entry.settlement, context.chain)) ?? (await spending.reserve(entry.ended));
+        (await suspensions.refuse(settlement, context.chain)) ??
+        (isSimulated ? await recheck() : undefined) ??
+        (await spending.reserve(entry.ended, { isSimulated, recheck }));
       if (over.aborted) return;
       if (refusal === undefined) queues.submit([entry]);
       else book.end(entry, new ChainError("refused", refusal.message));
