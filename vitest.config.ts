@@ -15,7 +15,6 @@ const upkeepTests = [
 
 /** Tests whose size the variables of `long` set: a slice in `npm test`, all of it in `npm run test:long`. Those of pages start the clone's TypeScript there. */
 export const sizedTests = [
-  "facilitator/settlement/leader/leader.test.ts",
   "gateway/json-rpc/known-messages.test.ts",
   "test/cli/{exit-codes,masked-urls,workspace-copy}.integration.test.ts",
   "test/devnet/command/ops.integration.test.ts",
@@ -89,7 +88,6 @@ const long = {
   GATEHOUSE_TEST_KILL_STRIDE: "1",
   GATEHOUSE_TEST_DESCRIPTORS_SECONDS: "120",
   GATEHOUSE_FUZZ_RUNS: "50000",
-  GATEHOUSE_TEST_SEEDS: "50000",
   GATEHOUSE_TEST_CRASHES: "1000000",
 };
 

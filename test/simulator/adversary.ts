@@ -7,7 +7,7 @@ import { approve, cancel, drain, listCalls, nameCalled, revoke, toggleWallet } f
 import type { World } from "./world.ts";
 
 /** Repeats an event until the chaos phase ends. */
-function repeat({ time, isUnrest }: World, leastMs: number, mostMs: number, step: () => void): void {
+export function repeat({ time, isUnrest }: World, leastMs: number, mostMs: number, step: () => void): void {
   const next = () => {
     if (!isUnrest()) return;
     step();

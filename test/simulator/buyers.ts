@@ -6,7 +6,7 @@ import { flaws, type SignedOffer } from "./signed-offers.ts";
 import { chainIds, contractWallet, hasApproved, methods, newcomers } from "./wallets.ts";
 import { drawUsed, type Operations, type Selling } from "./services.ts";
 import { getChain, type VirtualChains } from "./virtual-chain.ts";
-import { request, type Service, type World } from "./world.ts";
+import { request, type Callable, type World } from "./world.ts";
 
 /**
  * A purchase that a buyer wants once, and the payments that it signs for it, each after the previous one was rejected.
@@ -147,7 +147,7 @@ export function toNoAnswer(error: unknown, { report }: Pick<World, "report">): E
 }
 
 /** Buys from a buyer's own seller, which calls the facilitator and remembers its idempotency key. */
-export function askFacilitator(service: Service<Operations>, world: World, { verifies = true } = {}): Ask {
+export function askFacilitator(service: Callable<Operations>, world: World, { verifies = true } = {}): Ask {
   return async (offer, buyer, client = buyer) => {
     const { payment, requirements } = offer;
     const call = { paymentPayload: payment.read.sent, paymentRequirements: requirements };
@@ -171,7 +171,7 @@ export function askFacilitator(service: Service<Operations>, world: World, { ver
 }
 
 /** Buys from the resource server. */
-export function askResourceServer(service: Service<Selling>, world: World): Ask {
+export function askResourceServer(service: Callable<Selling>, world: World): Ask {
   const { time, isUnrest, weather } = world;
   const isLost = () => isUnrest() && time.chance(weather.networkFaultRate);
   return (offer, buyer, client = buyer) =>

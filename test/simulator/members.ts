@@ -5,7 +5,7 @@ import { openChannel, signChannelPayment, type MemberChannel } from "./channel-p
 import type { SignedOffer } from "./signed-offers.ts";
 import { chainIds, contractWallet, price } from "./wallets.ts";
 import { getChain, type VirtualChains } from "./virtual-chain.ts";
-import { request, type Service, type World } from "./world.ts";
+import { request, type Callable, type World } from "./world.ts";
 import { toNoAnswer } from "./buyers.ts";
 
 /** Something that a member wants once. */
@@ -61,7 +61,7 @@ type Verdict = Readonly<
 /** Buys all that a member wants, then asks for the rest of its money. */
 export async function buyAsMember(
   member: Member,
-  server: Service<Selling>,
+  server: Callable<Selling>,
   world: World,
   chains: VirtualChains,
 ): Promise<void> {
@@ -111,7 +111,7 @@ async function present(
   offer: SignedOffer,
   want: Want,
   member: Member,
-  server: Service<Selling>,
+  server: Callable<Selling>,
   world: World,
 ): Promise<Verdict | undefined> {
   const { time, isUnrest, note } = world;
@@ -135,7 +135,7 @@ async function present(
   }
 }
 
-function askAsMember(offer: SignedOffer, want: Want, server: Service<Selling>, world: World): Promise<Verdict> {
+function askAsMember(offer: SignedOffer, want: Want, server: Callable<Selling>, world: World): Promise<Verdict> {
   const isLost = () => world.isUnrest() && world.time.chance(world.weather.networkFaultRate);
   return request(server, world, async ({ sell }): Promise<Verdict> => {
     const { requirements, signing } = offer;

@@ -26,13 +26,12 @@ import { getChain, type Transaction, type VirtualChains } from "./virtual-chain.
 import type { VirtualDisk } from "./virtual-disk.ts";
 import { connectVirtualNode } from "./virtual-node.ts";
 import { ConnectionLostError, type VirtualProcess } from "./virtual-process.ts";
-import { NotReachedError, request, type Service, type World } from "./world.ts";
+import { NotReachedError, request, type Callable, type World } from "./world.ts";
 
 // Loaded before the first run: Node loads modules in real time.
 await Promise.all(schemes.map(({ settling }) => settling()));
 
 const log = createLog({ service: "simulator", level: "silent" });
-const stopping = new AbortController();
 const rpcTimeoutMs = 5_000;
 
 /** Max gas price that the facilitator pays, and the gas of one settlement. */
@@ -41,7 +40,7 @@ export const caps = { maxFeePerGasGwei: 500, gasLimit: 200_000 };
 export type FacilitatorSurroundings = Readonly<{
   world: World;
   chains: VirtualChains;
-  disk: VirtualDisk;
+  ledger: VirtualDisk;
   watcher: Watcher;
   onSend: (transaction: Transaction) => void;
 }>;
@@ -49,12 +48,20 @@ export type FacilitatorSurroundings = Readonly<{
 /** The facilitator as called by sellers; its responses are checked when they are sent. */
 export type Operations = Pick<Facilitator, "verify" | "settle">;
 
+export type RunningFacilitator = Operations &
+  Pick<Facilitator, "yieldTerm"> &
+  Readonly<{
+    /** Returns whether it settles on a chain. */
+    leads: (chain: number) => Promise<boolean>;
+    stop: () => Promise<void>;
+  }>;
+
 /** Starts the facilitator in a process: the real one, on a virtual node, disk and clock. */
 export async function startFacilitator(
   process: VirtualProcess,
   surroundings: FacilitatorSurroundings,
-): Promise<Operations> {
-  const { world, chains, disk, watcher, onSend } = surroundings;
+): Promise<RunningFacilitator> {
+  const { world, chains, ledger, watcher, onSend } = surroundings;
   const { time, weather, isUnrest } = world;
   const calm = { unreachable: 0, unanswered: 0, failing: 0, lagging: 0, forgetting: 0 };
   const node = { time, latencyMs: weather.isCrowded ? 500 : 30, timeoutMs: rpcTimeoutMs, onSend };
@@ -65,6 +72,7 @@ export async function startFacilitator(
     rpcUrl: "http://node.example",
   }));
   if (chain === undefined) throw new RangeError("no chain");
+  const [registry, stopping] = [new Registry(), new AbortController()];
   const facilitator = await createFacilitator(
     {
       chain,
@@ -87,17 +95,28 @@ export async function startFacilitator(
     },
     {
       log,
-      metrics: new Registry(),
+      metrics: registry,
       clock: time.nowMs,
       monotonicMs: time.nowMs,
       signal: stopping.signal,
       pause: process.pause,
       random: time.random,
       connect: ({ id }) => connectVirtualNode(process, { ...node, faults, chain: getChain(chains, id) }),
-      openStore: async () => ({ store: disk.open(process), isShared: false }),
+      openStore: async () => ({ store: ledger.open(process), isShared: ledger.isShared }),
     },
   );
-  return watcher.watch(facilitator);
+  return {
+    ...watcher.watch(facilitator),
+    yieldTerm: facilitator.yieldTerm,
+    leads: async (id) => {
+      const { values } = (await registry.getSingleMetric("gatehouse_facilitator_leader")?.get()) ?? { values: [] };
+      return values.some(({ labels, value }) => labels["network"] === `eip155:${id}` && value === 1);
+    },
+    stop: async () => {
+      stopping.abort();
+      await facilitator[Symbol.asyncDispose]();
+    },
+  };
 }
 
 export type ServerSurroundings = Readonly<{
@@ -188,7 +207,7 @@ function sellThroughChannels(
 /** Creates the calls to a facilitator in another process. */
 export function callRemotely(
   process: VirtualProcess,
-  service: Service<Operations>,
+  service: Callable<Operations>,
   world: World,
 ): Pick<Facilitation, "verify" | "settle"> {
   const call = <T>(what: string, work: (facilitation: Pick<Facilitation, "verify" | "settle">) => Promise<T>) =>

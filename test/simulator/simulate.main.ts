@@ -6,7 +6,7 @@ import { simulate, type Run } from "./simulation.ts";
  * violates an invariant, and prints that run's events. A separate process: the test runner loads modules in real time,
  * but here only virtual time passes.
  */
-const [firstSeed = "1", crashesMin = "1"] = process.argv.slice(2);
+const [firstSeed = "1", crashesMin = "1", step = "1"] = process.argv.slice(2);
 const write = (text: string) => process.stdout.write(`${text}\n`);
 
 function describe({ seed, problems, steps, weather }: Run): string {
@@ -16,7 +16,7 @@ function describe({ seed, problems, steps, weather }: Run): string {
 
 let crashes = 0;
 let seed = Number(firstSeed);
-for (; crashes < Number(crashesMin) && process.exitCode === undefined; seed += 1) {
+for (; crashes < Number(crashesMin) && process.exitCode === undefined; seed += Number(step)) {
   const run = await simulate(seed);
   crashes += run.crashes;
   if (run.problems.length > 0) process.exitCode = 1;

@@ -1,11 +1,14 @@
 import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
 import { sqliteClaimMigrations } from "#resource-server/claims/claim-schema.ts";
-import { sqliteLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
+import type { DatabaseSync } from "node:sqlite";
+import type { Migrations } from "#daemon/sql/sqlite.ts";
 import { calmWallet, startAdversary, startFickleWallet, startOperator, startPoverty, startThief } from "./adversary.ts";
 import { askFacilitator, askResourceServer, buy, drawPurchases, type Ask, type Purchase } from "./buyers.ts";
 import { checkChannels, countOwed } from "./channel-checks.ts";
 import { checkEnd } from "./end-checks.ts";
+import { checkLedger, journaledLedger } from "./ledger-checks.ts";
 import { signOffer } from "./payments.ts";
+import { callAny, checkSoleLeader, disturbReplicas, stopFacilitator } from "./replicas.ts";
 import { forgetOffers } from "./signed-offers.ts";
 import { buyAsMember, drawMembers } from "./members.ts";
 import { chainIds, startMs } from "./wallets.ts";
@@ -14,11 +17,14 @@ import {
   startFacilitator,
   startResourceServer,
   type FacilitatorSurroundings,
+  type RunningFacilitator,
   type Selling,
 } from "./services.ts";
 import { createVirtualChain, nameSlot, type VirtualChain, type VirtualChains } from "./virtual-chain.ts";
 import { nameCalled } from "./virtual-contracts.ts";
-import { createVirtualDisk } from "./virtual-disk.ts";
+import { createVirtualDatabase } from "./virtual-database.ts";
+import { createVirtualDisk, type DiskOptions, type VirtualDisk } from "./virtual-disk.ts";
+import type { VirtualProcess } from "./virtual-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 import { createWatcher } from "./watcher.ts";
 import { createWorld, keepRunning, type RunRecord, type Service, type Weather, type World } from "./world.ts";
@@ -38,7 +44,7 @@ export async function simulate(seed: number): Promise<Run> {
   const chains = new Map(ids.map((id) => [id, createVirtualChain({ id, time, hasFeeSpikes })]));
   const watcher = createWatcher({ world, chains });
   const purchases = drawPurchases(world);
-  const { ask, askAsThief, claims, server } = startServices(world, { world, chains, watcher });
+  const { ask, askAsThief, facilitators, ledger, claims, server } = startServices(world, { world, chains, watcher });
   for (const chain of chains.values()) {
     makeBlocks(world, chain);
     if (weather.hasAdversary) startAdversary(world, chain, purchases);
@@ -69,61 +75,112 @@ export async function simulate(seed: number): Promise<Run> {
     checkChannels(members, claims, world, chains);
   }
   checkEnd({ world, chains, watcher, purchases: [...purchases, ...probes] });
+  const stops = facilitators.map((facilitator) => stopFacilitator(facilitator, world));
+  let running = stops.length;
+  for (const stopped of stops) void stopped.then(() => (running -= 1));
+  await time.run(() => running === 0, time.nowMs() + 60_000);
+  checkLedger(ledger, world, chains);
   return { seed, weather, steps: world.steps, problems: world.problems, crashes: world.crashes() };
 }
 
 /** How buyers, and a thief, reach the services. */
-type Asks = Readonly<{
+type Started = Readonly<{
   ask: Ask;
   askAsThief: Ask;
+  /** Facilitators that run in processes of their own, and the database of all. */
+  facilitators: readonly Service<RunningFacilitator>[];
+  ledger: DatabaseSync;
   /** Resource server, and its database. */
   server?: Service<Selling>;
-  claims?: ReturnType<typeof createVirtualDisk>["database"];
+  claims?: DatabaseSync;
 }>;
 
-function startServices(world: World, parts: Pick<FacilitatorSurroundings, "world" | "chains" | "watcher">): Asks {
-  const { time, weather, isUnrest } = world;
-  const disk = {
-    time,
-    note: world.note,
-    latencyMs: weather.diskLatencyMs,
-    losesPower: weather.losesPower,
-    faultRate: () => (isUnrest() ? weather.diskFaultRate : 0),
-  };
-  const ledger = createVirtualDisk({ ...disk, migrations: sqliteLedgerMigrations, isRemote: false });
-  const facilitating = { ...parts, disk: ledger, onSend: requireJournal(world, ledger.database) };
-  const runFacilitator = () => {
-    const facilitator = keepRunning("facilitator", world, (process) => startFacilitator(process, facilitating));
-    return { facilitator, askAsThief: askFacilitator(facilitator, world, { verifies: false }) };
-  };
-  if (weather.seller === "direct") {
-    const { facilitator, askAsThief } = runFacilitator();
-    return { ask: askFacilitator(facilitator, world), askAsThief };
-  }
-  const selling = { ...parts, disk: createVirtualDisk({ ...disk, migrations: sqliteClaimMigrations, isRemote: true }) };
-  if (weather.seller === "in-process") {
-    const facilitate: Parameters<typeof startResourceServer>[1]["facilitate"] = async (process) =>
-      callInProcess(await startFacilitator(process, facilitating));
-    const server = keepRunning("resource server", world, (process) =>
-      startResourceServer(process, { ...selling, facilitate }),
-    );
-    const ask = askResourceServer(server, world);
-    return { ask, askAsThief: ask, server, claims: selling.disk.database };
-  }
-  const { facilitator, askAsThief } = runFacilitator();
+type Parts = Pick<FacilitatorSurroundings, "world" | "chains" | "watcher">;
+
+function startServices(world: World, parts: Parts): Started {
+  const { weather } = world;
+  if (weather.seller === "in-process") return startWithinSeller(world, parts);
+  const { facilitators, ledger } =
+    weather.replicas > 1 ? startReplicas(world, parts) : startSoleFacilitator(world, parts);
+  const facilitator = callAny(facilitators, world);
+  const called = { facilitators, ledger, askAsThief: askFacilitator(facilitator, world, { verifies: false }) };
+  if (weather.seller === "direct") return { ...called, ask: askFacilitator(facilitator, world) };
+  const disk = createDisk(world, sqliteClaimMigrations, { isRemote: true });
   const server = keepRunning("resource server", world, (process) =>
-    startResourceServer(process, { ...selling, facilitate: async () => callRemotely(process, facilitator, world) }),
+    startResourceServer(process, { ...parts, disk, facilitate: async () => callRemotely(process, facilitator, world) }),
   );
-  return { ask: askResourceServer(server, world), askAsThief, server, claims: selling.disk.database };
+  return { ...called, ask: askResourceServer(server, world), server, claims: disk.database };
+}
+
+function createDisk(world: World, migrations: Migrations, { isRemote }: Pick<DiskOptions, "isRemote">): VirtualDisk {
+  const { time, weather, note } = world;
+  const { diskLatencyMs: latencyMs, losesPower } = weather;
+  return createVirtualDisk({
+    time,
+    note,
+    migrations,
+    isRemote,
+    latencyMs,
+    losesPower,
+    faultRate: () => diskFaultRate(world),
+  });
+}
+
+const diskFaultRate = ({ weather, isUnrest }: World): number => (isUnrest() ? weather.diskFaultRate : 0);
+
+function startSoleFacilitator(world: World, parts: Parts): Pick<Started, "facilitators" | "ledger"> {
+  const ledger = createDisk(world, journaledLedger, { isRemote: false });
+  const surroundings = { ...parts, ledger, onSend: requireJournal(world, ledger) };
+  const facilitator = keepRunning("facilitator", world, (process) => startFacilitator(process, surroundings));
+  return { facilitators: [facilitator], ledger: ledger.database };
+}
+
+/** Starts a resource server with the facilitator in its process. */
+function startWithinSeller(world: World, parts: Parts): Started {
+  const ledger = createDisk(world, journaledLedger, { isRemote: false });
+  const disk = createDisk(world, sqliteClaimMigrations, { isRemote: true });
+  const surroundings = { ...parts, ledger, onSend: requireJournal(world, ledger) };
+  const facilitate = async (process: VirtualProcess) => callInProcess(await startFacilitator(process, surroundings));
+  const server = keepRunning("resource server", world, (process) =>
+    startResourceServer(process, { ...parts, disk, facilitate }),
+  );
+  const ask = askResourceServer(server, world);
+  return { ask, askAsThief: ask, facilitators: [], ledger: ledger.database, server, claims: disk.database };
+}
+
+/** Probability that a leg of a statement of replicas takes longer than a term lasts. */
+const slowRate = 0.01;
+
+function startReplicas(world: World, parts: Parts): Pick<Started, "facilitators" | "ledger"> {
+  const { time, weather, isUnrest, report } = world;
+  const facilitators: Service<RunningFacilitator>[] = [];
+  const ledger = createVirtualDatabase({
+    time,
+    migrations: journaledLedger,
+    drawLatencyMs: () =>
+      time.random() * (isUnrest() && time.chance(slowRate) ? 8_000 : 20 + weather.diskLatencyMs / 10),
+    faultRate: () => (isUnrest() ? Math.max(0.01, weather.diskFaultRate) : 0),
+    onTerm: (term, by) => void checkSoleLeader(term, by, facilitators, world),
+    onLeaderWrite: ({ chain, number }, actual) => {
+      if (number !== actual) report(`a write of term ${number} on ${chain} was accepted in term ${actual}`);
+    },
+  });
+  const surroundings = { ...parts, ledger, onSend: requireJournal(world, ledger) };
+  for (let index = 0; index < weather.replicas; index += 1)
+    facilitators.push(keepRunning(`replica ${index}`, world, (process) => startFacilitator(process, surroundings)));
+  disturbReplicas(world, facilitators, ledger);
+  return { facilitators, ledger: ledger.database };
 }
 
 /** Requires that each transaction is on disk before a node receives it. */
 function requireJournal(
   { report }: World,
-  database: ReturnType<typeof createVirtualDisk>["database"],
+  { database, isShared }: Pick<VirtualDisk, "database" | "isShared">,
 ): FacilitatorSurroundings["onSend"] {
+  // Another replica may have withdrawn it meanwhile.
+  const journal = database.prepare(`SELECT 1 FROM ${isShared ? "recorded" : "attempt"} WHERE hash = ?`);
   return ({ hash, nonce }) => {
-    const found = database.prepare("SELECT 1 FROM attempt WHERE hash = ?").get(hash);
+    const found = journal.get(hash);
     if (found === undefined) report(`the transaction with nonce ${nonce} was sent and is not in the journal`);
   };
 }

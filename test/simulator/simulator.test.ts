@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { isLong, seed } from "../support/run-size.ts";
 import { mutateText, mutations } from "./mutations/mutations.ts";
+import { replicasEvery } from "./world.ts";
 
 /**
  * Number of crashes to cause, in runs with one seed each from the first on: a long run starts with a random seed, which
@@ -30,7 +31,7 @@ async function run(program: string, ...parameters: readonly number[]): Promise<s
 }
 
 test(
-  `${crashesMin} crashes between any two steps of the money path, on a chain that forks, over nodes that fail: each purchase is charged once if delivered`,
+  `charges each delivered purchase once across ${crashesMin} crashes, with reorganisations and failing nodes`,
   async () => {
     const share = Math.ceil(crashesMin / processes);
     const starts = Array.from({ length: processes }, (_, index) => firstSeed + index * seedsEach);
@@ -40,13 +41,38 @@ test(
   timeoutMs,
 );
 
-test.each(mutations)("the fault that $fault can still be put into $file", (mutation) => {
+test.runIf(!isLong)(
+  "lets one of several replicas settle at a time",
+  async () => {
+    expect(await run("simulate.main.ts", replicasEvery, crashesMin / 2, replicasEvery)).toMatch(/^\d+ crashes\n$/);
+  },
+  timeoutMs,
+);
+
+/** Faults, the first seed to try, and the invariant that they violate. */
+const sabotage = [
+  ["a leader writes after its term", 50, /was accepted in term/],
+  ["another term begins between a leader's check and its writes", 120, /was accepted in term/],
+  ["a replica acquires the lease of another", 5, /begins term \d+ on \d+ while/],
+  ["a request that has waited for a second is lost", 15, /have no end|in flight for ever/],
+] as const;
+
+test.concurrent.each(sabotage)(
+  "detects that %s",
+  async (fault, start, expected) => {
+    const index = mutations.findIndex((mutation) => mutation.fault === fault);
+    expect(await run("mutations/mutated.main.ts", index, start, 20_000, replicasEvery)).toMatch(expected);
+  },
+  timeoutMs,
+);
+
+test.each(mutations)("applies the mutation of $file: $fault", (mutation) => {
   const path = join(import.meta.dirname, "../..", mutation.file);
   expect(mutateText(mutation, readFileSync(path, "utf8"))).not.toBe("");
 });
 
 test.runIf(isLong)(
-  "each of these faults is noticed, or known to make no difference",
+  "detects every mutation that is not listed as undetectable",
   async () => {
     expect(await run("mutations/table.main.ts", 10_000)).not.toContain("WHY?");
   },

@@ -5,8 +5,10 @@ import { StoreError, type SqlConnection, type SqlStore } from "#daemon/sql/store
 import type { VirtualProcess } from "./virtual-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** Database that outlives the successive processes that use it. */
+/** Database that outlives the processes that use it. */
 export type VirtualDisk = Readonly<{
+  /** Whether several processes use it at the same time. */
+  isShared: boolean;
   database: DatabaseSync;
   /**
    * Opens the database for a process. If the power failed when the previous process ended, unflushed writes are lost.
@@ -64,6 +66,7 @@ export function createVirtualDisk({
   };
   return {
     database,
+    isShared: false,
     open: (process) => {
       // What a killed process left open is rolled back, as by a file's journal.
       if (database.isTransaction) database.exec("ROLLBACK");

@@ -11,6 +11,11 @@ export type VirtualProcess = Readonly<{
   /** Rejects when the process is killed: its waiting clients lose the connection. */
   gone: Promise<never>;
   kill: (why: string) => void;
+  /** Stops it for a while, as SIGSTOP does. */
+  suspend: (ms: number) => void;
+  isSuspended: () => boolean;
+  /** Resolves when it runs: at once, or when its suspension is over. */
+  resumed: () => Promise<void>;
   /**
    * Makes a call of this process; each leg takes up to `latencyMs`. A dead process's calls have neither an effect nor a
    * response.
@@ -27,6 +32,8 @@ export class ConnectionLostError extends Error {
 export type ProcessOptions = Readonly<{
   name: string;
   time: VirtualTime;
+  /** Rate of its timers, relative to true time. */
+  clockRate: number;
   /** Returns the current probability that the process dies at a call, on each of its two legs. */
   deathRate: () => number;
   note: (step: string) => void;
@@ -35,8 +42,13 @@ export type ProcessOptions = Readonly<{
 }>;
 
 /** Starts a process. Its memory is lost when it dies: its promises never settle. */
-export function startVirtualProcess({ name, time, deathRate, note, onDeath }: ProcessOptions): VirtualProcess {
-  let isAlive = true;
+export function startVirtualProcess(options: ProcessOptions): VirtualProcess {
+  const { name, time, clockRate, deathRate, note, onDeath } = options;
+  let [isAlive, suspendedUntilMs] = [true, 0];
+  const isSuspended = () => suspendedUntilMs >= time.nowMs();
+  const resumed = async () => {
+    while (suspendedUntilMs > time.nowMs()) await time.pause(suspendedUntilMs - time.nowMs());
+  };
   const { promise: gone, reject } = Promise.withResolvers<never>();
   gone.catch(() => undefined);
   const kill = (why: string) => {
@@ -50,6 +62,7 @@ export function startVirtualProcess({ name, time, deathRate, note, onDeath }: Pr
   const pass = async (way: string, latencyMs: number): Promise<boolean> => {
     if (isAlive && time.chance(deathRate())) kill(way);
     if (isAlive && latencyMs > 0) await time.pause(time.random() * latencyMs);
+    if (isSuspended()) await resumed();
     return isAlive;
   };
   return {
@@ -57,6 +70,9 @@ export function startVirtualProcess({ name, time, deathRate, note, onDeath }: Pr
     isAlive: () => isAlive,
     gone,
     kill,
+    suspend: (ms) => void (suspendedUntilMs = Math.max(suspendedUntilMs, time.nowMs() + Math.ceil(ms))),
+    isSuspended,
+    resumed,
     call: async (what, latencyMs, effect) => {
       if (!(await pass(`before ${what}`, latencyMs))) return neverSettle();
       const result = settle(effect);
@@ -66,7 +82,8 @@ export function startVirtualProcess({ name, time, deathRate, note, onDeath }: Pr
       return ended.value;
     },
     pause: async (ms, signal) => {
-      await time.pause(ms, signal);
+      await time.pause(ms / clockRate, signal);
+      if (isSuspended()) await resumed();
       if (!isAlive) await neverSettle();
     },
   };

@@ -64,6 +64,19 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
     if (found.depth < weather.confirmations)
       report(`success of ${offer.name} at depth ${found.depth} of ${weather.confirmations}`);
   };
+  const calls = new Map<SignedOffer, { begun: number; open: number }>();
+  /** Begins a call of /settle; its end returns whether no other replica may be settling the payment for another call. */
+  const beginCall = (offer: SignedOffer) => {
+    const known = calls.get(offer) ?? { begun: 0, open: 0 };
+    calls.set(offer, known);
+    const isFirst = known.open === 0;
+    const number = (known.begun += 1);
+    known.open += 1;
+    return () => {
+      known.open -= 1;
+      return weather.replicas === 1 || (isFirst && known.begun === number);
+    };
+  };
   const watchSeller = async ({ payload: { type } }: PaymentPayload, settle: () => Promise<SettleResponse>) => {
     try {
       const answer = await settle();
@@ -102,8 +115,10 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
           return watchSeller(sent, () => settle(request, caller));
         if (offer === undefined) throw new TypeError("a payment that no buyer signed");
         const { name } = offer;
+        const endCall = beginCall(offer);
         try {
           const answer = await settle(request, caller);
+          endCall();
           const state = readSettleState(answer);
           note(`/settle of ${name}: ${answer.success ? `success ${answer.amount ?? ""}` : answer.errorReason}`);
           if (state === "settled" && answer.amount === "0") requireUncharged(offer, "/settle of nothing");
@@ -114,10 +129,11 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
           }
           return answer;
         } catch (error) {
-          const code = explain(error);
+          const [code, isAlone] = [explain(error), endCall()];
           note(`/settle of ${name} fails: ${code}`);
-          if (code === "chain_unavailable") requireUncharged(offer, `/settle failed with "${String(error)}"`);
-          else if (code !== "store_unavailable" && code !== "overloaded") report(`/settle threw ${String(error)}`);
+          if (code === "chain_unavailable" && isAlone)
+            requireUncharged(offer, `/settle failed with "${String(error)}"`);
+          else if (!failures.has(code)) report(`/settle threw ${String(error)}`);
           throw error;
         }
       },
@@ -132,6 +148,9 @@ export function requireUncounted({ name, channel }: SignedOffer, database: Datab
   if (BigInt(String(found?.["charged"] ?? 0)) > channel.before)
     report(`the work for ${name} is done again after it was charged`);
 }
+
+/** Codes of the errors that /settle may throw. */
+const failures = new Set(["chain_unavailable", "store_unavailable", "overloaded"]);
 
 /** Names an error by its code, if it has one. */
 const explain = (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : String(error));

@@ -20,6 +20,8 @@ export type Weather = Readonly<{
   /** Chains of the facilitator, and accounts that settle. */
   chains: number;
   signers: number;
+  /** Facilitators: one with a file for its ledger, or several that share a database. */
+  replicas: number;
   /** Whether accounts lack gas for a while. */
   hasPoorSigners: boolean;
   /** Whether a third party sends transactions with the signers' keys. */
@@ -55,7 +57,9 @@ const unrestMs = 120_000;
 
 export function createWorld(seed: number): World & RunRecord {
   const time = createVirtualTime(seed, startMs);
-  const weather = { ...drawWeather(time), ...chooseBuyers(seed) };
+  const drawn = { ...drawWeather(time), ...chooseBySeed(seed) };
+  const isApart = drawn.replicas > 1 && drawn.seller === "in-process";
+  const weather: Weather = { ...drawn, seller: isApart ? "remote" : drawn.seller };
   const steps: string[] = [];
   const problems: string[] = [];
   let crashes = 0;
@@ -76,13 +80,17 @@ export function createWorld(seed: number): World & RunRecord {
   };
 }
 
-/** Chooses by the seed alone, so that the worlds of other seeds stay the same when there is a kind of buyers more. */
-function chooseBuyers(seed: number): Pick<Weather, "contractWallets" | "hasMembers"> {
+/** Every how many seeds a run has replicas. */
+export const replicasEvery = 5;
+
+/** Chooses by the seed alone, so that other seeds keep their worlds. */
+function chooseBySeed(seed: number): Pick<Weather, "contractWallets" | "hasMembers" | "replicas"> {
   const contractWallets = (["none", "none", "steady", "fickle"] as const)[seed % 4] ?? "none";
-  return { contractWallets, hasMembers: seed % 3 === 0 };
+  const replicas = seed % replicasEvery === 0 ? 2 + ((seed / replicasEvery) % 3) : 1;
+  return { contractWallets, hasMembers: seed % 3 === 0, replicas };
 }
 
-function drawWeather({ pick, chance }: VirtualTime): Omit<Weather, keyof ReturnType<typeof chooseBuyers>> {
+function drawWeather({ pick, chance }: VirtualTime): Omit<Weather, keyof ReturnType<typeof chooseBySeed>> {
   const rate = (...rates: readonly number[]) => pick(rates) ?? 0;
   const confirmations = rate(1, 1, 2, 4);
   const isCrowded = chance(0.2);
@@ -116,7 +124,15 @@ function drawWeather({ pick, chance }: VirtualTime): Omit<Weather, keyof ReturnT
 export type Service<Live> = Readonly<{
   name: string;
   live: () => Readonly<{ process: VirtualProcess; value: Live }> | undefined;
+  /** Takes its process out of service, and ends it after this. */
+  leave: (end: (value: Live) => Promise<void>) => Promise<void>;
 }>;
+
+/** Max drift of a replica's clock; see `leaseTrustMs` for what is allowed. */
+const clockDrift = 0.1;
+
+/** Service as its clients see it. */
+export type Callable<Live> = Pick<Service<Live>, "name" | "live">;
 
 /** Keeps a service running. A failed start ends its process, like the program's. */
 export function keepRunning<Live>(
@@ -139,6 +155,7 @@ export function keepRunning<Live>(
       name: `${name} ${(count += 1)}`,
       time,
       note,
+      clockRate: weather.replicas > 1 ? time.between(1 - clockDrift, 1 + clockDrift) : 1,
       deathRate: () => (isUnrest() ? weather.deathRate : 0),
       onDeath: () => {
         live = undefined;
@@ -149,8 +166,21 @@ export function keepRunning<Live>(
     void begin(process);
   };
   run();
-  return { name, live: () => live };
+  return {
+    name,
+    live: () => live,
+    leave: async (end) => {
+      const leaving = live;
+      if (leaving === undefined) return;
+      live = undefined;
+      await Promise.race([end(leaving.value), leaving.process.gone.catch(() => undefined)]);
+      leaving.process.kill("when it has stopped");
+    },
+  };
 }
+
+/** Max time of a response: the receipt timeout, the slowest disk before and after it, and a suspension. */
+const responseMaxMs = 60_000;
 
 /** Request that did not reach a service. */
 export class NotReachedError extends Error {
@@ -164,15 +194,21 @@ export class NotReachedError extends Error {
  * @throws {ConnectionLostError} if the response is lost.
  */
 export async function request<Live, T>(
-  { name, live }: Service<Live>,
-  { time, weather, isUnrest }: World,
+  { name, live }: Callable<Live>,
+  { time, weather, isUnrest, report }: World,
   work: (value: Live) => Promise<T>,
 ): Promise<T> {
   const isFaulty = () => isUnrest() && time.chance(weather.networkFaultRate);
   await time.pause(time.random() * 20);
   const found = live();
   if (found === undefined || isFaulty()) throw new NotReachedError(`${name} is not reached`);
-  const result = await Promise.race([work(found.value), found.process.gone]);
+  const beganMs = time.nowMs();
+  const working = found.process.resumed().then(() => work(found.value));
+  const ended = () => {
+    const tookMs = time.nowMs() - beganMs;
+    if (tookMs > responseMaxMs) report(`${name} responds after ${tookMs} ms`);
+  };
+  const result = await Promise.race([working, found.process.gone]).finally(ended);
   await time.pause(time.random() * 20);
   if (isFaulty()) throw new ConnectionLostError(`the answer of ${name} is lost`);
   return result;

@@ -1,17 +1,43 @@
+import { DatabaseSync } from "node:sqlite";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { sampleAttempt, sampleMs } from "../../testing/sample-settlement.ts";
-import { createSimulatedDatabase } from "../../testing/simulated-database.ts";
-import { createSale, createSamplePayments } from "../../testing/simulated-sales.ts";
+import { createSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
+import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
+import type { Caller } from "../../callers/caller.ts";
 import type { EngineContext } from "../engine.ts";
+import { sqliteLedgerMigrations } from "../ledger/schema.ts";
 import { toSettlement } from "../settlement.ts";
 import { createSharedLedger } from "./shared-ledger.ts";
 import { createOutcomeWatch, createSharedSettler } from "./shared-settler.ts";
 
 const log = pino({ level: "silent" });
 const pass = async () => undefined;
-const [payment] = createSamplePayments(1, false);
+
+function createPayment(index: number): SignedPayment {
+  const { asset, contract, payer, payTo, amount } = sampleSettlement;
+  const authorization = { validAfter: 0n, validBefore: 4_000_000_000n, nonce: `0x${`${index}`.repeat(64)}` as const };
+  const signed = { id: `0x${`${index}d`.repeat(32)}`, callData: `0x${`${index}`.repeat(8)}` } as const;
+  return { ...signed, asset, contract, payer, payTo, amount, authorization };
+}
+
+const payment = createPayment(1);
+const createSale = (owner: string): Caller => ({ kind: "sale", owner });
+
+function openStore(beforeStatement: (text: string) => Promise<void>): SqlStore {
+  const database = new DatabaseSync(":memory:");
+  for (const migration of sqliteLedgerMigrations) database.exec(migration);
+  const store = createSqliteStore(database, { flush: pass, close: () => undefined, nextTurn: pass });
+  return {
+    ...store,
+    change: async (text, parameters) => {
+      await beforeStatement(text);
+      return store.change(text, parameters);
+    },
+  };
+}
 
 const intervalMs = 100;
 const drainMs = 1;
@@ -31,13 +57,7 @@ function startReplica({
       if (ms === drainMs) resolve();
       signal?.addEventListener("abort", () => resolve(), { once: true });
     });
-  const store = createSimulatedDatabase(() => sampleMs).connect({
-    replica: "this one",
-    send: beforeStatement,
-    goOn: pass,
-    receive: pass,
-    within: (work) => work,
-  });
+  const store = openStore(beforeStatement);
   const shared = createSharedLedger({ chainId: 1_672 }, { store, clock: () => sampleMs });
   const { requests, lease, inTerm } = shared;
   const settlement = { pollIntervalMs: intervalMs, receiptTimeoutMs: 1_000_000, drainMs, inFlightMax: 10 };
@@ -52,10 +72,9 @@ function startReplica({
 }
 
 test("reports a duplicate to a declined sale after the next sale settled the payment", async () => {
-  if (payment === undefined) throw new Error("no payment");
   const { settler, requests, lease, inTerm, watch, poll } = startReplica();
   await using _ = watch;
-  const first = settler.settle(payment, createSale(payment, "first").caller);
+  const first = settler.settle(payment, createSale("first"));
   await new Promise(setImmediate);
   expect(watch.size(), "the first sale waits").toBe(1);
   const leader = inTerm((await lease.acquire()) ?? 0);
@@ -66,12 +85,11 @@ test("reports a duplicate to a declined sale after the next sale settled the pay
   await leader.ledger.finish(new Map([[payment.id, { state: "settled", transaction: sampleAttempt.hash }]]));
   poll();
   expect(await first).toEqual({ state: "duplicate", transaction: sampleAttempt.hash });
-  const second = settler.settle(payment, createSale(payment, "second").caller);
+  const second = settler.settle(payment, createSale("second"));
   expect(await second).toMatchObject({ state: "settled", transaction: sampleAttempt.hash });
 });
 
 test("reports pending in a stopping replica when the request is declined during a retry", async () => {
-  if (payment === undefined) throw new Error("no payment");
   let onAcquire: () => Promise<void> = pass;
   const { settler, requests, lease, inTerm, watch } = startReplica({
     beforeStatement: async (text) => (text.startsWith("UPDATE settlement SET owner = $3") ? onAcquire() : undefined),
@@ -81,19 +99,17 @@ test("reports pending in a stopping replica when the request is declined during 
   expect(await requests.add(toSettlement(payment, "first", sampleMs))).toBe(true);
   const leader = inTerm((await lease.acquire()) ?? 0);
   onAcquire = () => leader.requests.decline(payment.id, "the chain charges too much");
-  const { caller } = createSale(payment, "first");
+  const caller = createSale("first");
   expect(await settler.settle(payment, caller)).toEqual({ state: "pending", transaction: "" });
 });
 
 test("limits a seller to its share of the settlements in flight", async () => {
-  const payments = createSamplePayments(9, false);
+  const payments = Array.from({ length: 9 }, (_, index) => createPayment(index + 1));
   const { settler, watch } = startReplica();
   const settle = (from: number, to: number, caller: string) => {
     const settling = payments
       .slice(from, to)
-      .map((each) =>
-        settler.settle(each, { ...createSale(each, each.id).caller, waiting: { caller, signal: undefined } }),
-      );
+      .map((each) => settler.settle(each, { ...createSale(each.id), waiting: { caller, signal: undefined } }));
     return settling.map((each) => each.then(() => undefined, String));
   };
   const greedy = settle(0, 9, "greedy");
@@ -110,12 +126,11 @@ test("limits a seller to its share of the settlements in flight", async () => {
 });
 
 test("tracks a payment as in flight until its last copy is rejected", async () => {
-  if (payment === undefined) throw new Error("no payment");
   const checks: ((refusal: Refusal) => void)[] = [];
   const { settler, watch } = startReplica({ check: () => new Promise((resolve) => checks.push(resolve)) });
   await using _ = watch;
   const { id, callData } = payment;
-  const copies = ["first", "second"].map((sale) => settler.settle(payment, createSale(payment, sale).caller));
+  const copies = ["first", "second"].map((sale) => settler.settle(payment, createSale(sale)));
   expect(settler.callInFlight(id)).toBe(callData);
   while (checks.length < 2) await new Promise(setImmediate);
   const refusal = { reason: reason.balance, message: "the balance is 0." };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { mutateText, mutations } from "./mutations.ts";
 
-/** Runs the simulator on code with one fault: `mutated.main.ts <index of the mutation> <first seed> <crashes>`. */
+/** Runs the simulator on code with one fault: `mutated.main.ts <index of the mutation> <first seed> <crashes> <step>`. */
 const [index, ...rest] = process.argv.slice(2);
 const mutation = mutations[Number(index)];
 if (mutation === undefined) throw new RangeError(`there is no mutation ${index}`);

@@ -1,5 +1,7 @@
+import { replicasEvery } from "../world.ts";
+import { replicaMutations } from "./replica-mutations.ts";
 import { saleMutations } from "./sale-mutations.ts";
-import { settlementMutations } from "./settlement-mutations.ts";
+import { settlementMutations, type FaultsByFile } from "./settlement-mutations.ts";
 
 export type Mutation = Readonly<{
   fault: string;
@@ -7,6 +9,8 @@ export type Mutation = Readonly<{
   file: string;
   /** Text to find, which occurs once in the file, and its replacement. */
   edits: Readonly<Record<string, string>>;
+  /** First seed, and how far from one to the next. */
+  seeds: Readonly<{ first: number; step: number }>;
   /** Why no run can detect it, if none does. */
   unnoticed: string | undefined;
 }>;
@@ -40,10 +44,16 @@ const unnoticed: Readonly<Record<string, string>> = {
     "no run of so few leaves a gap of a later account; tracker.test.ts has one",
 };
 
-export const mutations: readonly Mutation[] = Object.entries({ ...settlementMutations, ...saleMutations }).flatMap(
-  ([file, faults]) =>
-    Object.entries(faults).map(([fault, edits]) => ({ fault, file, edits, unnoticed: unnoticed[fault] })),
-);
+const list = (faultsByFile: FaultsByFile, seeds: Mutation["seeds"]): readonly Mutation[] =>
+  Object.entries(faultsByFile).flatMap(([file, faults]) =>
+    Object.entries(faults).map(([fault, edits]) => ({ fault, file, edits, seeds, unnoticed: unnoticed[fault] })),
+  );
+
+export const mutations: readonly Mutation[] = [
+  ...list(settlementMutations, { first: 1, step: 1 }),
+  ...list(saleMutations, { first: 1, step: 1 }),
+  ...list(replicaMutations, { first: replicasEvery, step: replicasEvery }),
+];
 
 /**
  * Applies a mutation to the text of its file.

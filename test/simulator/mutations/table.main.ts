@@ -10,8 +10,9 @@ const [crashesMax = "10000", ...words] = process.argv.slice(2);
 const timeoutMs = 60_000 + Number(crashesMax) * 100;
 
 function run(mutation: Mutation): Promise<Result> {
+  const { first, step } = mutation.seeds;
   const program = join(import.meta.dirname, "mutated.main.ts");
-  const call = [program, String(mutations.indexOf(mutation)), "1", crashesMax];
+  const call = [program, String(mutations.indexOf(mutation)), String(first), crashesMax, String(step)];
   return new Promise((resolve) => {
     execFile(process.execPath, call, { timeout: timeoutMs, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
       const crashes = /^(\d+) crashes$/m.exec(stdout)?.[1] ?? "?";
