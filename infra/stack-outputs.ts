@@ -65,7 +65,6 @@ export function buildStackOutputs(config: StackConfig): StackOutputs {
 }
 
 function listDockerEndpoints(config: StackConfig): Endpoints {
-  const loopback = (port: number) => `http://127.0.0.1:${port}`;
   const gateway = `http://${formatAuthority(config.publishAddress, config.gatewayPort)}`;
   const resourceServer = `http://${formatAuthority(config.publishAddress, config.resourceServerPort)}`;
   const status = loopback(config.statusPort);
@@ -109,6 +108,10 @@ function listKubernetesEndpoints(config: StackConfig): Endpoints {
       ...listPurchase(config, resourceServer ?? `http://127.0.0.1:${server.http}`),
     ],
   };
+}
+
+function loopback(port: number): string {
+  return `http://127.0.0.1:${port}`;
 }
 
 const priced = z.object({ accepts: z.object({ price: z.string().startsWith("$") }) });

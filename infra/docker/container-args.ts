@@ -117,7 +117,11 @@ function listMounts(spec: ServiceSpec, placement: Placement): docker.ContainerAr
           containerPath,
           readOnly: true,
         }));
-  const live = (placement.live ?? []).map((mount) => ({ ...mount, readOnly: true }));
+  const live = (placement.live ?? []).map(({ volumeName, containerPath }) => ({
+    volumeName,
+    containerPath,
+    readOnly: true,
+  }));
   const host = placement.hostFiles.map(({ hostPath, path }) => ({ hostPath, containerPath: path, readOnly: true }));
   return [...mounted, ...programs, ...files, ...live, ...host];
 }

@@ -101,9 +101,9 @@ export class DockerHost extends ComponentResource implements Platform {
     { files, labels }: Pick<Placement, "files" | "labels">,
   ): docker.Container {
     // The labels omit the delivering containers' ids: the running service picks up later deliveries itself.
-    const live = listLiveDeliveries(spec).map(({ kind, directory: containerPath, files: delivered }) => ({
-      ...this.#deliver(spec, delivered, kind, parent),
-      containerPath,
+    const live = listLiveDeliveries(spec).map(({ kind, directory, files: delivered }) => ({
+      directory,
+      delivery: this.#deliver(spec, delivered, kind, parent),
     }));
     const containerName = `${this.#args.prefix}-${spec.name}`;
     const placement: Placement = {
@@ -113,7 +113,7 @@ export class DockerHost extends ComponentResource implements Platform {
       volumes: Object.fromEntries(spec.volumes.map((volume) => [toVolumeKey(volume), this.#volume(volume).name])),
       programs: spec.programs === undefined ? undefined : this.#programs(spec).copy.name,
       files,
-      live: live.map(({ volume, containerPath }) => ({ volumeName: volume.name, containerPath })),
+      live: live.map(({ delivery, directory }) => ({ volumeName: delivery.volume.name, containerPath: directory })),
       published: listPublications(spec, this.#args),
       hostFiles: this.#hostFiles(spec),
       groups:
@@ -125,7 +125,7 @@ export class DockerHost extends ComponentResource implements Platform {
     return new docker.Container(placement.containerName, args, {
       parent,
       provider: this.#args.provider,
-      dependsOn: [...dependsOn, ...live.map(({ container }) => container)],
+      dependsOn: [...dependsOn, ...live.map(({ delivery }) => delivery.container)],
       // Pulumi rejects ignoring a property of an object that is absent.
       ignoreChanges: args.healthcheck === undefined ? [] : [...healthTimeProperties],
       // Only one container at a time can own a name or a published port.

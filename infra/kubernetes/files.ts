@@ -4,7 +4,6 @@ import {
   filesDirectory,
   hasFiles,
   listLiveDeliveries,
-  type FileSpec,
   type MountedFile,
   type ServiceSpec,
 } from "../services/service-spec.ts";
