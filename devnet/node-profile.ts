@@ -9,7 +9,6 @@ export const nodeProfile = z.enum(["standard", "strict", "pharos"]);
 
 export type NodeProfile = z.output<typeof nodeProfile>;
 
-/** Finds the node family of a profile. */
 export function findFamilyOfProfile(profile: NodeProfile): NodeFamily {
   return findFamily(profile === "pharos" ? "pharos" : "generic");
 }

@@ -15,7 +15,6 @@ const fixedPort = port.min(1).meta({ expected: "a port number from 1 to 65535" }
 
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected an address: 0x and 40 hexadecimal digits");
 
-/** Settings that most deployments set. */
 const usual = ["profile", "node.version", "workspace.directory", "node.httpPort"];
 
 /** Settings of the devnet node: its profile and version, and the content of a new `node.conf`. */

@@ -127,7 +127,6 @@ async function readDisk(
 
 export type DiskCheck = DiskSpace & Readonly<{ path: string }>;
 
-/** Limits within which a disk has enough space. */
 type DiskLimits = Readonly<{
   /** Min free share of the disk, applied to both bytes and files. */
   freeRatio: number;

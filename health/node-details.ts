@@ -9,8 +9,9 @@ export async function readVersion(
   last: ReportedVersion | undefined,
   signal: AbortSignal,
 ): Promise<Partial<RpcState>> {
-  const text = readBinaryVersion(await readIfSupported(rpc("debug_protocolVersion", [], signal)));
-  if (text !== undefined) return { binaryVersion: { text, isCurrent: true } };
+  const { data } = protocolVersion.safeParse(await readIfSupported(rpc("debug_protocolVersion", [], signal)));
+  if (data !== undefined)
+    return { binaryVersion: { text: data.binaryVersion.slice(0, versionLength), isCurrent: true } };
   return last === undefined ? {} : { binaryVersion: { ...last, isCurrent: false } };
 }
 
@@ -34,18 +35,11 @@ export async function readDetails(rpc: RpcClient, signal: AbortSignal): Promise<
   };
 }
 
-/** Max length of version text retained. */
 const versionLength = 200;
 
 const protocolVersion = z.object({ binaryVersion: z.string().min(1) });
 
 const timedBlock = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,12}$/i) });
-
-/** Returns a block's own timestamp, in milliseconds since 1970; returns undefined if the response is not a block. */
-function readBlockTimeMs(answer: unknown): number | undefined {
-  const parsed = timedBlock.safeParse(answer);
-  return parsed.success ? Number(parsed.data.timestamp) * 1_000 : undefined;
-}
 
 /** Returns the height if its block's own timestamp is old enough to mean that the chain is idle. */
 export async function readHeightIfIdle(
@@ -58,13 +52,8 @@ export async function readHeightIfIdle(
   }: Readonly<{ rpc: RpcClient; clock: Clock; staleAfterMs: number; signal: AbortSignal }>,
 ): Promise<Pick<RpcState, "idleAt">> {
   const block = await readIfSupported(rpc("eth_getBlockByNumber", [`0x${height.toString(16)}`, false], signal));
-  const madeAtMs = readBlockTimeMs(block);
-  return madeAtMs !== undefined && clock.wallMs() - madeAtMs > staleAfterMs ? { idleAt: height } : {};
-}
-
-function readBinaryVersion(answer: unknown): string | undefined {
-  const parsed = protocolVersion.safeParse(answer);
-  return parsed.success ? parsed.data.binaryVersion.slice(0, versionLength) : undefined;
+  const { data } = timedBlock.safeParse(block);
+  return data !== undefined && clock.wallMs() - Number(data.timestamp) * 1_000 > staleAfterMs ? { idleAt: height } : {};
 }
 
 /**

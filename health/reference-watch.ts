@@ -33,7 +33,6 @@ export type ReferenceWatchDependencies = Readonly<{
   compared: (reference: ReferenceCheck) => void;
 }>;
 
-/** Response from one reference. */
 type ReferenceHeight = Readonly<{ url: string; height: number } | { url: string; failure: string }>;
 
 /** Outcome of a comparison: the median of the references and the node's distance from it, if both are known. */

@@ -32,7 +32,6 @@ export class RpcFailure extends Error {
   }
 }
 
-/** An endpoint, and the timeout for one call to it. */
 export type RpcClientOptions = Readonly<{ url: string; timeoutMs: number }>;
 
 /** Calls one method; never waits longer than the timeout. */

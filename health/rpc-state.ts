@@ -3,7 +3,6 @@ import { advancePace, deriveCadence, type BlockPace, type BlockCadence } from ".
 import type { RpcFailureReason } from "./rpc-client.ts";
 import type { Observation } from "./observation.ts";
 
-/** Reason that a check got no response. */
 export type RpcCheckFailure = Readonly<{
   reason: RpcFailureReason;
   message: string;
@@ -52,7 +51,6 @@ export type RpcState = Readonly<{
 /** A check of the references: the median of their heights, undefined if none responded, and the monotonic time at which they were queried. */
 export type ReferenceCheck = Readonly<{ height: number | undefined; requestedAtMs: number }>;
 
-/** Rules for evaluating a successful check. */
 export type CheckRules = Readonly<{
   /** Time after which a block counts as missing, and after which a lower height is accepted as real. */
   staleAfterMs: number;

@@ -3,7 +3,6 @@ import { httpUrl, milliseconds, positiveInteger, yesOrNo } from "#daemon/setting
 import { section } from "#daemon/settings/section.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 
-/** Settings for the RPC watch on any node. */
 export const rpcHealthShape = {
   intervalMs: milliseconds.default(1_000).describe("Interval between RPC health checks"),
   timeoutMs: milliseconds.default(2_000).describe("Timeout for one health check"),
@@ -33,7 +32,6 @@ export const healthSection = section({
   diskForecastAfterSeconds: fixed(10_800),
 });
 
-/** Settings for comparing a node's height with other endpoints. */
 export const referencesShape = {
   references: z
     .array(httpUrl)

@@ -17,7 +17,6 @@ export type NodeFamily = Readonly<{
   pathsFrom: "config-directory" | "bin-directory";
   /** The node's directory inside the workspace, in the layout before v0.11. */
   nodeDirectory: string;
-  /** Behaviour of the family's container image. */
   image: ImageBehaviour;
   /** What identifies a program's version: a release number, or the commit it was built from. */
   versionedBy: "release" | "commit";

@@ -13,7 +13,6 @@ export type NodeVersion = Readonly<{
 
 export type MonitorField = "enabled" | "jobName" | "pushAddress" | "pushIntervalSeconds" | "pushPort";
 
-/** Names of the five keys in `chain.monitor_config`. */
 export type MonitorKeys = Readonly<Record<MonitorField, string>>;
 
 export type NodeRelease = Readonly<{

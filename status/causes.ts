@@ -4,7 +4,6 @@ import type { Condition, ConditionType } from "./condition.ts";
 /** Conditions that a cause also makes False, either for any reason or for the listed reasons. */
 type Effects = Readonly<{ [Type in ConditionType]?: "any" | readonly Condition["reason"][] }>;
 
-/** One cause and its consequences. */
 type Cause = Readonly<{ type: ConditionType; reasons?: readonly Condition["reason"][]; effects: Effects }>;
 
 const toolFails = ["Failed", "TimedOut", "UnexpectedOutput", "NotFound", "NotExecutable", "TooMuchOutput"] as const;

@@ -21,15 +21,12 @@ export type SeriesPoint = Readonly<{ atMs: number; value: number }>;
 /** The latest values of a quantity, for a small chart. */
 export type Series = Readonly<{ add: (point: SeriesPoint) => void; list: () => readonly SeriesPoint[] }>;
 
-/** Max number of values in a chart, and the time span that they cover. */
-export type SeriesOptions = Readonly<{ pointsKept: number; spanMs: number }>;
-
 /**
  * Creates an empty series. Values are never moved: when there are too many, it drops the one that changes the drawn line least (Visvalingam
  * and Whyatt's line simplification), so that a constant value stays a flat line. When the clock is set back, it drops values whose
  * timestamps are now in the future, because a chart's time never runs backwards.
  */
-export function createSeries({ pointsKept, spanMs }: SeriesOptions): Series {
+export function createSeries({ pointsKept, spanMs }: Readonly<{ pointsKept: number; spanMs: number }>): Series {
   let points: readonly SeriesPoint[] = [];
   return {
     add: (point) => {

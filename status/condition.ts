@@ -23,7 +23,6 @@ export type ConditionReport<Type extends ConditionType = ConditionType> = {
   }[ConditionStatus];
 }[Type];
 
-/** The reasons that a condition can have for a given status. */
 export type ReasonOf<
   Type extends ConditionType,
   Status extends ConditionStatus,

@@ -25,13 +25,12 @@ export function describeIncident(
     message,
     since,
     ...advise(cause),
-    consequences: consequences.map((one) => describeConsequence(one, message)),
+    consequences: consequences.map((one) => ({
+      type: one.type,
+      reason: one.reason,
+      title: findConditionTitle(one),
+      // A message that repeats the cause's is omitted.
+      message: one.message === message ? "" : one.message,
+    })),
   };
-}
-
-/** Describes a consequence; omits its message if that only repeats the cause's message. */
-function describeConsequence(condition: Condition, message: string) {
-  const { type, reason } = condition;
-  const isSame = condition.message === message;
-  return { type, reason, title: findConditionTitle(condition), message: isSame ? "" : condition.message };
 }

@@ -1,6 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
 
-/** An observation or an action. */
 export type SidecarEvent = Readonly<{
   /** ISO 8601. */
   at: string;
@@ -57,7 +56,6 @@ export type EventLog = Readonly<{
   list: () => readonly SidecarEvent[];
 }>;
 
-/** Max number of events retained. */
 export const storedEventsMax = 100;
 
 /** Creates an event log whose contents are lost when its process exits. */

@@ -11,7 +11,6 @@ export type IncidentSeverity = (typeof severities)[number];
 
 const severities = ["critical", "working", "warning", "unknown"] as const;
 
-/** One root cause and its consequences. */
 export type Incident = Readonly<{
   cause: Condition;
   severity: IncidentSeverity;

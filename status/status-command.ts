@@ -5,7 +5,6 @@ import { pause } from "#daemon/time.ts";
 import { requestStatus } from "./request-status.ts";
 import { isRight, statusCondition, statusHeadline, statusNode, statusVerdict } from "./status-shapes.ts";
 
-/** A sidecar's or gateway's status listener. */
 export type StatusTarget = Readonly<{
   name: string;
   url: string;

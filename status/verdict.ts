@@ -10,7 +10,6 @@ export type VerdictLevel = (typeof verdictLevels)[number];
 
 export const verdictLevels = ["paused", "down", "waiting", "degraded", "working", "unknown", "healthy"] as const;
 
-/** Verdict on the node: its state as a whole. */
 export type Verdict = Readonly<{
   level: VerdictLevel;
   /** Why the level is still unknown: the checks that have not been made since the start. */

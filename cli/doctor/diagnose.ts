@@ -1,12 +1,24 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
+import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
+import { listRunningServices } from "#daemon/running-services.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { listOperatedServices } from "#infra/stack-services.ts";
 import { inspectService, formatServiceName, type InspectedService } from "./inspect-service.ts";
 import { writeBundle } from "./bundle.ts";
 import { checks } from "./checks/checks.ts";
 import { isNothingFound, nothingFound } from "./checks/service-check.ts";
 import { findDrift } from "./drift.ts";
-import { findServices, type NamedServices } from "./find-services.ts";
 import { formatFindings, toExitStatus, type Check, type Finding } from "./finding.ts";
+import {
+  defaultSource,
+  foundHere,
+  checkedServices,
+  isCheckedService,
+  readKnownSettings,
+  type CheckedService,
+  type KnownService,
+} from "./known-service.ts";
 import { readStackOutputs } from "./stack-outputs.ts";
 
 type Printing = Readonly<{ json: boolean }>;
@@ -26,6 +38,12 @@ export async function diagnoseDrift(
   }
   return printFindings(findings, { json }, output);
 }
+
+type NamedServices = Readonly<{
+  urls: Readonly<Record<string, string>>;
+  settings: Readonly<Record<string, string>>;
+  env: Readonly<Record<string, string | undefined>>;
+}>;
 
 export type DiagnoseOptions = Printing &
   NamedServices &
@@ -78,4 +96,35 @@ async function runCheck(check: string, run: Check, services: readonly InspectedS
 function printFindings(findings: readonly Finding[], { json }: Printing, { out }: CommandOutput): number {
   out(json ? `${JSON.stringify({ findings }, undefined, 2)}\n` : formatFindings(findings));
   return toExitStatus(findings);
+}
+
+/** The services that the options or environment name; otherwise those running on this machine; otherwise the default ports. */
+function findServices(named: NamedServices, { mask }: Readonly<{ mask: Mask }>): readonly KnownService[] {
+  mask.hide(named.urls);
+  const known = checkedServices.flatMap((service) => findNamedService(service, named, { mask }));
+  if (known.length > 0) return known;
+  const here = listRunningServices(named.env).flatMap(({ service, url }) =>
+    isCheckedService(service) ? [{ service, url, source: foundHere, settings: undefined }] : [],
+  );
+  if (here.length > 0) return here;
+  return listOperatedServices().map(({ name: service, port }) => {
+    return { service, source: defaultSource, url: `http://127.0.0.1:${port}`, settings: undefined };
+  });
+}
+
+function findNamedService(
+  service: CheckedService,
+  { urls, settings: files, env }: NamedServices,
+  { mask }: Readonly<{ mask: Mask }>,
+): readonly KnownService[] {
+  const [url, file] = [urls[service], files[service]];
+  const prefix = `${toEnvironmentName(service, [])}_`;
+  if (file === undefined && !Object.keys(env).some((name) => name.startsWith(prefix))) {
+    return url === undefined ? [] : [{ service, source: "--url", url, settings: undefined }];
+  }
+  const settings = readKnownSettings(service, { env, file }, { mask });
+  const source = file ?? "the environment";
+  if (url !== undefined || !settings.ok) return [{ service, source, url, settings }];
+  const { host, port } = settings.facts.operations;
+  return [{ service, source, url: `http://${formatAuthority(findReachedHost(host), port)}`, settings }];
 }

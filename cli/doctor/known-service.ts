@@ -85,26 +85,12 @@ const readers: Readonly<Record<CheckedService, Reader>> = {
     definition: sidecarSettings,
     readFacts: (sources) => {
       const { listen, gateway } = readSettings(sidecarSettings, sources);
-      const listeners = listGatewayListeners("sidecar", ["gateway"], gateway);
-      return {
-        operations: listen,
-        listeners: [nameListener("sidecar", "listen", listen), ...listeners],
-        gasPayers: [],
-      };
+      return listGatewayFacts("sidecar", ["gateway"], { ...gateway, listen });
     },
   },
   gateway: {
     definition: gatewaySettings,
-    readFacts: (sources) => {
-      const settings = readSettings(gatewaySettings, sources);
-      const { listen } = settings;
-      const listeners = listGatewayListeners("gateway", [], settings);
-      return {
-        operations: listen,
-        listeners: [nameListener("gateway", "listen", listen), ...listeners],
-        gasPayers: [],
-      };
-    },
+    readFacts: (sources) => listGatewayFacts("gateway", [], readSettings(gatewaySettings, sources)),
   },
   facilitator: {
     definition: facilitatorSettings,
@@ -138,17 +124,19 @@ function listPaymentListeners(
   return { operations, listeners };
 }
 
-function listGatewayListeners(
+function listGatewayFacts(
   service: string,
   section: readonly string[],
-  settings: Pick<GatewayAloneSettings, "public" | "private" | "internal">,
-) {
-  return (["public", "private", "internal"] as const)
+  settings: Pick<GatewayAloneSettings, "listen" | "public" | "private" | "internal">,
+): ServiceInfo {
+  const own = (["public", "private", "internal"] as const)
     .filter((name) => settings[name].enabled)
     .map((name) => {
       const { host, port } = settings[name];
       return { host, port, setting: toEnvironmentName(service, [...section, name, "port"]) };
     });
+  const { listen } = settings;
+  return { operations: listen, listeners: [nameListener(service, "listen", listen), ...own], gasPayers: [] };
 }
 
 /** Lists the payers of settlements that a resource server makes in its own process, where the facilitator's default gas limits apply. */

@@ -103,7 +103,6 @@ async function listWaitingTransactions(client: AnvilClient): Promise<ReadonlySet
   return new Set(senders.flatMap((byNonce) => Object.values(byNonce).map(({ hash }) => hash)));
 }
 
-/** Replays the journal. */
 async function applyJournal(journal: readonly JournalEntry[], client: AnvilClient, log: Logger): Promise<void> {
   if (journal.length === 0) return;
   const head = await client.request<ChainBlock>("eth_getBlockByNumber", ["latest", false]);

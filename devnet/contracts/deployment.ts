@@ -13,7 +13,6 @@ import { canonicalContracts } from "#x402/contracts.ts";
 import { walletFactoryAddress } from "./addresses.ts";
 import artifact from "./contracts.artifact.json" with { type: "json" };
 
-/** The chain to deploy the tokens on, and their first holders. */
 export type TokenGenesis = Readonly<{ chainId: number; holders: readonly Address[] }>;
 
 /** Amount that each holder gets on a new chain, in the token's smallest unit: a million tokens, with 6 decimals. */

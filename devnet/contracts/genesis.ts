@@ -5,7 +5,6 @@ import { canonicalContracts } from "#x402/contracts.ts";
 import { plainTokenAddress } from "./addresses.ts";
 import type { TokenGenesis } from "./deployment.ts";
 
-/** Chain methods needed to deploy the contracts. */
 export type GenesisChain = Pick<Anvil, "request" | "checkpoint"> & Readonly<{ mine(): Promise<unknown> }>;
 
 /** The last contracts that a genesis deploys: a chain that has these has all of them. */

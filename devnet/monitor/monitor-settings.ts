@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { findReleaseOfText } from "#node/versions.ts";
 
-/** Target and interval of a node's metric pushes. */
 export type MonitorSettings = Readonly<{
   jobName: string;
   pushAddress: string;

@@ -2,7 +2,6 @@ import { pbkdf2Sync } from "node:crypto";
 import type { Address } from "viem";
 import { HDKey, hdKeyToAccount } from "viem/accounts";
 
-/** Accounts funded on a new chain. */
 export type FundedAccountsOptions = Readonly<{
   /** BIP-39 words; if unset, only the addresses in `fund` are funded. */
   mnemonic: string | undefined;

@@ -36,7 +36,6 @@ const schema = z.object({
 
 const limitBytes = 16_777_216;
 
-/** Settings that the node reads from `node.conf`. */
 export type NodeConf = Readonly<{
   httpPort: number;
   webSocketPort: number;

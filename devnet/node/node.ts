@@ -84,7 +84,6 @@ export async function startNode(options: NodeOptions, dependencies: NodeDependen
 /** 10,000 ether. */
 const fundedWei = "0x21e19e0c9bab2400000";
 
-/** Starts the chain; deploys the contracts and funds the accounts on a new one. */
 async function startChain(
   parameters: NodeParameters,
   stateDirectory: string,

@@ -6,10 +6,8 @@ import { filePath, host, port } from "#daemon/settings/types.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 
-/** Settings that most deployments set. */
 const usual = ["listen.port", "implementation", "persistenceFile"];
 
-/** Settings of the Pushgateway. */
 export const pushgatewaySettings = defineSettings(
   "pushgateway",
   usual,

@@ -4,7 +4,6 @@ import { findProposer, validatorAddresses } from "../anvil/validators.ts";
 import type { RawBlock, RawReceipt } from "./raw-encoding.ts";
 import { errorCode, RpcError } from "./rpc-error.ts";
 
-/** A node's chain and identity. */
 export type Node = Readonly<{
   anvil: Pick<Anvil, "request">;
   /** The node's version, e.g. `0.16.2`. */

@@ -21,7 +21,6 @@ export class RpcError extends Error {
   }
 }
 
-/** The error object of a response. */
 export type WireError = Readonly<{ code: number; message: string; data?: unknown }>;
 
 /** Geth's texts for rejected transactions, keyed by anvil's texts: clients recognize geth's. */

@@ -4,7 +4,6 @@ import { defineSettings } from "#daemon/settings/settings.ts";
 import { host, port } from "#daemon/settings/types.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 
-/** Settings that most deployments set. */
 const usual = ["listen.port"];
 
 export const upstreamSettings = defineSettings("upstream", usual, {

@@ -3,7 +3,6 @@ import { findReleaseOfText, type MonitorKeys } from "#node/versions.ts";
 import type { MonitorSettings } from "../monitor/monitor-settings.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Ports of a node, with the names in `chain.startup_config.init_config`. */
 export type NodePorts = Readonly<{ http: number; webSocket: number; rpc: number; tcp: number }>;
 
 export type NodeConfOptions = Readonly<{

@@ -63,7 +63,6 @@ function readRelease(path: string): Readonly<Partial<z.output<typeof release>>> 
   return existsSync(path) ? release.parse(JSON.parse(readFileSync(path, "utf8"))) : {};
 }
 
-/** Writes a workspace's parameters atomically. */
 export async function writeParameters(path: string, parameters: NodeParameters): Promise<void> {
   await replaceFile(path, `${JSON.stringify(parameters, null, 2)}\n`, { mode: 0o600 });
 }

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { findFamilyOfProfile, type NodeProfile } from "../node-profile.ts";
 
-/** Options that determine a workspace's layout. */
 export type WorkspaceLocation = Readonly<{
   /** Absolute path. */
   directory: string;

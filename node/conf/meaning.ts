@@ -67,18 +67,14 @@ function hashParts(document: ConfigDocument, sets: readonly KeySet[]): ReadonlyM
   // The meaning of a JSON5 document is its text, as it has been since the first format.
   const root = document.format === "json5" ? undefined : document.root;
   const names = [...sets.map(({ name }) => name), restPart];
-  if (root === undefined) return new Map(names.map((name) => [name, hashText(text)]));
+  if (root === undefined) return new Map(names.map((name) => [name, hash("sha256", text)]));
   const monitor = findFirstValue(findFirstValue(root, "chain"), "monitor_config");
   const parts = sets.map((set) => {
     const own = monitor?.type === "Object" ? formatCanonicalObject(text, monitor, (key) => hasName(set, key)) : "";
-    return [set.name, hashText(own)] as const;
+    return [set.name, hash("sha256", own)] as const;
   });
   const rest = formatCanonical(text, root, (node, key) => node !== monitor || !sets.some((set) => hasName(set, key)));
-  return new Map([...parts, [restPart, hashText(rest)]]);
-}
-
-function hashText(text: string): string {
-  return hash("sha256", text);
+  return new Map([...parts, [restPart, hash("sha256", rest)]]);
 }
 
 function hasName({ keys, instanceKey }: KeySet, name: string): boolean {

@@ -20,7 +20,6 @@ export type KeySet = Readonly<{
   name: string;
   keys: MonitorKeys;
   instanceKey?: string | undefined;
-  /** Description of the names, e.g. `storage_*`. */
   words: string;
   /** Description of the releases, e.g. `0.16.0 and later`. */
   range: string;

@@ -153,7 +153,6 @@ export type DesiredMonitor = Readonly<{
   }>;
 }>;
 
-/** Desired state of the node, derived only from settings. */
 export type Desired = Readonly<{
   monitor: DesiredMonitor;
   prune: Readonly<{ enabled: boolean }>;

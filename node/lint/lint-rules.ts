@@ -24,7 +24,6 @@ export const lintRules = {
 
 export type LintRule = keyof typeof lintRules;
 
-/** One problem in a node.conf. */
 export type LintFinding = Readonly<{
   rule: LintRule;
   /** 1-based. */
@@ -34,6 +33,5 @@ export type LintFinding = Readonly<{
   path: string;
   /** The problem and the expected value. Never contains anything that may be a secret. */
   message: string;
-  /** Instruction for fixing the problem. */
   fix: string;
 }>;

@@ -36,7 +36,6 @@ function checkPort(tree: ConfigTree, name: string, users: Map<number, string>): 
   return findings;
 }
 
-/** Finds paths that are missing, empty or of the wrong type. */
 export function checkPaths(tree: ConfigTree): readonly LintFinding[] {
   return ownerPaths.flatMap((path): LintFinding[] => {
     const found = tree.find(path);

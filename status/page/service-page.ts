@@ -15,7 +15,6 @@ export type ServicePage = Readonly<{
   describeBuyers?: () => Readonly<{ typescript: string; python: string }> | undefined;
 }>;
 
-/** Data sources for the page. */
 type ServicePageSources = Readonly<{ readiness: () => Readiness; metrics: Registry }>;
 
 /** Creates the function that adds the page for a service without a node: `GET /`, the same page as a node's, and `GET /status`, its data source. */

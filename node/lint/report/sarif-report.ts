@@ -7,7 +7,6 @@ export type SarifOptions = Readonly<{
   toolVersion: string;
   /** URL of the directory `docs/`, with or without a trailing slash. */
   docsUrl: string;
-  /** Base directory for relative paths. */
   repository: string;
   exitStatus: number;
 }>;
