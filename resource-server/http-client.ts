@@ -57,8 +57,8 @@ export function createHttpClient({ signal }: Readonly<{ signal: AbortSignal }>):
 }
 
 async function loadAgent(): Promise<Agent> {
-  const undici = await import("undici");
-  return new undici.Agent({ connect: { lookup: lookupName } });
+  const { default: UndiciAgent } = await import("undici/lib/dispatcher/agent.js");
+  return new UndiciAgent({ connect: { lookup: lookupName } });
 }
 
 /** The limit of the whole response replaces undici's timeouts. */

@@ -1,4 +1,5 @@
-import { Pool } from "undici";
+import sendRequest from "undici/lib/api/api-request.js";
+import Pool from "undici/lib/dispatcher/pool.js";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log/log.ts";
@@ -39,7 +40,7 @@ export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTran
     maxResponseSize: responseBytesMax,
   });
   const postOnce = async (body: string, signal: AbortSignal): Promise<string> => {
-    const response = await pool.request({ ...request, body, signal });
+    const response = await sendRequest.call(pool, { ...request, body, signal });
     const text = await response.body.text();
     if (response.statusCode >= 200 && response.statusCode < 300) return text;
     throw new ChainError("bad_answer", `the node returned HTTP ${response.statusCode} instead of a JSON-RPC response`);
