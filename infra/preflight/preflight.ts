@@ -81,22 +81,20 @@ async function findTargetProblems(
 export function findMissingValues(config: StackConfig): readonly ConfigProblem[] {
   const { devAccounts, payTo, tokenAddress } = config;
   const isRemote = hasRemoteSigner(config);
-  const missing = (
-    isMissing: boolean,
-    key: string,
-    expected: string,
-    given: Parameters<typeof describeMissing>[2] = {},
-  ) => (isMissing ? [describeMissing(key, `missing; expected ${expected}.`, given)] : []);
   const signer = "the key of the account that submits settlements";
   const random = "random text, e.g. from openssl rand -hex 32, because only remote keys sign";
   return [
     ...findMissingKeys(config),
     ...findMissingNodeValues(config),
-    ...missing(!isRemote && findSignerKey(config) === undefined, "signerPrivateKey", signer, { secret: true }),
-    ...missing(isRemote && findStackSecret(config) === undefined, "stackSecret", random, { secret: true }),
-    ...missing(!devAccounts && payTo === undefined, "payTo", "the account that receives payments"),
-    ...missing(tokenAddress === undefined, "tokenAddress", "the contract of the payment token"),
+    ...requireValue(!isRemote && findSignerKey(config) === undefined, "signerPrivateKey", signer, true),
+    ...requireValue(isRemote && findStackSecret(config) === undefined, "stackSecret", random, true),
+    ...requireValue(!devAccounts && payTo === undefined, "payTo", "the account that receives payments"),
+    ...requireValue(tokenAddress === undefined, "tokenAddress", "the contract of the payment token"),
   ];
+}
+
+function requireValue(isMissing: boolean, key: string, expected: string, secret = false): readonly ConfigProblem[] {
+  return isMissing ? [describeMissing(key, `missing; expected ${expected}.`, { secret })] : [];
 }
 
 /**
