@@ -1,14 +1,13 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { dirname } from "node:path";
 import { expect, test } from "vitest";
+import { path } from "../support/own-environment.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
 
-const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
 const hasTerminals = spawnSync("script", ["--version"]).status === 0;
 const why = hasTerminals ? "" : " (skipped: script of util-linux is not there)";
 

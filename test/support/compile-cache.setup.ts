@@ -8,3 +8,4 @@ enableCompileCache(join(import.meta.dirname, "../../node_modules/.cache/tests"))
 
 // Only the same test's commands find its announced services.
 process.env["XDG_RUNTIME_DIR"] = join(tmpdir(), `gatehouse-run-${process.pid}`);
+process.env["XDG_STATE_HOME"] = join(tmpdir(), `gatehouse-state-${process.pid}`);

@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { buildOwnEnvironment } from "./own-environment.ts";
+import type { Environment } from "#daemon/settings/environment.ts";
 import { gatehouseProgram } from "./programs/place.ts";
 
 export type CommandResult = Readonly<{ status: number | null; stdout: string; stderr: string }>;
@@ -8,23 +10,18 @@ export type CommandResult = Readonly<{ status: number | null; stdout: string; st
  * Runs `gatehouse <args>` to its end, in this directory or another one, with an environment of PATH and the given
  * variables only.
  */
-export function runGatehouse(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-  cwd?: string,
-): Promise<CommandResult> {
+export function runGatehouse(args: readonly string[], env: Environment = {}, cwd?: string): Promise<CommandResult> {
   return runProgram(process.execPath, [gatehouseProgram, ...args], env, cwd);
 }
 
 export async function runProgram(
   program: string,
   args: readonly string[],
-  env: Readonly<Record<string, string>>,
+  env: Environment,
   cwd: string | undefined,
 ): Promise<CommandResult> {
   const child = spawn(program, args, {
-    // Of the services announced here, a command finds only this process's.
-    env: { PATH: process.env["PATH"] ?? "", XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"] ?? "", ...env },
+    env: buildOwnEnvironment(env),
     stdio: ["ignore", "pipe", "pipe"],
     cwd,
   });

@@ -1,14 +1,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { dirname } from "node:path";
 import { text } from "node:stream/consumers";
+import { buildOwnEnvironment } from "./own-environment.ts";
+import type { Environment } from "#daemon/settings/environment.ts";
 import { within } from "#daemon/time.ts";
 import type { ServiceName } from "../../cli/service-definitions.ts";
 import { importConstants, type OtherConstants } from "./other-constants.ts";
 import { gatehouseProgram, ownProgram } from "./programs/place.ts";
 
-// The command runs as for an operator: through its own first line, with this Node.
-const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
 /** The very first start compiles. */
 const startDeadlineMs = 40_000;
 const stopDeadlineMs = 10_000;
@@ -32,7 +31,7 @@ export type ServiceProcess = AsyncDisposable &
  */
 export async function startService(
   service: string,
-  env: Readonly<Record<string, string>>,
+  env: Environment,
   {
     descriptors,
     constants,
@@ -58,12 +57,7 @@ export async function startService(
   const [command = program, ...args] = [...limit, program, service, ...more];
   const child = spawn(command, args, {
     ...options,
-    env: {
-      PATH: path,
-      XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"] ?? "",
-      ...env,
-      ...setConstants(service as ServiceName, env, constants),
-    },
+    env: buildOwnEnvironment({ ...env, ...setConstants(service as ServiceName, env, constants) }),
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   let output = "";
@@ -88,18 +82,9 @@ export async function startService(
   };
 }
 
-export async function runToEnd(
-  service: ServiceName,
-  env: Readonly<Record<string, string>>,
-  constants?: OtherConstants | undefined,
-) {
+export async function runToEnd(service: ServiceName, env: Environment, constants?: OtherConstants | undefined) {
   const child = spawn(constants === undefined ? gatehouseProgram : ownProgram, [service], {
-    env: {
-      PATH: path,
-      XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"] ?? "",
-      ...env,
-      ...setConstants(service, env, constants),
-    },
+    env: buildOwnEnvironment({ ...env, ...setConstants(service, env, constants) }),
   });
   const printed = Promise.all([text(child.stdout), text(child.stderr)]);
   const [status] = (await within(`the end of ${service}`, startDeadlineMs, once(child, "close"))) as [number | null];
@@ -109,7 +94,7 @@ export async function runToEnd(
 
 function setConstants(
   service: ServiceName,
-  { NODE_OPTIONS = "" }: Readonly<Record<string, string>>,
+  { NODE_OPTIONS = "" }: Environment,
   constants: OtherConstants | undefined,
 ): Readonly<Record<string, string>> {
   return constants === undefined ? {} : { NODE_OPTIONS: `${NODE_OPTIONS} ${importConstants(service, constants)}` };

@@ -1,0 +1,11 @@
+import { dirname } from "node:path";
+import type { Environment } from "#daemon/settings/environment.ts";
+
+/** This Node before any other, since a command runs through its own first line. */
+export const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
+
+/** The environment of a program under test: the given variables only, and directories where no other test, and no user, announces services. */
+export function buildOwnEnvironment(env: Environment): Environment {
+  const { XDG_RUNTIME_DIR = "", XDG_STATE_HOME = "" } = process.env;
+  return { PATH: path, XDG_RUNTIME_DIR, XDG_STATE_HOME, ...env };
+}
