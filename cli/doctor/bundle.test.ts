@@ -1,13 +1,12 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { extract } from "tar";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { runDoctor, facilitator, key, startServiceThat } from "./testing/doctor-fixture.ts";
 
 test("writes a bundle with mode 0600 and without planted secrets, and overwrites no file", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeTestDirectory();
   const log = join(folder, "facilitator.log");
   await writeFile(
     log,

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { extract } from "tar";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { announceService } from "#daemon/running-services.ts";
 import { version } from "#daemon/version.ts";
@@ -134,8 +134,7 @@ test("reports each setting that a service would reject, by name", async () => {
 });
 
 test("reports a key file that others can read, with the command that fixes it", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeTestDirectory();
   const file = join(folder, "signer");
   await writeFile(file, key, { mode: 0o600 });
   const { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: _, ...env } = facilitator("http://127.0.0.1:1");
@@ -147,8 +146,7 @@ test("reports a key file that others can read, with the command that fixes it", 
 });
 
 test("finds all services running on this machine, even two of one kind", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeTestDirectory();
   const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder };
   const conditions = [{ type: "RpcResponding", status: "True", reason: "Responding", message: "" }];
   const [url, second] = [

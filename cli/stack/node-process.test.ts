@@ -1,12 +1,11 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { runOps } from "./node-process.ts";
 
 test("the node's ops gets none of the services' secrets in its environment", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-ops-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
+  const directory = await makeTestDirectory();
   await writeFile(join(directory, "ops"), "#!/bin/sh\nenv >environment\n", { mode: 0o700 });
   vi.stubEnv("GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN", "planted-token");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "planted-key");

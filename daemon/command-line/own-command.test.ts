@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { formatOwnCommand } from "./own-command.ts";
 import { quoteShellWord } from "./shell-word.ts";
@@ -29,8 +30,7 @@ test("is short in the installation folder, and a full path elsewhere", () => {
 });
 
 test("is just the name if the shell finds this binary by it, and not if it finds a different one", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "gatehouse-path-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeTestDirectory();
   vi.stubEnv("PATH", folder);
   onTestFinished(() => void vi.unstubAllEnvs());
   await symlink(join(root, "cli/gatehouse.sh"), join(folder, "gatehouse"));

@@ -1,16 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readFile, readdir, rm, stat, writeFile, chmod } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, readdir, stat, writeFile, chmod } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { removeTemporaryFiles, replaceFile } from "./atomic-file.ts";
 
 let directory: string;
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-atomic-"));
+  directory = await makeTestDirectory();
 });
-afterEach(() => rm(directory, { recursive: true }));
-
 describe("replaceFile", () => {
   it("creates a missing file, readable only by its owner", async () => {
     const path = join(directory, "state");

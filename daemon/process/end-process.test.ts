@@ -2,11 +2,10 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { lookup, lookupService } from "node:dns";
 import { open, readdir, stat } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { listThreadCalls } from "./end-process.ts";
 
 type Call = Readonly<{ what: string; start: (done: () => void) => void }>;
@@ -56,7 +55,7 @@ describe("a terminated process", () => {
 
   it("does not wait for a file that never responds", async () => {
     // Opening a pipe without a writer blocks forever.
-    const pipe = join(await mkdtemp(join(tmpdir(), "gatehouse-pipe-")), "pipe");
+    const pipe = join(await makeTestDirectory(), "pipe");
     execFileSync("mkfifo", [pipe]);
     const hangs = `import { open } from "node:fs";\nopen(${JSON.stringify(pipe)}, "r", () => undefined);`;
     expect(await endAfter(hangs)).toEqual({ status: null, signal: "SIGKILL" });

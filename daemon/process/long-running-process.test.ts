@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { readUntil } from "../testing/until.ts";
 import { isLeftRunning, runLastingProcess, type LastingProcessOptions } from "./long-running-process.ts";
 import { createOutputFiles, type OutputFiles } from "./output-files.ts";
@@ -16,15 +16,12 @@ let output: string;
 let files: OutputFiles;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-lasting-"));
+  directory = await makeTestDirectory();
   output = join(directory, "output");
   files = createOutputFiles(output, { deadline, log }, limits);
 });
 
-afterEach(async () => {
-  await files[Symbol.asyncDispose]();
-  await rm(directory, { recursive: true });
-});
+afterEach(() => files[Symbol.asyncDispose]());
 
 const run = (script: string, options: Partial<LastingProcessOptions> = {}) =>
   runLastingProcess(

@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createOutputFiles } from "./output-files.ts";
 
 const log = pino({ level: "silent" });
@@ -12,13 +12,11 @@ let directory: string;
 let victim: string;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-output-"));
+  directory = await makeTestDirectory();
   victim = join(directory, "victim");
   await writeFile(victim, "v".repeat(100));
   await mkdir(join(directory, "output"));
 });
-
-afterEach(() => rm(directory, { recursive: true }));
 
 test("clears its own large files, but not what a symbolic link names", async () => {
   const output = join(directory, "output");

@@ -1,12 +1,11 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { once } from "node:events";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, onTestFinished, test } from "vitest";
+import { listenLocally } from "#daemon/testing/local-server.ts";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { findFamily } from "#node/families.ts";
 import { parseNodeVersion } from "#node/versions.ts";
@@ -26,17 +25,16 @@ async function startNode() {
     const { id, params } = JSON.parse(text) as { id: unknown; params: readonly [string] };
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify({ jsonrpc: "2.0", id, result: { timestamp: params[0] } }));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  node.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  const local = await listenLocally(server);
+  onTestFinished(local[Symbol.asyncDispose]);
+  node.url = local.url;
   return node;
 }
 
 /** `looks` resolves after this many further complete checks. */
 async function watch(httpUrl: string) {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-releases-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
+  const directory = await makeTestDirectory();
   const releasesPath = join(directory, "releases.json5");
   await writeFile(releasesPath, `[{ version: "0.17.0", minVersionAt: ${height + 30 * day} }]`);
   const seen = { reports: [] as ConditionReport[], nowMs: 0 };

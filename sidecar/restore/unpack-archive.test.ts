@@ -1,17 +1,16 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { pino } from "pino";
 import { create } from "tar";
 import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { unpackArchive } from "./unpack-archive.ts";
 
 const zeroBytes = 64 * 2 ** 20;
 
 test("unpacks an archive with trailing zeros in linear, not quadratic, time", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-unpack-"));
-  await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  const directory = await makeTestDirectory();
   const [archive, tree] = [join(directory, "archive"), join(directory, "tree")];
   await mkdir(tree);
   await writeFile(join(directory, "blocks"), "some blocks");

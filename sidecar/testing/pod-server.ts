@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WebSocketServer } from "ws";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 import { createKubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 
 /**
@@ -44,9 +44,7 @@ export async function startPodServer(startedAt = "2026-05-01T12:00:00Z", restart
     response.end(JSON.stringify({ metadata: { uid: String(uid) }, status }));
   });
   const sockets = new WebSocketServer({ server, handleProtocols: () => "v4.channel.k8s.io" });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const apiUrl = `http://127.0.0.1:${port}`;
+  const { url: apiUrl, ...local } = await listenLocally(server);
   const api = createKubernetesApi({ apiUrl, serviceAccountDirectory: directory, timeoutMs: 2_000 });
   return {
     api,
@@ -57,8 +55,7 @@ export async function startPodServer(startedAt = "2026-05-01T12:00:00Z", restart
     [Symbol.asyncDispose]: async () => {
       await api[Symbol.asyncDispose]();
       for (const client of sockets.clients) client.terminate();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await local[Symbol.asyncDispose]();
       await rm(directory, { recursive: true });
     },
   };

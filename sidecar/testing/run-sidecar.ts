@@ -1,39 +1,31 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
+import type { Environment } from "#daemon/settings/environment.ts";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { readWithConstants } from "#daemon/testing/read-with-constants.ts";
 import { sidecar } from "../main.ts";
 import { sidecarSettings } from "../settings.ts";
+import type { FakeNode } from "./fake-node.ts";
+import { buildEnvironment } from "./sidecar-environment.ts";
 
-/** A sidecar that runs in the test's own process. Disposing of it stops it and deletes its state. */
+/** A sidecar that runs in the test's own process. Disposing of it stops it. */
 export type RunningSidecar = AsyncDisposable & Readonly<{ urls: Readonly<Record<string, string>> }>;
 
-/** Runs a sidecar, on free ports and without WebSocket checks, for a node that it can't restart; `environment` overrides these settings. */
+/** Runs a sidecar for a node that it can't restart, with its state in the node's workspace; `environment` overrides these settings. */
 export async function runSidecar(
-  workspace: string,
-  environment: Readonly<Record<string, string>>,
+  node: Pick<FakeNode, "workspace" | "httpUrl">,
+  environment: Environment = {},
 ): Promise<RunningSidecar> {
-  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-sidecar-"));
-  const settings = readWithConstants(sidecarSettings, {
-    GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace,
-    GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
-    GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-    GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
-    GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
-    GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
-    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
-    ...environment,
-  });
+  const settings = readWithConstants(
+    sidecarSettings,
+    buildEnvironment(node, { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none", ...environment }),
+  );
   const resources = new AsyncDisposableStack();
   const stopping = new AbortController();
   const stop = async () => {
     stopping.abort();
     await resources.disposeAsync();
-    await rm(stateDirectory, { recursive: true });
   };
   try {
     const metrics = new Registry();
@@ -45,7 +37,7 @@ export async function runSidecar(
       mask: createMask(),
       resources,
       signal: stopping.signal,
-      userStateDirectory: stateDirectory,
+      userStateDirectory: node.workspace,
       finishes: () => undefined,
       yields: () => undefined,
       isHandedOver: false,

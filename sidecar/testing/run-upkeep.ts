@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
@@ -9,6 +7,7 @@ import type { Environment } from "#daemon/settings/environment.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { systemClock, type Clock } from "#daemon/clock.ts";
 import { startHealth } from "#health/health.ts";
+import type { HealthWatch } from "#health/health-watch.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { watchNodeStorage } from "../node-storage.ts";
@@ -19,51 +18,63 @@ import type { Condition, ConditionType } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { auditEvents, createStoredEventLog } from "../upkeep/state/stored-event-log.ts";
 import { listenForControl } from "../upkeep/control/listen-control.ts";
+import type { ControlTarget } from "../upkeep/control/request-control.ts";
 import { openUpkeepState, type UpkeepState } from "../upkeep/state/upkeep-state.ts";
 import { startUpkeep, type Upkeep } from "../upkeep/upkeep.ts";
 import type { FakeNode } from "./fake-node.ts";
-import { testProfile } from "./node-profile.ts";
+import { buildEnvironment } from "./sidecar-environment.ts";
 
 /** A node's upkeep as the sidecar composes it, without listeners. */
 export type RunningUpkeep = AsyncDisposable &
   Readonly<{
     board: ConditionBoard;
     events: EventLog;
+    /** Messages of the events, newest first. */
+    messages: () => readonly string[];
     /** Lines of `change-made`, in order. */
     audited: readonly AuditEntry[];
     state: UpkeepState;
     upkeep: Upkeep;
+    health: HealthWatch;
     metrics: Registry;
+    /** Reads a metric without labels; NaN if it has no value. */
+    metric: (name: string) => Promise<number>;
     stateDirectory: string;
+    /** Where its commands connect. */
+    target: ControlTarget;
     /** Counts how often node.conf was corrected. */
     corrections: () => Promise<number>;
     /** Waits until this many more iterations have completed. */
     passes: (count: number) => Promise<void>;
     /** Waits until a condition has the given reason; after the deadline, fails with a list of all conditions. */
     reason: (type: ConditionType, reason: string, withinMs?: number) => Promise<Condition>;
+    /** Waits until a condition's message contains the words, and returns it. */
+    message: (type: ConditionType, words: string, withinMs?: number) => Promise<string>;
+    /** Waits until the node has started this many times and no restart is pending. */
+    restarted: (starts: number) => Promise<void>;
   }>;
 
-/** Starts the upkeep for a fake node, with short intervals. `environment` uses the names of the real settings. */
+type UpkeepNode = Pick<FakeNode, "workspace" | "httpUrl"> & Partial<Pick<FakeNode, "starts">>;
+
+/**
+ * Starts the upkeep for a fake node, with short intervals and its state in the node's workspace. `environment` uses the names of the real
+ * settings.
+ */
 export async function runUpkeep(
-  node: Pick<FakeNode, "workspace" | "httpUrl">,
+  node: UpkeepNode,
   environment: Environment = {},
-  options: Readonly<{ stateDirectory?: string; clock?: Clock }> = {},
+  {
+    stateDirectory = join(node.workspace, "state"),
+    clock = systemClock,
+  }: Readonly<{ stateDirectory?: string; clock?: Clock }> = {},
 ): Promise<RunningUpkeep> {
-  const stateDirectory = options.stateDirectory ?? (await mkdtemp(join(tmpdir(), "gatehouse-state-")));
-  const clock = options.clock ?? systemClock;
   const settings = readWithConstants(sidecarSettings, {
-    GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
-    GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+    ...buildEnvironment(node),
     GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
-    GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
     GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
     GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "1000",
-    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "5000",
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "2500",
     GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
-    // A node of this family reports only the commit of its programs.
-    ...(testProfile === "pharos" ? { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" } : {}),
     ...environment,
   });
   const log = pino({ level: process.env["GATEHOUSE_TEST_LOG"] ?? "silent" });
@@ -79,53 +90,66 @@ export async function runUpkeep(
   const upkeep = startUpkeep(settings, { ...dependencies, listedCommits: () => ({}), finishes: () => undefined });
   const storage = watchNodeStorage(settings, { ...dependencies, upkeep });
   const control = await listenForControl(stateDirectory, upkeep.control, { log, mask: createMask() });
-  const reason = async (type: ConditionType, wanted: string, withinMs = 40_000) => {
-    const deadline = performance.now() + withinMs;
-    for (;;) {
-      const condition = board.get(type);
-      if (condition?.reason === wanted) return condition;
-      if (performance.now() > deadline) throw new Error(describe(type, wanted, board, events));
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  };
   return {
     board,
     events,
     audited,
     state,
     upkeep,
+    health,
     metrics,
     stateDirectory,
-    ...countIterations(metrics),
-    reason,
+    target: { kind: "socket", stateDirectories: [stateDirectory] },
+    ...createReader(node, board, events, metrics),
     [Symbol.asyncDispose]: async () => {
       await control[Symbol.asyncDispose]();
       await storage[Symbol.asyncDispose]();
       await upkeep[Symbol.asyncDispose]();
       await health[Symbol.asyncDispose]();
       state[Symbol.dispose]();
-      if (options.stateDirectory === undefined) await rm(stateDirectory, { recursive: true, force: true });
     },
   };
 }
 
-function countIterations(metrics: Registry): Pick<RunningUpkeep, "corrections" | "passes"> {
-  const read = async (name: string) => (await metrics.getSingleMetric(name)?.get())?.values[0]?.value ?? 0;
-  const made = () => read("gatehouse_reconciles_total");
+function createReader(node: UpkeepNode, board: ConditionBoard, events: EventLog, metrics: Registry) {
+  const messages = () => events.list().map(({ message }) => message);
+  const until = async (
+    type: ConditionType,
+    wanted: string,
+    isMet: (found: Condition) => boolean,
+    withinMs = 40_000,
+  ) => {
+    const deadline = performance.now() + withinMs;
+    for (;;) {
+      const condition = board.get(type);
+      if (condition !== undefined && isMet(condition)) return condition;
+      if (performance.now() > deadline) {
+        const all = board.list().map((each) => `${each.type} ${each.reason}: ${each.message}`);
+        const last = messages().slice(0, 20);
+        throw new Error([`${type} did not become ${wanted}`, ...all, "events:", ...last].join("\n"));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  const reason: RunningUpkeep["reason"] = (type, wanted, withinMs) =>
+    until(type, wanted, (found) => found.reason === wanted, withinMs);
+  const metric = async (name: string) => (await metrics.getSingleMetric(name)?.get())?.values[0]?.value ?? NaN;
+  const iterations = () => metric("gatehouse_reconciles_total");
   return {
-    corrections: () => read("gatehouse_node_config_corrections_total"),
-    passes: async (count) => {
-      const before = await made();
-      await readUntil(made, (now) => now >= before + count);
+    messages,
+    metric,
+    corrections: () => metric("gatehouse_node_config_corrections_total"),
+    passes: async (count: number) => {
+      const before = await iterations();
+      await readUntil(iterations, (now) => now >= before + count);
+    },
+    reason,
+    message: async (type: ConditionType, words: string, withinMs?: number) =>
+      (await until(type, words, ({ message }) => message.includes(words), withinMs)).message,
+    restarted: async (starts: number) => {
+      if (node.starts === undefined) throw new Error(`${node.workspace} does not count its starts`);
+      await readUntil(node.starts, (count) => count === starts);
+      await reason("NoRestartPending", "NoRestart");
     },
   };
-}
-
-function describe(type: ConditionType, wanted: string, board: ConditionBoard, events: EventLog): string {
-  const all = board.list().map(({ type: name, reason, message }) => `${name} ${reason}: ${message}`);
-  const last = events
-    .list()
-    .slice(0, 20)
-    .map(({ message }) => message);
-  return [`${type} did not become ${wanted}`, ...all, "events:", ...last].join("\n");
 }

@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { WebSocketServer } from "ws";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 import { readWithConstants } from "#daemon/testing/read-with-constants.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { startHealth } from "#health/health.ts";
@@ -19,18 +19,12 @@ const log = pino({ level: "silent" });
 export async function serveNode(listener: RequestListener) {
   const server = createServer(listener);
   const sockets = new WebSocketServer({ noServer: true });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    server,
-    sockets,
-    [Symbol.asyncDispose]: async () => {
-      for (const client of sockets.clients) client.terminate();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+  const local = await listenLocally(server);
+  const close = async () => {
+    for (const client of sockets.clients) client.terminate();
+    await local[Symbol.asyncDispose]();
   };
+  return { url: local.url, server, sockets, [Symbol.asyncDispose]: close };
 }
 
 /** Responds to JSON-RPC from a table of results. Other methods get an error, or the response from `answerOther`. */

@@ -1,7 +1,7 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "../settings.ts";
 import { runPlanCommand } from "./plan-command.ts";
@@ -26,13 +26,11 @@ const output = {
 };
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-plan-"));
+  directory = await makeTestDirectory();
   configPath = join(directory, "node.conf");
   await writeFile(configPath, drifted);
   [printed, errors] = ["", ""];
 });
-
-afterEach(() => rm(directory, { recursive: true }));
 
 const options = () => ({ configPath, nodeVersion: "0.16.2", stateDirectories: [], json: false, write: false });
 

@@ -8,7 +8,7 @@ import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import { runUpgradeCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
 import { isLong } from "../support/run-size.ts";
-import { keepPrinted } from "../support/node/settled-devnet.ts";
+import { captureOutput } from "#daemon/testing/captured-output.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startSmallService } from "./small-service.ts";
 
@@ -53,7 +53,7 @@ async function startSmallSidecar(
   );
   const status = async () => (await (await fetch(`${service.urls["sidecar"]}/status`)).json()) as Status;
   const upgrade = async (source: string, dryRun: boolean) => {
-    const { output, printed } = keepPrinted();
+    const { output, printed } = captureOutput();
     const asked = { source, version: undefined, at: undefined, dryRun, yes: true, confirm: undefined };
     const exit = await runUpgradeCommand({ kind: "socket", stateDirectories: [stateDirectory] }, asked, output);
     return { exit, ...printed() };

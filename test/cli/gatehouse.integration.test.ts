@@ -1,10 +1,10 @@
 import { execFileSync, fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { until } from "#daemon/testing/until.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startSilentServer } from "../support/silent-server.ts";
@@ -63,8 +63,7 @@ describe("gatehouse", () => {
   });
 
   it("completes commands and options in a real bash", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "gatehouse-completion-"));
-    onTestFinished(() => rm(directory, { recursive: true }));
+    const directory = await makeTestDirectory();
     const script = join(directory, "completion.bash");
     await writeFile(script, (await runGatehouse(["completion", "bash"])).stdout);
     await writeFile(
@@ -122,8 +121,7 @@ describe("a service that can't start", () => {
 });
 
 async function makePipe(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-pipe-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
+  const directory = await makeTestDirectory();
   const pipe = join(directory, "pipe");
   execFileSync("mkfifo", [pipe]);
   return pipe;

@@ -1,13 +1,12 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { listChildren } from "../support/list-children.ts";
 import { startService } from "../support/service-process.ts";
 
 test("a handed-over service gets its own secrets, and no other service's", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-environment-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
+  const directory = await makeTestDirectory();
   const settings = join(directory, "gateway.json5");
   await writeFile(settings, JSON.stringify({ node: { httpUrl: "http://127.0.0.1:9", chainId: 1672 } }));
   await using gateway = await startService(

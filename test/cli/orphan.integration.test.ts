@@ -1,9 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
 
 /** Starts a service, prints its process id once it is ready, and reads its output. */
@@ -24,8 +22,7 @@ function isRunning(pid: number): boolean {
 }
 
 test("exits if its parent, which also reads its log, was killed", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-orphan-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
+  const directory = await makeTestDirectory();
   const starter = spawn(process.execPath, ["--input-type=module", "--eval", parent], {
     cwd: directory,
     env: { PATH: process.env["PATH"] ?? "", GATEHOUSE_UPSTREAM_LISTEN_PORT: "0" },

@@ -1,11 +1,10 @@
 import { execFile, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
@@ -14,8 +13,7 @@ const why = hasTerminals ? "" : " (skipped: script of util-linux is not there)";
 
 /** Returns what `gatehouse stack` shows on a terminal of 80 columns before it finds that a port is taken. */
 async function showStart(env: Readonly<Record<string, string>>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "gatehouse-terminal-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await makeTestDirectory();
   await using server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const taken = { GATEHOUSE_SIDECAR_LISTEN_PORT: String((server.address() as AddressInfo).port) };

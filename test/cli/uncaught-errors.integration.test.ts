@@ -1,10 +1,9 @@
 import { createServer } from "node:http";
-import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { listenLocally } from "#daemon/testing/local-server.ts";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { runGatehouse } from "../support/run-command.ts";
 
 const key = `0x${"4c".repeat(32)}`;
@@ -12,8 +11,7 @@ const password = "a-password-of-the-test";
 
 /** Makes a process fail in a way that no code handles, with its secrets in the error, some time after its start. */
 async function failing(statement: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "gatehouse-last-words-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await makeTestDirectory();
   const file = join(folder, "fails.mjs");
   const error = `Object.assign(new Error("no answer from http://user:${password}@rpc.example"), { cause: new Error("sign with ${key.slice(2)}") })`;
   await writeFile(file, `setTimeout(() => { const error = ${error}; ${statement} }, 2_500);`);
@@ -21,13 +19,9 @@ async function failing(statement: string): Promise<string> {
 }
 
 async function silentServer(): Promise<string> {
-  const server = createServer(() => undefined).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await listenLocally(createServer(() => undefined));
+  onTestFinished(server[Symbol.asyncDispose]);
+  return server.url;
 }
 
 it.each([
@@ -50,10 +44,9 @@ it("gatehouse pay sends the credentials of its URL and never shows them", async 
   const server = createServer((request, response) => {
     authorizations.push(request.headers.authorization);
     response.writeHead(500).end();
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  const place = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  await using local = await listenLocally(server);
+  const place = `127.0.0.1:${local.port}`;
   const { stdout, stderr } = await runGatehouse(["pay", `http://user:${password}@${place}/data`, "--json"]);
   expect(authorizations).toEqual([`Basic ${btoa(`user:${password}`)}`]);
   expect(stdout).toContain(`http://${place}/data`);

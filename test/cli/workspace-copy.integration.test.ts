@@ -16,6 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import {
   copyWorkspace,
   discardWork,
@@ -43,11 +44,9 @@ const ofSteps = isLong ? "at any step" : `at one step in ${stride} from ${firstS
 let volume: string;
 
 beforeEach(async () => {
-  volume = await mkdtemp(join(tmpdir(), "gatehouse-volume-"));
+  volume = await makeTestDirectory();
   await fill(volume, "old");
 });
-
-afterEach(() => rm(volume, { recursive: true, force: true }));
 
 /** A node's volume: data with a directory, a link and an old file, and node.conf. */
 async function fill(directory: string, version: string): Promise<void> {

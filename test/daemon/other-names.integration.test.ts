@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { explainMissingPostgres, startPostgres } from "../support/postgres.ts";
 import { mayMount, mountNames, startSilentNameServer, whySkipped } from "../support/silent-name-server.ts";
 
@@ -14,9 +13,8 @@ const why = nameServer === undefined ? whySkipped : "";
 test.skipIf(nameServer === undefined)(
   `all clients are still served while no name server responds for other names${why}`,
   async () => {
-    const folder = await mkdtemp(join(tmpdir(), "gatehouse-other-names-"));
+    const folder = await makeTestDirectory();
     await using resources = new AsyncDisposableStack();
-    resources.defer(() => rm(folder, { recursive: true, force: true }));
     const postgres = explainMissingPostgres() === undefined ? resources.use(await startPostgres()) : undefined;
     const databaseUrl = (await postgres?.createDatabase())?.replace(/@[^:/]+:/, "@node.test:") ?? "";
     // The program uses the name server's port at the next address, so that it detects when it was queried.

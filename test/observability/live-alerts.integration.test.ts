@@ -4,7 +4,9 @@ import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startHeadsSocket } from "../support/node/heads-socket.ts";
-import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../support/node/owned-node.ts";
+import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
+import { waitUntilSettled } from "#sidecar/testing/sidecar-status.ts";
+import { startOwnedNode } from "../support/node/owned-node.ts";
 import { createTemporaryFolder } from "../support/payments/shop.ts";
 import {
   hasPrometheus,

@@ -1,34 +1,27 @@
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { promisify } from "node:util";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { readStatus } from "#sidecar/testing/sidecar-status.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { announceService } from "#daemon/running-services.ts";
 import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/node/owned-node.ts";
+import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
+import { waitForReason, waitUntilSettled } from "#sidecar/testing/sidecar-status.ts";
+import { startOwnedNode } from "../support/node/owned-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-const run = promisify(execFile);
-
 const token = "a-token-of-thirty-two-characters-or-more";
 
 /** As started by an operator who has read only the README, without a mode. */
-function firstContact(node: FakeNode, more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
-  const { GATEHOUSE_SIDECAR_UPKEEP_MODE: _, ...environment } = buildEnvironment(node, more);
-  return environment;
-}
-
-type Status = Readonly<{
-  verdict: { level: string };
-  plan?: { steps: readonly string[] };
-  events: readonly Readonly<{ kind: string; message: string }>[];
-}>;
-
-const statusOf = async (url: string | undefined) => (await (await fetch(`${url}/status`)).json()) as Status;
+const firstContact = (node: FakeNode) => buildEnvironment(node, withoutMode);
+const withoutMode = { GATEHOUSE_SIDECAR_UPKEEP_MODE: undefined };
+/** Of a sidecar in the test's own process. */
+const restarting = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops" };
 
 /** Reads the changes made to a node. */
 const readDeeds = async (node: FakeNode) => ({
@@ -46,7 +39,7 @@ test("changes nothing on first contact, shows the plan everywhere, applies it af
   const url = first.urls["sidecar"];
   const waiting = await waitForReason(url, "NotPaused", "WaitingForApproval");
   await until("the plan holds the pruning", generousMs, async () => {
-    const plan = (await statusOf(url)).plan?.steps ?? [];
+    const plan = (await readStatus(url)).plan?.steps ?? [];
     return plan.some((step) => step.startsWith("auto-pruning is enabled (")) && plan;
   });
   const untouched = { config: driftedConfig, starts: 1, isPruning: false };
@@ -57,7 +50,7 @@ test("changes nothing on first contact, shows the plan everywhere, applies it af
     `gatehouse_command_info{verb="adopt",command="${command}"} 1`,
   );
   await until("the first look is over", generousMs, async () => (await fetch(`${url}/startupz`)).status === 200);
-  const { verdict, plan } = await statusOf(url);
+  const { verdict, plan } = await readStatus(url);
   expect(verdict.level).toBe("waiting");
   const file = RegExp.escape(basename(node.configPath));
   expect(plan?.steps).toEqual([
@@ -84,7 +77,7 @@ test("changes nothing on first contact, shows the plan everywhere, applies it af
   await waitUntilSettled(sidecar.urls["sidecar"]);
   const done = await readDeeds(node);
   expect([done.isPruning, done.config.includes("storage_cetina_job_name")]).toEqual([true, true]);
-  expect((await statusOf(sidecar.urls["sidecar"])).events.map(({ kind }) => kind)).toContain("adopt");
+  expect((await readStatus(sidecar.urls["sidecar"])).events.map(({ kind }) => kind)).toContain("adopt");
   const already = await runGatehouse(["adopt", "--json"], firstContact(node));
   expect([already.status, JSON.parse(already.stdout)]).toMatchObject([0, { result: "already" }]);
   const unheld = await runGatehouse(["resume", "--json"], firstContact(node));
@@ -96,10 +89,12 @@ test("changes nothing on first contact, shows the plan everywhere, applies it af
 test("adopts only the plan that was shown: shows it again and does nothing if it has changed", async () => {
   await using node = await createFakeNode();
   await node.start();
-  await using sidecar = await startService(
-    "sidecar",
-    firstContact(node, { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token, GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
-  );
+  await using sidecar = await runSidecar(node, {
+    ...withoutMode,
+    ...restarting,
+    GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token,
+    GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false",
+  });
   const url = sidecar.urls["sidecar"];
   await waitForReason(url, "NotPaused", "WaitingForApproval");
   const ask = (path: string, body?: object) =>
@@ -130,21 +125,22 @@ test("adopts only the plan that was shown: shows it again and does nothing if it
 test("asks for approval again if the state does not record its node", async () => {
   await using node = await startOwnedNode("node-7");
   {
-    await using sidecar = await startService("sidecar", buildEnvironment(node));
+    await using sidecar = await runSidecar(node, restarting);
     await waitUntilSettled(sidecar.urls["sidecar"]);
     await writeFile(node.configPath, (await node.config()).replace("storage_cetina_job_name", "pamir_cetina_job_name"));
     await until("it was corrected", generousMs, async () => (await node.config()).includes("storage_cetina_job_name"));
     await waitUntilSettled(sidecar.urls["sidecar"]);
   }
-  const forget =
-    "const { DatabaseSync } = require('node:sqlite'); new DatabaseSync(process.argv[1]).exec(\"DELETE FROM fact WHERE name = 'identity'\")";
   {
     // A mode set to act persists when the setting is removed.
-    await using sidecar = await startService("sidecar", firstContact(node));
+    await using sidecar = await runSidecar(node, { ...restarting, ...withoutMode });
     expect((await waitForReason(sidecar.urls["sidecar"], "NotPaused", "NotPaused")).message).toContain("was enforce");
   }
-  await run(process.execPath, ["--no-warnings", "-e", forget, join(node.workspace, ".gatehouse/upkeep.sqlite")]);
-  await using sidecar = await startService("sidecar", firstContact(node));
+  {
+    using database = new DatabaseSync(join(node.workspace, ".gatehouse/upkeep.sqlite"));
+    database.exec("DELETE FROM fact WHERE name = 'identity'");
+  }
+  await using sidecar = await runSidecar(node, { ...restarting, ...withoutMode });
   await waitForReason(sidecar.urls["sidecar"], "NotPaused", "WaitingForApproval");
 });
 
@@ -200,7 +196,7 @@ test("resume fails if no sidecar responds, and requires the token with a URL", a
 
 test("offers no control on the status listener, and no actions on its page, without a token", async () => {
   await using node = await startOwnedNode("node-7");
-  await using sidecar = await startService("sidecar", buildEnvironment(node));
+  await using sidecar = await runSidecar(node, restarting);
   const url = sidecar.urls["sidecar"] ?? "";
   for (const [path, method] of [
     ["/control", "GET"],
@@ -211,7 +207,7 @@ test("offers no control on the status listener, and no actions on its page, with
     const headers = { authorization: `Bearer ${token}` };
     expect((await fetch(`${url}${path}`, { method, headers })).status).toBe(404);
   }
-  expect(await (await fetch(`${url}/status`)).json()).not.toHaveProperty("actions");
+  expect(await readStatus(url)).not.toHaveProperty("actions");
   const refused = await runGatehouse(["resume", "--url", url], { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token });
   expect([refused.status, refused.stderr]).toEqual([
     1,

@@ -1,28 +1,20 @@
-import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
-import {
-  writeOwnedConfig,
-  buildEnvironment,
-  startOwnedNode,
-  waitUntilSettled,
-  waitForReason,
-} from "../support/node/owned-node.ts";
+import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
+import { waitForReason, waitUntilSettled } from "#sidecar/testing/sidecar-status.ts";
+import { startOwnedNode, writeOwnedConfig } from "../support/node/owned-node.ts";
 import { runToEnd, startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** A sidecar in the test's own process, with its state at the default path. */
+/** A sidecar in the test's own process. */
 function runHere(node: FakeNode, more: Readonly<Record<string, string>> = {}) {
-  const usual = {
-    GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, ".gatehouse"),
-    GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
-  };
-  return runSidecar(node.workspace, buildEnvironment(node, { ...usual, ...more }));
+  return runSidecar(node, { GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops", ...more });
 }
 
 test("rejects state that belongs to a different node, naming it, before touching this node", async () => {
@@ -52,18 +44,14 @@ test("rejects state that belongs to a different node, naming it, before touching
 test("gives two sidecars started from one directory separate state, each in its node's workspace", async () => {
   await using devnet = await startOwnedNode("devnet");
   await using production = await startOwnedNode("production");
-  const folder = await mkdtemp(join(tmpdir(), "gatehouse-folder-"));
+  const folder = await makeTestDirectory();
   const start = (node: FakeNode) => startService("sidecar", buildEnvironment(node), { cwd: folder });
-  try {
-    await using second = await start(production);
-    await using first = await start(devnet);
-    await waitUntilSettled(second.urls["sidecar"]);
-    await waitUntilSettled(first.urls["sidecar"]);
-    expect(await readFile(join(production.workspace, ".gatehouse/last-good.conf"), "utf8")).toContain('"production"');
-    expect(await readFile(join(devnet.workspace, ".gatehouse/last-good.conf"), "utf8")).toContain('"devnet"');
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await using second = await start(production);
+  await using first = await start(devnet);
+  await waitUntilSettled(second.urls["sidecar"]);
+  await waitUntilSettled(first.urls["sidecar"]);
+  expect(await readFile(join(production.workspace, ".gatehouse/last-good.conf"), "utf8")).toContain('"production"');
+  expect(await readFile(join(devnet.workspace, ".gatehouse/last-good.conf"), "utf8")).toContain('"devnet"');
 });
 
 test("rejects a second sidecar on the same state or node.conf while one runs; starts the next one after kill -9", async () => {

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
@@ -107,8 +107,7 @@ const watches: Readonly<Record<string, Begin>> = {
       ),
     ),
   VersionSupported: async (means) => {
-    const directory = await mkdtemp(join(tmpdir(), "gatehouse-releases-"));
-    onTestFinished(() => rm(directory, { recursive: true }));
+    const directory = await makeTestDirectory();
     const releasesPath = join(directory, "releases.json5");
     await writeFile(releasesPath, '[{ version: "0.17.0", minVersionAt: 5 }]');
     const node = { httpUrl: "http://127.0.0.1:1" };

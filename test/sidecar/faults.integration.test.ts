@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
@@ -56,20 +55,13 @@ async function struckNode() {
   onTestFinished(() => resources.disposeAsync());
   const node = resources.use(await createFakeNode());
   await writeFile(node.configPath, writeOwnedConfig(node.workspace, "node-7"));
-  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
-  resources.defer(() => rm(stateDirectory, { recursive: true, force: true }));
+  const stateDirectory = join(node.workspace, "state");
   return { resources, struck: { node, stateDirectory, resources: resources.use(new AsyncDisposableStack()) } };
 }
 
 async function startBeside(struck: StruckNode, settings: Readonly<Record<string, string>>) {
   const { node, stateDirectory } = struck;
-  return runSidecar(node.workspace, {
-    GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
-    GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
-    ...(testProfile === "pharos" ? { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" } : {}),
-    ...quick,
-    ...settings,
-  });
+  return runSidecar(node, { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory, ...quick, ...settings });
 }
 
 async function expectShown({ shown, settings, prepare, strike }: Fault): Promise<void> {

@@ -2,10 +2,11 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { startHeadsSocket } from "../support/node/heads-socket.ts";
 import { askAlone, holdIdle } from "../support/held-idle.ts";
-import { waitForReason } from "../support/node/owned-node.ts";
+import { waitForReason } from "#sidecar/testing/sidecar-status.ts";
 import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -25,26 +26,19 @@ const call = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}';
 const right = '"storage_enable_cetina": true';
 const wrong = '"storage_enable_cetina": false';
 
-const environmentOf = (node: Readonly<{ workspace: string; httpUrl: string; webSocketUrl: string }>) => ({
-  GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
-  GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
-  GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
-  GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
-  GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
-  GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-  GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
-  GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "500",
-  GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
-  GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
-});
-
 test.skipIf(!existsSync("/proc/self/fd"))(
   `at ${descriptors} descriptors and ${idleConnections} idle connections for ${seconds} s stays up, serves other clients, keeps its node healthy and reports the shortage`,
   { timeout: (seconds + 240) * 1_000 },
   async () => {
     await using node = await startFakeNode();
     await using heads = await startHeadsSocket();
-    const environment = environmentOf({ ...node, webSocketUrl: heads.url });
+    const environment = buildEnvironment(node, {
+      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: heads.url,
+      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "500",
+    });
     await using sidecar = await startService("sidecar", environment, { descriptors });
     const { gateway = "", sidecar: operations = "" } = sidecar.urls;
     await until(

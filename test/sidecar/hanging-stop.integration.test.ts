@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { mayMount, mountHangingDisk } from "#sidecar/testing/small-disk.ts";
-import { buildEnvironment, startOwnedNode, waitUntilSettled, waitForReason } from "../support/node/owned-node.ts";
+import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
+import { waitForReason, waitUntilSettled } from "#sidecar/testing/sidecar-status.ts";
+import { startOwnedNode } from "../support/node/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 
 const isPossible = await mayMount();

@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { pino } from "pino";
 import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
@@ -57,25 +57,21 @@ function listFacts(state: string): readonly string[] {
 test("killed before each step of its first start: leaves the state unclaimed and empty, or claimed for its node", async () => {
   await using node = await createFakeNode();
   await using another = await createFakeNode();
-  const root = await mkdtemp(join(tmpdir(), "gatehouse-claim-"));
+  const root = await makeTestDirectory();
   const owned: number[] = [];
-  try {
-    for (let killAt = 1, isWhole = false; !isWhole; killAt += 1) {
-      expect(killAt).toBeLessThan(stepsMax);
-      const state = join(root, String(killAt));
-      isWhole = await claimedWhole(node, state, killAt);
-      const copy = `${state}-met-by-another`;
-      if (existsSync(state)) await cp(state, copy, { recursive: true });
-      const facts = listFacts(copy);
-      if (facts.length > 0) {
-        expect(facts).toContain("identity");
-        owned.push(killAt);
-        await expect(claim(another, copy)).rejects.toThrow(`belongs to another node: ${node.configPath} (data `);
-      } else expect(await claim(another, copy)).toBe(another.configPath);
-      expect(await claim(node, state)).toBe(node.configPath);
-    }
-    expect(owned.length).toBeGreaterThan(0);
-  } finally {
-    await rm(root, { recursive: true });
+  for (let killAt = 1, isWhole = false; !isWhole; killAt += 1) {
+    expect(killAt).toBeLessThan(stepsMax);
+    const state = join(root, String(killAt));
+    isWhole = await claimedWhole(node, state, killAt);
+    const copy = `${state}-met-by-another`;
+    if (existsSync(state)) await cp(state, copy, { recursive: true });
+    const facts = listFacts(copy);
+    if (facts.length > 0) {
+      expect(facts).toContain("identity");
+      owned.push(killAt);
+      await expect(claim(another, copy)).rejects.toThrow(`belongs to another node: ${node.configPath} (data `);
+    } else expect(await claim(another, copy)).toBe(another.configPath);
+    expect(await claim(node, state)).toBe(node.configPath);
   }
+  expect(owned.length).toBeGreaterThan(0);
 }, 120_000);

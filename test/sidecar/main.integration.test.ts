@@ -14,7 +14,7 @@ async function statusBy(host: string, url: string): Promise<number | undefined> 
 
 test("reports node health through probes, JSON status and a web page", async () => {
   await using node = await createFakeNode();
-  await using running = await runSidecar(node.workspace, { GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl });
+  await using running = await runSidecar(node);
   const { urls } = running;
   const at = (path: string) => fetch(`${urls["sidecar"]}${path}`);
   await readUntil(

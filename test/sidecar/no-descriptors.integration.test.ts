@@ -4,6 +4,7 @@ import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { startHeadsSocket } from "../support/node/heads-socket.ts";
 import { isLong } from "../support/run-size.ts";
@@ -24,18 +25,14 @@ test.skipIf(!isPossible)(
   async () => {
     await using node = await startFakeNode();
     await using heads = await startHeadsSocket();
-    await using sidecar = await startService("sidecar", {
-      GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
+    const environment = buildEnvironment(node, {
       GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: heads.url,
-      GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
-      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
+      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
       GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "500",
-      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
-      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
     });
+    await using sidecar = await startService("sidecar", environment);
     const { sidecar: operations = "" } = sidecar.urls;
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const statusOf = (path: string) =>

@@ -4,6 +4,8 @@ import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
+import { buildOwnEnvironment } from "../support/own-environment.ts";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { generousMs, readUntil, until } from "#daemon/testing/until.ts";
 import { importConstants } from "../support/other-constants.ts";
@@ -39,21 +41,14 @@ test.skipIf(!isPossible)(`polls node.conf if the system has no file watches left
   const program = join(import.meta.dirname, "../../cli/gatehouse.js");
   const child = spawn("unshare", [...withoutWatches, process.execPath, program, "sidecar"], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    env: {
-      PATH: process.env["PATH"],
-      XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"],
-      GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
+    env: buildOwnEnvironment({
+      ...buildEnvironment(node),
       GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
       GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
-      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "state"),
-      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
       // Longer than this test: only the watch can detect the change.
       NODE_OPTIONS: importConstants("sidecar", { "upkeep.rereadIntervalMs": 600_000 }),
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
-      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
-      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
-    },
+    }),
   });
   const printed = Promise.all([text(child.stdout!), text(child.stderr!)]);
   await once(child, "message");

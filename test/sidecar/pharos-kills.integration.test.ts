@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { findPharosProcesses } from "#sidecar/testing/fake-node-files.ts";
 import { until } from "#daemon/testing/until.ts";
@@ -134,9 +134,8 @@ function describeError(error: unknown): string {
 test(
   `${count} kills of sidecar, node and ops during a stop, a start and a verification (seed ${seed}): leaves one node running, remembers only what ran, and leaves the neighbouring nodes untouched`,
   async () => {
-    const host = await mkdtemp(join(tmpdir(), "gatehouse-host-"));
+    const host = await makeTestDirectory();
     await using resources = new AsyncDisposableStack();
-    resources.defer(() => rm(host, { recursive: true, force: true }));
     const create = async () => resources.use(await createFakeNode(desired, { profile: "pharos", host }));
     const neighbour = await create();
     await neighbour.start();

@@ -1,8 +1,9 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { readUntil } from "#daemon/testing/until.ts";
@@ -21,17 +22,12 @@ async function hangingNode() {
   const sockets = new Set<Socket>();
   const server = createServer(count).on("upgrade", count);
   server.on("connection", (socket) => sockets.add(socket));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const local = await listenLocally(server);
   const close = async () => {
     for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
+    await local[Symbol.asyncDispose]();
   };
-  return {
-    port: (server.address() as AddressInfo).port,
-    asked: () => asked,
-    hang: () => void (hangs = true),
-    [Symbol.asyncDispose]: close,
-  };
+  return { port: local.port, asked: () => asked, hang: () => void (hangs = true), [Symbol.asyncDispose]: close };
 }
 
 const rounds = 20;
@@ -41,7 +37,7 @@ test("responds to every probe, without querying the node, while the node, node_c
   await using node = await hangingNode();
   await writeFile(join(files.binDirectory, "node_cli"), "#!/bin/sh\nexec sleep 600\n");
   await chmod(join(files.binDirectory, "node_cli"), 0o755);
-  await using running = await runSidecar(files.workspace, {
+  await using running = await runSidecar(files, {
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: `http://127.0.0.1:${node.port}`,
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `ws://127.0.0.1:${node.port}`,

@@ -5,13 +5,12 @@ import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import type { Agreement } from "#sidecar/upkeep/control/control-options.ts";
 import { runRestartCommand } from "#sidecar/upkeep/control/restart-command.ts";
-import { readUntil } from "#daemon/testing/until.ts";
-import { keepPrinted, findControl } from "../support/node/settled-devnet.ts";
+import { captureOutput } from "#daemon/testing/captured-output.ts";
 
 async function restart(upkeep: RunningUpkeep, more: Partial<Agreement> = {}) {
-  const { output, printed } = keepPrinted();
+  const { output, printed } = captureOutput();
   const options = { yes: true, json: false, confirm: undefined, ...more };
-  const status = await runRestartCommand(findControl(upkeep), options, output);
+  const status = await runRestartCommand(upkeep.target, options, output);
   return { status, ...printed() };
 }
 
@@ -19,8 +18,7 @@ test("gatehouse restart restarts the node once the user confirms, and shows who 
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
   // The first check finds something to correct, and restarts for it.
-  await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.restarted(2);
   const unasked = { status: 1, errors: "restart: nothing was changed. Without a terminal, pass --yes.\n" };
   expect(await restart(upkeep, { yes: false })).toMatchObject(unasked);
   const questions: string[] = [];
@@ -35,13 +33,11 @@ test("gatehouse restart restarts the node once the user confirms, and shows who 
   const done = await restart(upkeep, { yes: false, confirm });
   expect(done).toMatchObject({ status: 0, errors: "", printed: expect.stringContaining("is restarting the node") });
   expect(questions).toEqual(Array(2).fill("The node is unavailable while it restarts. Restart it now? [y/N] "));
-  await readUntil(node.starts, (starts) => starts === 3);
-  await upkeep.reason("NoRestartPending", "NoRestart");
-  expect(upkeep.events.list().map(({ message }) => message)).toContain("An operator requested a restart of the node.");
+  await upkeep.restarted(3);
+  expect(upkeep.messages()).toContain("An operator requested a restart of the node.");
   const outcome = await restart(upkeep, { json: true });
   expect([outcome.status, JSON.parse(outcome.printed)]).toMatchObject([0, { result: "requested" }]);
-  await readUntil(node.starts, (starts) => starts === 4);
-  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.restarted(4);
 
   // No node is stopped to be started with that, even if an operator requests it.
   const good = await node.config();
@@ -58,8 +54,7 @@ test("gatehouse restart restarts the node once the user confirms, and shows who 
   expect(await node.starts()).toBe(4);
   await rmdir(node.configPath);
   await writeFile(node.configPath, good);
-  await readUntil(node.starts, (starts) => starts === 5);
-  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.restarted(5);
 
   await rename(join(node.binDirectory, "ops"), join(node.binDirectory, "ops-away"));
   await upkeep.reason("NoRestartPending", "ProgramMissing");

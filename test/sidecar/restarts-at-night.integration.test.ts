@@ -4,11 +4,13 @@ import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
+import { captureOutput } from "#daemon/testing/captured-output.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { startUpkeepProcess } from "../support/upkeep-process.ts";
 import {
   another,
   bad,
+  forgetState,
   startDesiredNode,
   half,
   replaceOps,
@@ -18,7 +20,7 @@ import {
 } from "./restarts-at-night/desired-node.ts";
 
 test("restores the node.conf that the node was to start with if a writer stops halfway during the restart, without pausing", async () => {
-  const { node, stateDirectory, good } = await startDesiredNode();
+  const { node, good } = await startDesiredNode();
   await using _ = node;
   await writeFile(join(node.workspace, "half.conf"), half(good));
   const once = join(node.workspace, "once");
@@ -26,7 +28,7 @@ test("restores the node.conf that the node was to start with if a writer stops h
     node,
     `if [ "$1" = stop ] && [ ! -e ${once} ]; then touch ${once}; ./ops-itself "$@"; cp ${node.workspace}/half.conf ${node.configPath}; exit 0; fi`,
   );
-  await using upkeep = await runUpkeep(node, { ...patient, ...stop }, { stateDirectory });
+  await using upkeep = await runUpkeep(node, { ...patient, ...stop });
   await upkeep.reason("NoRestartPending", "NoRestart");
   const proved = upkeep.events.list().filter(({ message }) => message.startsWith("The node recovered")).length;
   await writeFile(node.configPath, another(good));
@@ -34,15 +36,13 @@ test("restores the node.conf that the node was to start with if a writer stops h
   await upkeep.reason("NoRestartPending", "NoRestart", 30_000);
   expect(await readFile(node.configPath, "utf8")).toBe(another(good));
   expect(upkeep.events.list().filter(({ kind }) => kind === "hold" || kind === "roll-back")).toEqual([]);
-  expect(upkeep.events.list().map(({ message }) => message)).toContain(
-    "node.conf became invalid during the restart: the intended version is restored.",
-  );
+  expect(upkeep.messages()).toContain("node.conf became invalid during the restart: the intended version is restored.");
 });
 
 test("restores the last-run configuration after an edit that breaks startup, even if no sidecar had ever restarted the node", async () => {
   const { node, good } = await startDesiredNode();
   await using _ = node;
-  // Empty state, as before adoption.
+  await forgetState(node);
   await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500" });
   // A check on a busy machine may be too coarse to tell; the next one follows half a minute later.
   const kept = await upkeep.reason("RollbackReady", "Ready");
@@ -51,19 +51,15 @@ test("restores the last-run configuration after an edit that breaks startup, eve
   );
   expect(upkeep.events.list().filter(({ kind }) => kind === "restart")).toEqual([]);
   await writeFile(node.configPath, bad(good));
-  await readUntil(
-    () => upkeep.board.get("NotPaused")?.message ?? "",
-    (message) => message.includes("It recovered after one more restart."),
-    50_000,
-  );
+  await upkeep.message("NotPaused", "It recovered after one more restart.", 50_000);
   expect(await readFile(node.configPath, "utf8")).toBe(good);
   await upkeep.reason("RpcResponding", "Responding");
 });
 
 test("retries a restart on resume once the cause is fixed, after the restart and its rollback both failed, and reports so", async () => {
-  const { node, stateDirectory, good } = await startDesiredNode();
+  const { node, good } = await startDesiredNode();
   await using _ = node;
-  await using upkeep = await runUpkeep(node, patient, { stateDirectory });
+  await using upkeep = await runUpkeep(node, patient);
   await upkeep.reason("NoRestartPending", "NoRestart");
   const key = resolve(
     dirname(node.configPath),
@@ -71,21 +67,12 @@ test("retries a restart on resume once the cause is fixed, after the restart and
   );
   await rename(key, `${key}.gone`);
   await writeFile(node.configPath, another(good));
-  await readUntil(
-    () => upkeep.board.get("NotPaused")?.message ?? "",
-    (message) => message.includes("Another restart failed"),
-    50_000,
-  );
+  await upkeep.message("NotPaused", "Another restart failed", 50_000);
   await upkeep.reason("RpcResponding", "ConnectionRefused");
   await rename(`${key}.gone`, key);
-  const printed: string[] = [];
-  const output = {
-    out: (text: string) => printed.push(text),
-    error: (text: string) => printed.push(text),
-    isColored: false,
-  };
-  expect(await runResumeCommand({ kind: "socket", stateDirectories: [stateDirectory] }, output)).toBe(0);
-  expect(printed.join("")).toMatch(
+  const { output, printed } = captureOutput();
+  expect(await runResumeCommand(upkeep.target, output)).toBe(0);
+  expect(printed().printed).toMatch(
     /^Gatehouse resumed on .*\. It was paused since .*\nThe failed restart of the node is retried \(.*\)\.\n$/s,
   );
   const running = await upkeep.reason("NoRestartPending", "Running");
@@ -95,14 +82,14 @@ test("retries a restart on resume once the cause is fixed, after the restart and
   await upkeep.reason("RpcResponding", "Responding", 30_000);
   await upkeep.reason("NoRestartPending", "NoRestart", 30_000);
   expect(upkeep.board.get("NotPaused")?.reason).toBe("NotPaused");
-  expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
+  expect(upkeep.messages()).toContainEqual(
     expect.stringMatching(/^Gatehouse resumed: gatehouse resume was run\. The failed restart of the node is retried/),
   );
   expect(upkeep.state.retry.get()).toBeUndefined();
 });
 
 test("killed during a restart, with a node.conf half written by a different writer: writes the last good one, then starts the node", async () => {
-  const { node, stateDirectory, good } = await startDesiredNode();
+  const { node, good } = await startDesiredNode();
   await using _ = node;
   const stopped = join(node.workspace, "stopped");
   const stop = await replaceOps(
@@ -116,11 +103,7 @@ test("killed during a restart, with a node.conf half written by a different writ
   await killed.kill();
   const last = await readFile(node.configPath, "utf8");
   await writeFile(node.configPath, half(last));
-  await using upkeep = await runUpkeep(
-    node,
-    { ...patient, ...stop, GATEHOUSE_SIDECAR_NODE_VERSION: version },
-    { stateDirectory },
-  );
+  await using upkeep = await runUpkeep(node, { ...patient, ...stop, GATEHOUSE_SIDECAR_NODE_VERSION: version });
   await upkeep.reason("RpcResponding", "Responding", 40_000);
   await upkeep.reason("NoRestartPending", "NoRestart", 40_000);
   expect(await readFile(node.configPath, "utf8")).toBe(last);
@@ -131,6 +114,7 @@ test("killed during a restart, with a node.conf half written by a different writ
 test("keeps the node running after an edit that lint rejects or that names a missing key file", async () => {
   const { node, good } = await startDesiredNode();
   await using _node = node;
+  await forgetState(node);
   await using upkeep = await runUpkeep(node, patient);
   await upkeep.reason("NoRestartPending", "NoRestart");
   await upkeep.reason("ConfigReconciled", "Reconciled");

@@ -2,13 +2,15 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
-import { waitForReason } from "../support/node/owned-node.ts";
+import { waitForReason } from "#sidecar/testing/sidecar-status.ts";
 import { startService } from "../support/service-process.ts";
 import {
   another,
   bad,
+  forgetState,
   startDesiredDevnet,
   replaceOps,
   patient,
@@ -17,23 +19,20 @@ import {
 } from "./restarts-at-night/desired-node.ts";
 
 test("rolls back even an edit that only moves the data or a key", async () => {
-  const { node, stateDirectory, good } = await startDesiredDevnet();
+  const { node, good } = await startDesiredDevnet();
   await using _ = node;
-  await using upkeep = await runUpkeep(node, patient, { stateDirectory });
+  await using upkeep = await runUpkeep(node, patient);
   await upkeep.reason("NoRestartPending", "NoRestart");
   const elsewhere = bad(good).replace(/"storage_data_path": "[^"]*"/, '"storage_data_path": "../elsewhere"');
   await writeFile(node.configPath, elsewhere);
-  await readUntil(
-    () => upkeep.board.get("NotPaused")?.message ?? "",
-    (message) => message.includes("It recovered after one more restart."),
-    50_000,
-  );
+  await upkeep.message("NotPaused", "It recovered after one more restart.", 50_000);
   expect(await readFile(node.configPath, "utf8")).toBe(good);
 });
 
 test("does not mistake edits made after the node started for its running configuration, and keeps the earlier content", async () => {
   const { node, good } = await startDesiredDevnet();
   await using _ = node;
+  await forgetState(node);
   await writeFile(node.configPath, another(good));
   await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" });
   const { message } = await upkeep.reason("RollbackReady", "Assumed");
@@ -51,6 +50,7 @@ test("does not mistake edits made after the node started for its running configu
 test("does not restart for a change that restart.checkCommand rejects", async () => {
   const { node, good } = await startDesiredDevnet();
   await using _ = node;
+  await forgetState(node);
   await using upkeep = await runUpkeep(node, {
     ...patient,
     GATEHOUSE_SIDECAR_RESTART_CHECK_COMMAND: JSON.stringify(["sh", "-c", `! grep -n 'a text' ${node.configPath} >&2`]),
@@ -71,16 +71,9 @@ test("starts the node before exiting if told to stop during a slow node stop", a
     `if [ "$1" = stop ] && [ ! -e ${stopped} ]; then ./ops-itself "$@"; touch ${stopped}; sleep 8; exit 0; fi`,
   );
   const sidecar = await startService("sidecar", {
-    ...stop,
-    GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
-    GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
-    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
+    ...buildEnvironment(node, stop),
     GATEHOUSE_SIDECAR_NODE_VERSION: version,
     GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
-    GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-    GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "its-state"),
-    GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
-    GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
   });
   await waitForReason(sidecar.urls["sidecar"], "NoRestartPending", "NoRestart");
   await writeFile(node.configPath, another(good));

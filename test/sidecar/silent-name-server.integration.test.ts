@@ -1,7 +1,9 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
+import { readCondition } from "#sidecar/testing/sidecar-status.ts";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import type { ConditionType } from "#status/condition.ts";
@@ -22,8 +24,7 @@ const why = nameServer === undefined ? whySkipped : "";
 /** Starts a sidecar whose system queries that name server, and resolves `node.test` by itself. */
 async function startSidecar(env: Readonly<Record<string, string>>, constants?: OtherConstants) {
   await using started = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "gatehouse-names-"));
-  started.defer(() => rm(folder, { recursive: true, force: true }));
+  const folder = await makeTestDirectory();
   const fake = started.use(await createFakeNode());
   const program = join(folder, "gatehouse");
   const before = await mountNames(folder, nameServer?.address ?? "");
@@ -35,27 +36,19 @@ async function startSidecar(env: Readonly<Record<string, string>>, constants?: O
   const sidecar = started.use(
     await startService(
       "sidecar",
-      {
-        GATEHOUSE_SIDECAR_NODE_WORKSPACE: fake.workspace,
+      buildEnvironment(fake, {
         GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
         GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
-        GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(folder, "state"),
         GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
         GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "500",
-        GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
-        GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+        GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
         ...env,
-      },
+      }),
       { program, constants },
     ),
   );
   const owned = started.move();
-  const condition = async (name: ConditionType) => {
-    const status = (await (await fetch(`${sidecar.urls["sidecar"]}/status`)).json()) as Readonly<{
-      conditions: readonly Readonly<{ type: string; reason: string; message: string }>[];
-    }>;
-    return status.conditions.find(({ type }) => type === name);
-  };
+  const condition = (name: ConditionType) => readCondition(sidecar.urls["sidecar"], name);
   return {
     condition,
     rpc: () => condition("RpcResponding"),

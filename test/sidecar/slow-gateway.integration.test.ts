@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
-import { buildEnvironment, startOwnedNode, waitUntilSettled } from "../support/node/owned-node.ts";
+import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
+import { readCondition, readStatus, waitUntilSettled } from "#sidecar/testing/sidecar-status.ts";
+import { startOwnedNode } from "../support/node/owned-node.ts";
 import { startRisingNode } from "../support/node/rising-node.ts";
 import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
@@ -15,11 +17,6 @@ const rounds = isLong ? 3 : 1;
 
 /** Time without a head after which the gateway is to blame. */
 const blamedAfterMs = 3_000;
-
-type Status = Readonly<{
-  conditions: readonly Readonly<{ type: string; status: string; reason: string; message: string }>[];
-  events: readonly Readonly<{ message: string }>[];
-}>;
 
 test("reports itself as slow after a stall, and neither blames nor restarts the node", async () => {
   await using node = await startOwnedNode("slow-gateway");
@@ -43,8 +40,8 @@ test("reports itself as slow after a stall, and neither blames nor restarts the 
     const answer = await fetch(`${sidecar}${path}`);
     return { status: answer.status, text: await answer.text() };
   };
-  const status = async () => JSON.parse((await read("/status")).text) as Status;
-  const responsive = async () => (await status()).conditions.find(({ type }) => type === "GatewayResponsive");
+  const status = () => readStatus(sidecar);
+  const responsive = () => readCondition(sidecar, "GatewayResponsive");
   await until("it is ready", generousMs, async () => (await read("/readyz")).status === 200);
   const eventsBefore = (await status()).events.length;
   const starts = await node.starts();
@@ -87,7 +84,7 @@ test("waits for a head that went stale during its own stall, without blaming any
   );
   const { sidecar = "" } = service.urls;
   await waitUntilSettled(sidecar);
-  const status = async () => (await (await fetch(`${sidecar}/status`)).json()) as Status;
+  const status = () => readStatus(sidecar);
   await until("it is ready", generousMs, async () => (await fetch(`${sidecar}/readyz`)).status === 200);
   process.kill(service.pid, "SIGSTOP");
   await sleep(blamedAfterMs + 300);
@@ -118,10 +115,7 @@ test("does not blame a gateway at the moment when a node responds again after a 
     { constants: { "gateway.head.pollIntervalMs": 100 } },
   );
   const { sidecar = "" } = service.urls;
-  const serving = async () => {
-    const { conditions } = (await (await fetch(`${sidecar}/status`)).json()) as Status;
-    return conditions.find(({ type }) => type === "GatewayServing")?.reason;
-  };
+  const serving = async () => (await readCondition(sidecar, "GatewayServing"))?.reason;
   await until("its node is unfit", generousMs, async () => (await serving()) === "NodeUnhealthy");
   await sleep(blamedAfterMs);
   isAway = false;

@@ -28,7 +28,7 @@ test.each(takeSlice(versions, versions.length))(
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
     });
     await readUntil(
-      () => upkeep.events.list().map(({ message }) => message),
+      upkeep.messages,
       (messages) => messages.some((message) => message.startsWith("The node recovered and advances after")),
       40_000,
     );

@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { version } from "#daemon/version.ts";
 import { diagnose, type DiagnoseOptions } from "../diagnose.ts";
@@ -12,10 +11,9 @@ export const key = `0x${"11".repeat(32)}`;
 
 /** Starts a server with this listener until the test ends; returns its URL. */
 export async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, "127.0.0.1");
-  onTestFinished(async () => void (await server[Symbol.asyncDispose]()));
-  await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const server = await listenLocally(createServer(listener));
+  onTestFinished(server[Symbol.asyncDispose]);
+  return server.url;
 }
 
 /** Starts a service's operations listener with these responses; returns its URL. */

@@ -1,36 +1,30 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { PlatformError } from "../stack-platform.ts";
 import { createEngine, ownerLabel, type Engine, type EngineJob } from "./engine.ts";
 
 type Answer = Readonly<{ status: number; body?: unknown }>;
 
-let directory: string;
 let requests: string[];
 /** Responds by method and path, without the query; a request without an entry never gets a response. */
 let answers: Map<string, Answer>;
 let engine: Engine;
-let stop: () => Promise<void>;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-engine-"));
+  const directory = await makeTestDirectory();
   requests = [];
   answers = new Map();
   const server = createServer(answer);
   const socketPath = join(directory, "engine.sock");
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
   engine = createEngine(`unix://${socketPath}`);
-  stop = async () => {
+  onTestFinished(async () => {
     server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-    await rm(directory, { recursive: true });
-  };
+    await server[Symbol.asyncDispose]();
+  });
 });
-
-afterEach(() => stop());
 
 function answer({ method, url = "" }: IncomingMessage, response: ServerResponse): void {
   const call = `${method} ${url.split("?")[0]}`;

@@ -1,18 +1,16 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { z } from "zod";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { PlatformError } from "../stack-platform.ts";
 import { createKubectlCluster, findCurrentContext } from "./kubectl.ts";
 
 let directory: string;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-kubectl-"));
+  directory = await makeTestDirectory();
 });
-
-afterEach(() => rm(directory, { recursive: true, force: true }));
 
 async function writeStandIn(does: string) {
   const program = join(directory, "kubectl");

@@ -1,7 +1,7 @@
-import { chmod, mkdir, mkdtemp, open, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, open, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { explainFailure, readConfigFile } from "./config-file.ts";
 
@@ -10,11 +10,9 @@ let directory: string;
 let path: string;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-config-"));
+  directory = await makeTestDirectory();
   path = join(directory, "node.conf");
 });
-
-afterEach(() => rm(directory, { recursive: true, force: true }));
 
 /** Returns the operator's message about a file with this content. */
 async function wordsAbout(content: string | Uint8Array): Promise<string> {

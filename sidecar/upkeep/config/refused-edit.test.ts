@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { pino } from "pino";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { readConfigFile } from "./config-file.ts";
 import { observeConfig } from "./config-observation.ts";
@@ -16,12 +16,10 @@ let nowMs: number;
 let config: ReturnType<typeof observeConfig>;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-edit-"));
+  directory = await makeTestDirectory();
   nowMs = 0;
   config = observeConfig();
 });
-
-afterEach(() => rm(directory, { recursive: true }));
 
 /** Assesses the same edit, made by a shell command in the node's directory. */
 async function judge(

@@ -1,7 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { keepProgramOutput } from "../../testing/program-output.ts";
 import { composeVariables, createComposeDriver } from "./compose-driver.ts";
 
@@ -10,8 +11,7 @@ afterEach(() => vi.unstubAllEnvs());
 test("gives compose commands the docker connection variables but none of the sidecar's secrets", async () => {
   vi.stubEnv("GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN", "secret-of-the-sidecar");
   vi.stubEnv("DOCKER_HOST", "unix:///run/other.sock");
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-compose-"));
-  await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  const directory = await makeTestDirectory();
   await using output = await keepProgramOutput();
   const driver = createComposeDriver(
     {
@@ -36,8 +36,7 @@ test("gives compose commands the docker connection variables but none of the sid
 
 /** Runs a restart with a fake docker, and returns the arguments it received. */
 async function restart(command: readonly string[], service?: string): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-compose-"));
-  await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  const directory = await makeTestDirectory();
   await using output = await keepProgramOutput();
   const told = join(directory, "told");
   await writeFile(join(directory, "docker"), `#!/bin/sh\necho "$@" >> ${told}\n`, { mode: 0o755 });

@@ -1,7 +1,7 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createLocalNodeCli, createNodeCli } from "./node-cli.ts";
 
 test.each<[string, string | undefined, string, string, number?]>([
@@ -20,8 +20,7 @@ test.each<[string, string | undefined, string, string, number?]>([
     "node_cli printed more than 65536 bytes, the limit, and was killed; check that it is the right program.",
   ],
 ])("reports a plain error if node_cli is %s", async (_, text, reason, words, mode = 0o755) => {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-node-cli-"));
-  await using _directory = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  const directory = await makeTestDirectory();
   const path = join(directory, "node_cli");
   if (text !== undefined) await writeFile(path, text);
   if (text !== undefined) await chmod(path, mode);

@@ -1,7 +1,7 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { buildOpsDriver } from "../../testing/ops-driver.ts";
 
 const restart = async (stop: string, start: string) => {
@@ -22,8 +22,7 @@ it("names both the missing stop program and the missing start program", async ()
 });
 
 it("reports ahead of time which program is missing or not executable", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-ops-"));
-  await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  const directory = await makeTestDirectory();
   const problem = async (stop: string, start: string) => {
     await using ops = await buildOpsDriver({ stop: [stop], start: [start], directory });
     return await ops.driver.problem?.();

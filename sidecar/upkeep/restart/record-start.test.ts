@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { failedStartsStored } from "../state/data-evidence.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
@@ -12,15 +12,12 @@ let memoryPath: string;
 let state: UpkeepState;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-starts-"));
+  directory = await makeTestDirectory();
   memoryPath = join(directory, "vmstat");
   state = openUpkeepState(directory);
 });
 
-afterEach(async () => {
-  state[Symbol.dispose]();
-  await rm(directory, { recursive: true });
-});
+afterEach(() => state[Symbol.dispose]());
 
 const failed = { ok: false, message: "its RPC did not respond", end: { kind: "ended", afterMs: 1_500 } } as const;
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startDevnetWorkspace, type DevnetWorkspace } from "../../support/node/devnet-workspace.ts";
-import { waitForReason } from "../../support/node/owned-node.ts";
+import { waitForReason } from "#sidecar/testing/sidecar-status.ts";
 import { runGatehouse } from "../../support/run-command.ts";
 import type { RunningStack } from "../../support/running-stack.ts";
 import { startService } from "../../support/service-process.ts";

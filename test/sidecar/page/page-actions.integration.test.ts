@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Page } from "playwright-core";
+import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { findChromium, startChromium } from "../../support/page/chromium.ts";
-import { buildEnvironment, waitUntilSettled, waitForReason } from "../../support/node/owned-node.ts";
-import { startService } from "../../support/service-process.ts";
+import { waitForReason, waitUntilSettled } from "#sidecar/testing/sidecar-status.ts";
 import { expectWellMade, openStatusPage } from "../../support/page/status-page.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
@@ -15,6 +15,7 @@ const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)"
 
 const token = "a-token-of-thirty-two-characters-or-more";
 const controlled = {
+  GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
   GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "node-7",
   GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt",
   GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token,
@@ -41,7 +42,7 @@ looking(
   async () => {
     await using node = await createFakeNode();
     await node.start();
-    await using sidecar = await startService("sidecar", buildEnvironment(node, controlled));
+    await using sidecar = await runSidecar(node, controlled);
     const url = sidecar.urls["sidecar"] ?? "";
     await waitForReason(url, "NotPaused", "WaitingForApproval");
     await using chromium = await startChromium(executablePath ?? "");
@@ -94,7 +95,7 @@ looking(
 test("rejects actions from pages of other sites: only the token header counts", async () => {
   await using node = await createFakeNode();
   await node.start();
-  await using sidecar = await startService("sidecar", buildEnvironment(node, controlled));
+  await using sidecar = await runSidecar(node, controlled);
   const url = sidecar.urls["sidecar"];
   await waitForReason(url, "NotPaused", "WaitingForApproval");
   for (const headers of [

@@ -1,25 +1,26 @@
 import { afterAll, beforeAll, expect } from "vitest";
+import { runSidecar, type RunningSidecar } from "#sidecar/testing/run-sidecar.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { findChromium, useBrowser } from "../../support/page/chromium.ts";
-import { buildEnvironment, startOwnedNode } from "../../support/node/owned-node.ts";
-import { startService, type ServiceProcess } from "../../support/service-process.ts";
+import { startOwnedNode } from "../../support/node/owned-node.ts";
 import { expectWellMade, openHealthyPage, openStatusPage, waitForLevel } from "../../support/page/status-page.ts";
 
 const { browser, looking, skipped } = useBrowser();
 
 const resources = new AsyncDisposableStack();
 let node: FakeNode;
-let sidecar: ServiceProcess;
+let sidecar: RunningSidecar;
 
 beforeAll(async () => {
   if (findChromium() === undefined) return;
   node = resources.use(await startOwnedNode("node-7"));
-  const environment = buildEnvironment(node, {
+  const environment = {
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
     GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "node-7",
     GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
     GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "250",
-  });
-  sidecar = resources.use(await startService("sidecar", environment));
+  };
+  sidecar = resources.use(await runSidecar(node, environment));
 });
 
 afterAll(() => resources.disposeAsync());

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
@@ -64,18 +64,22 @@ async function runCorrection<Node extends Pick<FakeNode, "workspace" | "configPa
   node: Node,
   environment: Readonly<Record<string, string>> = {},
 ) {
-  const stateDirectory = join(node.workspace, "state");
-  await using upkeep = await runUpkeep(node, { ...patient, ...environment }, { stateDirectory });
+  await using upkeep = await runUpkeep(node, { ...patient, ...environment });
   await waitForRestarts(upkeep, 1);
   await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
   await upkeep.reason("ConfigReconciled", "Reconciled");
-  return { node, stateDirectory, good: await readFile(node.configPath, "utf8") };
+  return { node, good: await readFile(node.configPath, "utf8") };
+}
+
+/** Removes the sidecar's state, as before adoption. */
+export function forgetState({ workspace }: Pick<FakeNode, "workspace">): Promise<void> {
+  return rm(join(workspace, "state"), { recursive: true });
 }
 
 /** Waits until this many restarts were verified. */
 export async function waitForRestarts(upkeep: RunningUpkeep, count: number): Promise<void> {
   await readUntil(
-    () => upkeep.events.list().map(({ message }) => message),
+    upkeep.messages,
     (messages) => messages.filter((each) => each.startsWith("The node recovered and advances after")).length >= count,
     50_000,
   );

@@ -2,14 +2,14 @@ import { spawn } from "node:child_process";
 import { hash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { create } from "tar";
 import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
@@ -68,18 +68,8 @@ async function archiveServer(archive: Buffer) {
     }
     response.end();
   };
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/snapshot.tar?signature=hush`,
-    seen,
-    manner,
-    close: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
+  const { url, [Symbol.asyncDispose]: close } = await listenLocally(server);
+  return { url: `${url}/snapshot.tar?signature=hush`, seen, manner, close };
 }
 
 type Settings = Readonly<Record<string, string>>;
@@ -123,15 +113,10 @@ async function place(archive: Buffer, directory: string) {
   return { server, dataPath, part, start, run, runProgram, [Symbol.asyncDispose]: server.close };
 }
 
-async function scratch() {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-restore-"));
-  return { directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
-}
-
 /** A place with the server of a snapshot, in a directory of its own. */
 async function placeSnapshot() {
   const resources = new AsyncDisposableStack();
-  const { directory } = resources.use(await scratch());
+  const directory = await makeTestDirectory();
   const here = resources.use(await place(await snapshot(directory), directory));
   return { ...here, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
@@ -139,9 +124,9 @@ async function placeSnapshot() {
 const pack = { plain: (bytes: Buffer) => bytes, gzip: (bytes: Buffer) => gzipSync(bytes), zstd: zstdCompressSync };
 
 test.each(["plain", "gzip", "zstd"] as const)("fills an empty data directory from a %s archive once", async (kind) => {
-  await using own = await scratch();
-  const tar = await snapshot(own.directory);
-  await using here = await place(Buffer.from(pack[kind](tar)), own.directory);
+  const directory = await makeTestDirectory();
+  const tar = await snapshot(directory);
+  await using here = await place(Buffer.from(pack[kind](tar)), directory);
   const first = await (kind === "plain" ? here.runProgram() : here.run());
   expect(first.status, first.said).toBe(0);
   expect(await readFile(join(here.dataPath, "meta/height"), "utf8")).toBe("7\n");
@@ -189,14 +174,14 @@ test("resumes a download after being killed", async () => {
 });
 
 test("leaves nothing half done if killed at any moment, and completes on the next run", async () => {
-  await using own = await scratch();
-  const tar = await snapshot(own.directory, async (source) => {
+  const directory = await makeTestDirectory();
+  const tar = await snapshot(directory, async (source) => {
     for (let number = 0; number < 1_000; number += 1) await writeFile(join(source, `meta/${number}`), "x");
   });
-  await using here = await place(tar, own.directory);
+  await using here = await place(tar, directory);
   for (const file of isLong ? [0, 250, 500, 750] : [0, 500]) {
     const child = here.start();
-    const tree = join(own.directory, "workspace/.gatehouse-restore/tree/meta");
+    const tree = join(directory, "workspace/.gatehouse-restore/tree/meta");
     await soon(() => child.exitCode !== null || existsSync(join(tree, String(file))));
     child.kill("SIGKILL");
     if (child.exitCode === null && child.signalCode === null) await once(child, "close");
@@ -240,9 +225,9 @@ test("gives up on a stalled download and resumes it", async () => {
 });
 
 test("unpacks nothing on a checksum mismatch, and reports the actual checksum", async () => {
-  await using own = await scratch();
-  const tar = await snapshot(own.directory);
-  await using here = await place(tar, own.directory);
+  const directory = await makeTestDirectory();
+  const tar = await snapshot(directory);
+  await using here = await place(tar, directory);
   const found = await here.run({ GATEHOUSE_RESTORE_ARCHIVE_SHA256: "0".repeat(64) });
   expect(found.status).toBe(1);
   expect(found.said).toContain(`has the SHA-256 ${hashOf(tar)}, expected ${"0".repeat(64)}; nothing was unpacked.`);
@@ -262,19 +247,19 @@ test("never touches a data directory that isn't empty", async () => {
 });
 
 test("rejects links, oversized archives and files that are not archives, with a clear message", async () => {
-  await using own = await scratch();
-  const linked = await snapshot(own.directory, (source) => symlink("/etc", join(source, "meta/out")));
-  await using here = await place(linked, own.directory);
+  const directory = await makeTestDirectory();
+  const linked = await snapshot(directory, (source) => symlink("/etc", join(source, "meta/out")));
+  await using here = await place(linked, directory);
   expect((await here.run()).said).toMatch(/contains meta\/out, a SymbolicLink; only files and directories are allowed/);
   expect((await here.run({}, { "archive.limitBytes": 1_000 })).said).toMatch(/more than 1000 bytes/);
-  await using none = await place(randomBytes(5_000), join(own.directory, "none"));
+  await using none = await place(randomBytes(5_000), join(directory, "none"));
   expect((await none.run()).said).toMatch(/the archive can't be unpacked .*expected a tar archive/);
   expect(existsSync(here.dataPath) || existsSync(none.dataPath)).toBe(false);
 });
 
 test("reports all invalid settings at once", async () => {
-  await using own = await scratch();
-  await using here = await place(Buffer.alloc(0), own.directory);
+  const directory = await makeTestDirectory();
+  await using here = await place(Buffer.alloc(0), directory);
   const { status, said } = await here.run({
     GATEHOUSE_RESTORE_ARCHIVE_URL: "ftp://x",
     GATEHOUSE_RESTORE_ARCHIVE_STRIP: "-1",
@@ -307,8 +292,8 @@ async function placeOfPart(directory: string, tops: readonly string[] = ["public
 const replace = { GATEHOUSE_RESTORE_REPLACE: "true" };
 
 test("replaces part of the data after genesis with a partial snapshot if asked to, and sets the old part aside", async () => {
-  await using own = await scratch();
-  await using here = await placeOfPart(own.directory);
+  const directory = await makeTestDirectory();
+  await using here = await placeOfPart(directory);
   const early = await here.run(replace);
   expect(early).toMatchObject({
     status: 1,
@@ -332,8 +317,8 @@ test("replaces part of the data after genesis with a partial snapshot if asked t
 });
 
 test("rejects data that a process has open, and an archive with more than the requested part", async () => {
-  await using own = await scratch();
-  await using here = await placeOfPart(own.directory, ["public", "keys"]);
+  const directory = await makeTestDirectory();
+  await using here = await placeOfPart(directory, ["public", "keys"]);
   await here.runGenesis();
   {
     await using _open = await open(join(here.dataPath, "public/chain"));

@@ -2,11 +2,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { waitForReason } from "#sidecar/testing/sidecar-status.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { startDevnetWorkspace } from "../../support/node/devnet-workspace.ts";
-import { readHeight } from "../../support/node/settled-devnet.ts";
-
-type Reported = Readonly<{ type: string; status: string; reason: string; message: string }>;
+import { readHeight } from "../../support/node/upgraded-node.ts";
 
 test("warns from a release list days ahead, and again when due, that the node is too old for the chain, and hot-reloads the list", async () => {
   await using node = await startDevnetWorkspace("0.15.0");
@@ -19,19 +18,11 @@ test("warns from a release list days ahead, and again when due, that the node is
     writeFile(path, `[{ version: "0.16.0", minVersionAt: ${minVersionAt}, note: "a fork" }]`);
   // At two blocks per second, some months ahead.
   await write(100_000_000);
-  await using sidecar = await runSidecar(node.workspace, {
-    GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+  await using sidecar = await runSidecar(node, {
     GATEHOUSE_SIDECAR_UPGRADE_RELEASES_PATH: path,
     GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "200",
   });
-  const report = async (type: string, reason: string) => {
-    const find = async () => {
-      const answer = await fetch(`${sidecar.urls["sidecar"]}/status`);
-      const { conditions } = (await answer.json()) as { conditions: readonly Reported[] };
-      return conditions.find((condition) => condition.type === type);
-    };
-    return readUntil(find, (condition) => condition?.reason === reason);
-  };
+  const report = (type: string, reason: string) => waitForReason(sidecar.urls["sidecar"], type, reason);
   expect(await report("VersionSupported", "Supported")).toMatchObject({ status: "True" });
   await write(100_000);
   expect(await report("VersionSupported", "OutdatedSoon")).toMatchObject({
@@ -39,7 +30,7 @@ test("warns from a release list days ahead, and again when due, that the node is
     message: expect.stringMatching(/^The node is 0\.15\.0.*from block 100000 \(about 2.*requires 0\.16\.0 \(a fork\)/),
   });
   await write('"soon"');
-  expect((await report("FilesLoaded", "Rejected"))?.message).toContain("0.minVersionAt");
+  expect((await report("FilesLoaded", "Rejected")).message).toContain("0.minVersionAt");
   await write(1);
-  expect((await report("VersionSupported", "Outdated"))?.message).toContain("from block 1, the chain requires");
+  expect((await report("VersionSupported", "Outdated")).message).toContain("from block 1, the chain requires");
 }, 120_000);

@@ -2,8 +2,7 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { upgradeDevnet } from "../../support/node/settled-devnet.ts";
-import { runFakeUpkeep, waitUntilFakeSettled } from "../../support/node/settled-fake-node.ts";
+import { runFakeUpkeep, upgradeNode, waitUntilFakeSettled } from "../../support/node/upgraded-node.ts";
 
 async function silence(directory: string): Promise<void> {
   const path = join(directory, "node-process.cjs");
@@ -28,11 +27,11 @@ test("keeps a verified upgrade even if node.version still specifies the previous
   resources.use(node);
   const upkeep = resources.use(await runFakeUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.15.0" }));
   await waitUntilFakeSettled(upkeep);
-  const shown = await upgradeDevnet(upkeep, release, { dryRun: true });
+  const shown = await upgradeNode(upkeep, release, { dryRun: true });
   expect(shown.printed).toContain(
     "node.version is set to 0.15.0; once 0.16.2 runs, set GATEHOUSE_SIDECAR_NODE_VERSION to 0.16.2, or remove it",
   );
-  await upgradeDevnet(upkeep, release);
+  await upgradeNode(upkeep, release);
   await upkeep.reason("UpgradeVerified", "Verified");
   await upkeep.reason("NoRestartPending", "NoRestart");
   await upkeep.reason("ConfigReconciled", "Reconciled");
@@ -87,10 +86,10 @@ test.each([
     const upkeep = resources.use(await runFakeUpkeep(node, ofFamily(node)));
     await waitUntilFakeSettled(upkeep);
     const before = await node.config();
-    const shown = await upgradeDevnet(upkeep, release, { dryRun: true });
+    const shown = await upgradeNode(upkeep, release, { dryRun: true });
     expect(shown.printed).toContain(`from 0.12.2 to ${to}.`);
     expect(shown.printed).toContain(`the release has no VERSION, so the one in ${node.binDirectory} stays`);
-    await upgradeDevnet(upkeep, release);
+    await upgradeNode(upkeep, release);
     await upkeep.reason("UpgradeVerified", "Verified");
     await upkeep.reason("VersionConsistent", "VersionUnknown");
     expect(upkeep.board.get("VersionConsistent")?.message).toContain(
@@ -109,14 +108,14 @@ test("rolls back binaries that do not start and verifies the old ones by their c
   await waitUntilFakeSettled(upkeep);
   const starts = await node.starts();
   await writeProgram(join(release, "pharos_light"), "Usage: …");
-  expect((await upgradeDevnet(upkeep, release)).printed).toContain(
+  expect((await upgradeNode(upkeep, release)).printed).toContain(
     `problem: ${join(release, "pharos_light")} --version does not identify these programs`,
   );
   await writeProgram(join(release, "pharos_light"), oldCommit);
-  expect((await upgradeDevnet(upkeep, release)).printed).toContain("problem: the node is 0.12.2 already");
+  expect((await upgradeNode(upkeep, release)).printed).toContain("problem: the node is 0.12.2 already");
   expect(await node.starts()).toBe(starts);
   await writeProgram(join(release, "pharos_light"), newCommit);
-  await upgradeDevnet(upkeep, release);
+  await upgradeNode(upkeep, release);
   await upkeep.reason("UpgradeVerified", "RolledBack");
   expect(await node.version()).toBe(oldCommit);
 });

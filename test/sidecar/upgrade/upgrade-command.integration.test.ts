@@ -2,8 +2,14 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { readHash, readHeight, upgradeDevnet } from "../../support/node/settled-devnet.ts";
-import { chainOf, oldBlocks, startSettledFake } from "../../support/node/settled-fake-node.ts";
+import {
+  chainOf,
+  oldBlocks,
+  readHash,
+  readHeight,
+  startSettledFake,
+  upgradeNode,
+} from "../../support/node/upgraded-node.ts";
 
 const restarts = ({ events }: RunningUpkeep) =>
   events.list().filter(({ message }) => message.startsWith("Restarting the node")).length;
@@ -13,16 +19,16 @@ test("shows an upgrade, rejects it without confirmation, then verifies version, 
   const { node, upkeep } = settled;
   const source = await node.release("0.16.2", "good");
   const before = await node.config();
-  const shown = await upgradeDevnet(upkeep, source, { dryRun: true });
+  const shown = await upgradeNode(upkeep, source, { dryRun: true });
   expect(shown).toMatchObject({ status: 0, errors: "" });
   expect(shown.printed).toContain("from 0.15.0 to 0.16.2");
   expect(shown.printed).toContain("enable_pamir_cetina renamed to storage_enable_cetina");
   expect(shown.printed).toContain("there is no rollback to the old data");
-  expect(await upgradeDevnet(upkeep, source, { yes: false })).toMatchObject({
+  expect(await upgradeNode(upkeep, source, { yes: false })).toMatchObject({
     status: 1,
     errors: "upgrade: nothing was changed. Without a terminal, pass --yes.\n",
   });
-  const unasked = await upgradeDevnet(upkeep, source, { yes: false, json: true });
+  const unasked = await upgradeNode(upkeep, source, { yes: false, json: true });
   expect([unasked.status, JSON.parse(unasked.printed)]).toEqual([
     1,
     expect.objectContaining({ result: "shown", plan: expect.objectContaining({ from: "0.15.0", to: "0.16.2" }) }),
@@ -31,7 +37,7 @@ test("shows an upgrade, rejects it without confirmation, then verifies version, 
   expect(await node.config()).toBe(before);
   const [hash, height] = [await readHash(node, 2), await readHeight(node)];
   const restartsBefore = restarts(upkeep);
-  const done = await upgradeDevnet(upkeep, source);
+  const done = await upgradeNode(upkeep, source);
   expect(done.printed).toContain("The upgrade from 0.15.0 to 0.16.2 is verified.");
   expect(done).toMatchObject({ status: 0, errors: "" });
   expect(await node.version()).toBe("0.16.2");
@@ -44,8 +50,8 @@ test("shows an upgrade, rejects it without confirmation, then verifies version, 
   await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
   await upkeep.reason("Pruning", "Enabled", 20_000);
   expect(restarts(upkeep)).toBe(restartsBefore);
-  expect((await upgradeDevnet(upkeep, source)).printed).toContain("problem: the node is 0.16.2 already");
-  const refused = await upgradeDevnet(upkeep, source, { dryRun: true, json: true });
+  expect((await upgradeNode(upkeep, source)).printed).toContain("problem: the node is 0.16.2 already");
+  const refused = await upgradeNode(upkeep, source, { dryRun: true, json: true });
   expect([refused.status, JSON.parse(refused.printed)]).toEqual([
     1,
     expect.objectContaining({ result: "refused", node: expect.objectContaining({ name: expect.any(String) }) }),
@@ -59,7 +65,7 @@ test("rolls back a version that corrupts data: restores and verifies the old bin
   const program = () => readFile(join(node.binDirectory, "node-process.cjs"), "utf8");
   const [programs, old] = [await readdir(node.binDirectory), await program()];
   const height = await readHeight(node);
-  const failed = await upgradeDevnet(upkeep, await node.release("0.16.2", "corrupting"));
+  const failed = await upgradeNode(upkeep, await node.release("0.16.2", "corrupting"));
   expect(failed.printed).toContain("the node runs as 0.15.0 again, with its old data and old node.conf");
   expect(failed.status).toBe(1);
   expect(await node.version()).toBe("0.15.0");
@@ -72,7 +78,7 @@ test("rolls back a version that corrupts data: restores and verifies the old bin
   const condition = await upkeep.reason("UpgradeVerified", "RolledBack");
   expect(condition).toMatchObject({ status: "False" });
   expect((await upkeep.reason("NotPaused", "Paused")).message).toContain("was rolled back");
-  const next = await upgradeDevnet(upkeep, await node.release("0.16.2", "good"));
+  const next = await upgradeNode(upkeep, await node.release("0.16.2", "good"));
   expect(next.printed).toContain("problem: Gatehouse is paused");
   expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_upgrades_total{end="rolled-back"} 1');
 });

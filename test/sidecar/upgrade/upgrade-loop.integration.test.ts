@@ -1,25 +1,15 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { waitForReason } from "../../support/node/owned-node.ts";
-import { quickSidecar } from "../../support/node/settled-devnet.ts";
+import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { waitForReason } from "#sidecar/testing/sidecar-status.ts";
 import { gatehouseProgram } from "../../support/programs/place.ts";
 import { runProgram, type CommandResult } from "../../support/run-command.ts";
-import { startService } from "../../support/service-process.ts";
 import { readBlocks } from "../../docs/typed-pages.ts";
 
 const controlToken = "a-token-of-thirty-two-characters-or-more";
-
-let directory: string;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-loop-"));
-  await writeFile(join(directory, "token"), controlToken);
-});
-
-afterAll(() => rm(directory, { recursive: true, force: true }));
 
 /** A node of 0.15.0 with its own sidecar, which accepts commands at its URL and has nothing to do. */
 async function startNode() {
@@ -28,18 +18,13 @@ async function startNode() {
   await node.install("0.15.0");
   await node.start();
   const sidecar = resources.use(
-    await startService("sidecar", {
-      ...quickSidecar,
-      GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
-      GATEHOUSE_SIDECAR_OPS_STOP: '["./ops","stop","--force"]',
-      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
-      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "250",
-      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-      GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: controlToken,
-      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
-      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+    await runSidecar(node, {
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
+      GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "30000",
       GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1500",
+      GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
+      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "250",
+      GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: controlToken,
     }),
   );
   const url = sidecar.urls["sidecar"] ?? "";
@@ -63,6 +48,8 @@ async function typeLoop(release: string, urls: readonly string[]): Promise<Comma
   const block = readBlocks("docs/upgrades.md").find(({ command }) => command.includes("for url do"));
   if (block === undefined) throw new Error("docs/upgrades.md has no loop.");
   const loop = block.command.replace(/(?<=^set -- ).+/m, urls.join(" ")).replace("/srv/releases/0.17.0", release);
+  const directory = await makeTestDirectory();
+  await writeFile(join(directory, "token"), controlToken);
   const script = `gatehouse() { "${process.execPath}" "${gatehouseProgram}" "$@"; }\n${loop}`;
   return runProgram("sh", ["-c", script], {}, directory);
 }

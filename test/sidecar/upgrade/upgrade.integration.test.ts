@@ -22,7 +22,7 @@ test("follows the moved layout of an upgrade from 0.10 to 0.16: migrates and res
   await upkeep.reason("Pruning", "Enabled", 30_000);
   // Until the version is known, nothing is due yet.
   await readUntil(
-    () => upkeep.events.list().map(({ message }) => message),
+    upkeep.messages,
     (messages) => messages.some((message) => message.startsWith("The node recovered and advances")),
     30_000,
   );

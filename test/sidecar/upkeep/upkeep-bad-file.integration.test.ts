@@ -1,5 +1,4 @@
 import { chown, readFile, rename, stat, truncate, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
@@ -86,11 +85,7 @@ test.skipIf(!isRoot)(
     await using node = await createFakeNode();
     for (const path of [node.workspace, node.binDirectory]) await chown(path, 65_534, 65_534);
     const words = await asNobody(async () => {
-      await using upkeep = await runUpkeep(
-        node,
-        { ...onlyWords, GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" },
-        { stateDirectory: join(node.workspace, "state") },
-      );
+      await using upkeep = await runUpkeep(node, { ...onlyWords, GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none" });
       return (await upkeep.reason("ConfigReconciled", "WriteFailed")).message;
     });
     expect(words.replace(node.configPath, "node.conf")).toBe(

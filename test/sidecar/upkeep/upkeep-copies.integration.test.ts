@@ -1,55 +1,43 @@
-import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { startEngineServer } from "#sidecar/testing/engine-server.ts";
 import { createFakeNode, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
-import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { mayMount, mountHangingDisk } from "#sidecar/testing/small-disk.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
 const isPossible = await mayMount();
 const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
 
-const metric = async ({ metrics }: RunningUpkeep, name: string) =>
-  Number(new RegExp(`^${name} (\\S+)`, "m").exec(await metrics.metrics())?.[1]);
-
-async function temporary() {
-  const path = await mkdtemp(join(tmpdir(), "gatehouse-copies-"));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
-}
-
 test("reports a backup that can't be stored, and still starts a node left down by an earlier sidecar", async () => {
   await using node = await startFakeNode();
-  await using directory = await temporary();
+  const stateDirectory = join(node.workspace, "state");
   {
-    await using before = await runUpkeep(node, {}, { stateDirectory: directory.path });
-    await readUntil(node.starts, (starts) => starts === 2);
-    await before.reason("NoRestartPending", "NoRestart");
+    await using before = await runUpkeep(node);
+    await before.restarted(2);
     await before.reason("ConfigReconciled", "Reconciled");
   }
   {
     // As left by a sidecar that is killed between the stop and the start; a running one would continue.
-    using left = openUpkeepState(directory.path);
+    using left = openUpkeepState(stateDirectory);
     const reason = "node.conf was changed";
     left.restartInFlight.set({ reason, beganMs: Date.now(), phase: "commanded", isFinishing: false });
   }
   await node.stop();
-  const copy = join(directory.path, "last-good.conf");
+  const copy = join(stateDirectory, "last-good.conf");
   await rm(copy);
   await mkdir(join(copy, "in-the-way"), { recursive: true });
-  await using upkeep = await runUpkeep(
-    node,
-    { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2", GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" },
-    { stateDirectory: directory.path },
-  );
+  await using upkeep = await runUpkeep(node, {
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200",
+  });
   await upkeep.reason("RpcResponding", "Responding");
   await upkeep.reason("NoRestartPending", "NoRestart");
   const { message } = await upkeep.reason("Reconciling", "WriteFailed");
   expect(message).toContain(`can't be backed up to ${copy} (E`);
-  expect(message).toContain(`Make ${directory.path} writable, and free space there (df, df -i).`);
+  expect(message).toContain(`Make ${stateDirectory} writable, and free space there (df, df -i).`);
   await rm(copy, { recursive: true });
   await upkeep.reason("Reconciling", "Reconciling");
 });
@@ -57,8 +45,7 @@ test("reports a backup that can't be stored, and still starts a node left down b
 test("does not count a reconcile that fails after judging node.conf", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" });
-  await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.restarted(2);
   await upkeep.reason("ConfigReconciled", "Reconciled");
   const versions = join(upkeep.stateDirectory, "versions");
   await rm(versions, { recursive: true });
@@ -67,13 +54,13 @@ test("does not count a reconcile that fails after judging node.conf", async () =
   await mkdir(join(upkeep.stateDirectory, "healthy.conf"));
   await writeFile(node.configPath, (await node.config()).replace("12345678901234567890", "7"));
   await upkeep.reason("Reconciling", "Failing");
-  const made = await metric(upkeep, "gatehouse_reconciles_total");
-  const failed = await metric(upkeep, "gatehouse_reconcile_failures_total");
+  const made = await upkeep.metric("gatehouse_reconciles_total");
+  const failed = await upkeep.metric("gatehouse_reconcile_failures_total");
   await readUntil(
-    () => metric(upkeep, "gatehouse_reconcile_failures_total"),
+    () => upkeep.metric("gatehouse_reconcile_failures_total"),
     (now) => now >= failed + 3,
   );
-  expect(await metric(upkeep, "gatehouse_reconciles_total")).toBe(made);
+  expect(await upkeep.metric("gatehouse_reconciles_total")).toBe(made);
 });
 
 test.skipIf(!isPossible)(`completes a restart even if the file system of node.conf hangs during it${why}`, async () => {
@@ -83,44 +70,28 @@ test.skipIf(!isPossible)(`completes a restart even if the file system of node.co
   await mkdir(own);
   await rename(node.configPath, join(own, "node.conf"));
   const hanging = new DisposableStack();
-  let restarts = 0;
-  const engine = createServer((request, response) => {
-    request.resume();
-    if (request.method === "POST") {
-      restarts += 1;
-      // The second one follows when the file can be read again: what the node has read meanwhile is unknown.
-      if (restarts === 1) hanging.use(mountHangingDisk(own));
-      return response.writeHead(204).end();
-    }
-    return response.end(JSON.stringify({ State: { Running: true, StartedAt: new Date(0).toISOString() } }));
-  });
-  await new Promise<void>((resolve) => engine.listen(0, "127.0.0.1", resolve));
+  // The second restart follows when the file can be read again: what the node has read meanwhile is unknown.
+  await using engine = await startEngineServer(
+    () => 0,
+    (restarts) => restarts === 1 && hanging.use(mountHangingDisk(own)),
+  );
   try {
     await using upkeep = await runUpkeep(node, {
-      GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker",
-      GATEHOUSE_SIDECAR_DOCKER_ENGINE: `http://127.0.0.1:${(engine.address() as AddressInfo).port}`,
-      GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node",
+      ...engine.environment,
       GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(own, "node.conf"),
-      GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
-      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
       GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "500",
     });
-    await readUntil(
-      () => upkeep.events.list().map(({ message }) => message),
-      (messages) => messages.some((message) => message.startsWith("The node recovered and advances")),
+    await readUntil(upkeep.messages, (messages) =>
+      messages.some((message) => message.startsWith("The node recovered and advances")),
     );
     expect(upkeep.board.get("ConfigReconciled")?.reason).toBe("Unresponsive");
     expect(upkeep.state.startedWith.get()).toBeUndefined();
     expect(upkeep.state.hold.get()).toBeUndefined();
     hanging.dispose();
     await upkeep.reason("Reconciling", "Reconciling");
-    await readUntil(
-      () => restarts,
-      (count) => count === 2,
-    );
+    await readUntil(engine.restarts, (count) => count === 2);
     await upkeep.reason("NoRestartPending", "NoRestart");
   } finally {
     hanging.dispose();
-    await new Promise((resolve) => engine.close(resolve));
   }
 });

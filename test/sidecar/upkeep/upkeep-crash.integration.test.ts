@@ -3,7 +3,6 @@ import { basename, dirname } from "node:path";
 import { expect, test } from "vitest";
 import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { readUntil } from "#daemon/testing/until.ts";
 
 /** A start may take a quarter of an hour; a node whose process has exited has a second to come back. */
 const patient = {
@@ -24,16 +23,11 @@ exec ./ops-itself "$@"
 `;
 
 async function rolledBack(node: FakeNode, upkeep: RunningUpkeep): Promise<string> {
-  await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.restarted(2);
   const healthy = await node.config();
   const beganMs = performance.now();
   await writeFile(node.configPath, healthy.replace("12345678901234567890", '"late-crash"'));
-  const message = await readUntil(
-    () => upkeep.board.get("NotPaused")?.message ?? "",
-    (text) => text.includes("It recovered after one more restart."),
-    40_000,
-  );
+  const message = await upkeep.message("NotPaused", "It recovered after one more restart.", 40_000);
   expect(performance.now() - beganMs).toBeLessThan(40_000);
   expect(await node.config()).toBe(healthy);
   return message;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { readFile, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { driftedConfig, startFakeNode } from "#sidecar/testing/fake-node.ts";
-import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { mayMount, mountHangingDisk, mountSmallDisk } from "#sidecar/testing/small-disk.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
@@ -17,9 +17,6 @@ const quick = {
   GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
   GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "500",
 };
-
-const metric = async ({ metrics }: RunningUpkeep, name: string) =>
-  Number(new RegExp(`^${name} (\\S+)`, "m").exec(await metrics.metrics())?.[1]);
 
 mounting(
   `the state's disk is full: it is named, all else is reported, nothing is changed, and all is made good once there is room${why}`,
@@ -47,7 +44,7 @@ mounting(
     );
     await upkeep.passes(5);
     expect(await node.config()).toBe(driftedConfig);
-    expect(await metric(upkeep, "gatehouse_reconcile_failures_total")).toBe(0);
+    expect(await upkeep.metric("gatehouse_reconcile_failures_total")).toBe(0);
     // Changes are reported from memory, and attributed to nobody.
     await node.save("");
     await upkeep.reason("ConfigReconciled", "Empty");
@@ -125,7 +122,7 @@ mounting(
     expect((await upkeep.reason("Reconciling", "Failing")).message).toMatch(
       /can't be read, because its file system hangs/,
     );
-    const failures = () => metric(upkeep, "gatehouse_reconcile_failures_total");
+    const failures = () => upkeep.metric("gatehouse_reconcile_failures_total");
     const before = await failures();
     await readUntil(failures, (count) => count >= before + 3);
     // Name lookups and other files still find a thread.

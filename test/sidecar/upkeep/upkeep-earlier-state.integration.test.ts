@@ -27,7 +27,7 @@ const recorded = await readFile(new URL("recorded/state-of-0.1.json", import.met
 const { states } = JSON.parse(recorded) as Readonly<{ states: readonly RecordedState[] }>;
 
 /** Copies a recorded state next to a node, as if it had always been that node's. */
-async function restoreState(state: RecordedState, { workspace }: FakeNode): Promise<string> {
+async function restoreState(state: RecordedState, { workspace }: FakeNode): Promise<void> {
   const directory = join(workspace, "state");
   await mkdir(directory);
   const placed = (value: unknown) =>
@@ -42,7 +42,6 @@ async function restoreState(state: RecordedState, { workspace }: FakeNode): Prom
   for (const { id, at_ms, kind, message, why } of state.event) event.run(id, at_ms, kind, message, why);
   await writeFile(join(directory, "healthy.conf"), state.healthyConf);
   await writeFile(join(directory, "last-good.conf"), state.lastGoodConf);
-  return directory;
 }
 
 /** Starts a node of the recorded version with the recorded node.conf and with its pruning on, as it was left. */
@@ -69,9 +68,9 @@ const settingsOf = ({ version }: RecordedState) => ({
 describe.each(states)("the state left by 0.1.0 for a node of $version", (state) => {
   test("loads without a restart, a correction or a warning", async () => {
     await using node = await startRecordedNode(state);
-    const stateDirectory = await restoreState(state, node);
+    await restoreState(state, node);
     const starts = await node.starts();
-    await using upkeep = await runUpkeep(node, settingsOf(state), { stateDirectory });
+    await using upkeep = await runUpkeep(node, settingsOf(state));
     await upkeep.reason("ConfigReconciled", "Reconciled");
     await upkeep.reason("NoRestartPending", "NoRestart");
     await upkeep.reason("RollbackReady", "Ready");
@@ -90,10 +89,10 @@ describe.each(states)("the state left by 0.1.0 for a node of $version", (state) 
 
   test("still triggers a restart for a node.conf that the node has not read", async () => {
     await using node = await startRecordedNode(state);
-    const stateDirectory = await restoreState(state, node);
+    await restoreState(state, node);
     const starts = await node.starts();
     await node.save(state.nodeConf.replace("12345678901234567890", "12345678901234567891"));
-    await using upkeep = await runUpkeep(node, settingsOf(state), { stateDirectory });
+    await using upkeep = await runUpkeep(node, settingsOf(state));
     await readUntil(
       () => upkeep.events.list().filter(({ kind }) => kind === "restart"),
       (restarts) => restarts.filter(({ message }) => / and advances after \d+ ms\.$/.test(message)).length === 2,

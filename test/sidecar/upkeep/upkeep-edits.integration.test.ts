@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
@@ -10,6 +9,7 @@ import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
 import { runPlanCommand } from "#sidecar/upkeep/plan-command.ts";
 import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { captureOutput } from "#daemon/testing/captured-output.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
 const secret = "correct-horse-battery-staple";
@@ -46,10 +46,8 @@ const lineOf = ({ before, after }: Readonly<{ before: string; after: string }>, 
 
 test("logs one line for an external edit, even one made while the sidecar was down, but none for the sidecar's own writes", async () => {
   await using node = await startFakeNode();
-  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-edits-"));
-  await using _ = { [Symbol.asyncDispose]: () => rm(stateDirectory, { recursive: true, force: true }) };
   const environment = { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100" };
-  const start = () => runUpkeep(node, environment, { stateDirectory });
+  const start = () => runUpkeep(node, environment);
   let first;
   {
     await using upkeep = await start();
@@ -78,19 +76,17 @@ test("logs one line for an external edit, even one made while the sidecar was do
 
 test("logs an unusable node.conf left while the sidecar was down before restoring the last good content", async () => {
   await using node = await startFakeNode();
-  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-edits-"));
-  await using _ = { [Symbol.asyncDispose]: () => rm(stateDirectory, { recursive: true, force: true }) };
   const environment = { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "50" };
   let good;
   {
-    await using upkeep = await runUpkeep(node, environment, { stateDirectory });
+    await using upkeep = await runUpkeep(node, environment);
     await readUntil(node.starts, (starts) => starts === 2);
     await settle(upkeep);
     good = await node.config();
   }
   const broken = good.slice(0, good.length / 2);
   await node.save(broken);
-  await using upkeep = await runUpkeep(node, environment, { stateDirectory });
+  await using upkeep = await runUpkeep(node, environment);
   await readUntil(node.config, (text) => text === good);
   expect(listEdits(upkeep)).toMatchObject([
     {
@@ -133,12 +129,10 @@ test("restores a lost monitor_config with the values of the last healthy run, no
     version: "0.16.3",
   });
   expect(JSON.stringify(answer)).toMatch(/storage_cetina_job_name[^,;]*node-7/);
-  const printed: string[] = [];
-  const print = (text: string) => void printed.push(text);
+  const { output, printed } = captureOutput();
   const options = { configPath: node.configPath, nodeVersion: "0.16.2", json: false, write: false };
   const settings = readSettings(sidecarSettings, { env: {} });
   const stateDirectories = [join(node.workspace, "none"), upkeep.stateDirectory];
-  const output = { out: print, error: print, isColored: false };
   expect(await runPlanCommand({ ...options, stateDirectories }, settings, output)).toBe(2);
-  expect(printed.join("")).toMatch(/storage_cetina_job_name[^,;]*node-7/);
+  expect(printed().printed).toMatch(/storage_cetina_job_name[^,;]*node-7/);
 });

@@ -112,7 +112,8 @@ describe("file handling, with a stopped node and no restarts", () => {
   });
 
   test("lets only one of two sidecars write a file, and reports which", async () => {
-    await using second = await runUpkeep(node, { ...settings, GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "another" });
+    const environment = { ...settings, GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "another" };
+    await using second = await runUpkeep(node, environment, { stateDirectory: join(node.workspace, "other-state") });
     const condition = await second.reason("ConfigReconciled", "Locked");
     expect(condition.message).toMatch(
       /^Another process manages .*only one process may write the file\. node\.conf differs from the desired configuration: .*another/,

@@ -58,7 +58,7 @@ test("restarts a node that hangs with its port open once, and reports the reason
   await using pod = await watched(node);
   await pod.hang();
   await readUntil(pod.deletions, (count) => count === 1);
-  expect(pod.upkeep.events.list().map(({ message }) => message)).toContainEqual(
+  expect(pod.upkeep.messages()).toContainEqual(
     expect.stringMatching(
       /^Restarting the node \(kubernetes\): the node hangs: it has run since 2026-05-01T12:00:00\.000Z and has not responded for \d+ s/,
     ),

@@ -7,6 +7,7 @@ import { testProfile } from "#sidecar/testing/node-profile.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
+import { captureOutput } from "#daemon/testing/captured-output.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
 /** Installs another node_cli and returns the operator's message about it; `node-cli.test.ts` has the other faults. */
@@ -48,8 +49,7 @@ test("does not report a manual start before the sidecar's own as a failure", asy
   const raced = `#!/bin/sh\n./ops-by-hand "$@" || exit 1\nif [ "$1" = start ]; then echo "${words}" >&2; exit 1; fi\n`;
   await writeFile(ops, raced, { mode: 0o755 });
   await using upkeep = await runUpkeep(node);
-  await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.restarted(2);
   expect(upkeep.state.hold.get()).toBeUndefined();
   expect(await node.running()).toBe(await node.config());
   const said = upkeep.events.list().filter(({ kind }) => kind === "restart" || kind === "roll-back");
@@ -66,76 +66,59 @@ test("does not report a manual start before the sidecar's own as a failure", asy
 
 test("completes a restart left unfinished by a killed sidecar", async () => {
   await using node = await startFakeNode();
-  const stateDirectory = join(node.workspace, "state");
   {
-    await using upkeep = await runUpkeep(node, {}, { stateDirectory });
-    await readUntil(node.starts, (starts) => starts === 2);
-    await upkeep.reason("NoRestartPending", "NoRestart");
+    await using upkeep = await runUpkeep(node);
+    await upkeep.restarted(2);
   }
   {
     // As left by a kill between `ops stop` and `ops start`; a running sidecar would continue.
-    using left = openUpkeepState(stateDirectory);
+    using left = openUpkeepState(join(node.workspace, "state"));
     left.restartInFlight.set({ reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false });
   }
   await node.stop();
-  await using upkeep = await runUpkeep(node, {}, { stateDirectory });
-  await readUntil(node.starts, (starts) => starts === 3);
-  await upkeep.reason("NoRestartPending", "NoRestart");
-  expect(upkeep.events.list().map(({ message }) => message)).toContain(
-    "Restarting the node (ops): a restart was interrupted: a test.",
-  );
+  await using upkeep = await runUpkeep(node);
+  await upkeep.restarted(3);
+  expect(upkeep.messages()).toContain("Restarting the node (ops): a restart was interrupted: a test.");
   expect(upkeep.state.restartInFlight.get()).toBeUndefined();
 });
 
 test("rolls back a node that responds but is stuck at its height, and resumes after gatehouse resume", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1000" });
-  await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.restarted(2);
   const healthy = await node.config();
   await writeFile(node.configPath, healthy.replace("12345678901234567890", '"frozen"'));
   await upkeep.reason("NotPaused", "Paused", 20_000);
-  const message = await readUntil(
-    () => upkeep.board.get("NotPaused")?.message ?? "",
-    (text) => text.includes("It recovered after one more restart."),
-  );
+  const message = await upkeep.message("NotPaused", "It recovered after one more restart.");
   expect(message).toContain("its height stayed at 5 within 1000 ms of its first response");
-  const printed: string[] = [];
-  const output = {
-    out: (text: string) => printed.push(text),
-    error: (text: string) => printed.push(text),
-    isColored: false,
-  };
+  const { output, printed } = captureOutput();
   expect(message).toContain(`Fix the cause, then run \`${formatOwnCommand()} resume\``);
-  expect(await runResumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
-  expect(printed[0]).toMatch(/^Gatehouse resumed on .*\. It was paused since .*: The node did not recover/);
-  expect(printed[0]).toContain(`on ${node.configPath} (data ${join(node.workspace, "data")}, chain 1672, machine `);
+  expect(await runResumeCommand(upkeep.target, output)).toBe(0);
+  expect(printed().printed).toMatch(/^Gatehouse resumed on .*\. It was paused since .*: The node did not recover/);
+  expect(printed().printed).toContain(
+    `on ${node.configPath} (data ${join(node.workspace, "data")}, chain 1672, machine `,
+  );
   await upkeep.reason("NotPaused", "NotPaused");
   const elsewhere = join(node.workspace, "elsewhere");
   expect(await runResumeCommand({ kind: "socket", stateDirectories: [elsewhere] }, output)).toBe(1);
-  expect(printed.at(-1)).toContain(
+  expect(printed().errors).toContain(
     `resume: no running sidecar has its state in ${elsewhere}. Start it, or specify a running one`,
   );
 });
 
 test("stays paused across a restart of the sidecar, even if the node is down and its version unknown", async () => {
   await using node = await startFakeNode();
-  const stateDirectory = join(node.workspace, "state");
   {
-    await using upkeep = await runUpkeep(node, {}, { stateDirectory });
-    await readUntil(node.starts, (starts) => starts === 2);
-    await upkeep.reason("NoRestartPending", "NoRestart");
+    await using upkeep = await runUpkeep(node);
+    await upkeep.restarted(2);
     const healthy = await node.config();
     await writeFile(node.configPath, healthy.replace("12345678901234567890", '"crash"'));
-    await readUntil(
-      () => upkeep.board.get("NotPaused")?.message ?? "",
-      (text) => text.includes("It recovered after one more restart."),
-    );
+    await upkeep.message("NotPaused", "It recovered after one more restart.");
   }
   await node.stop();
   await rm(node.programs.tool);
   await writeFile(node.configPath, '{ "chain": {');
-  await using upkeep = await runUpkeep(node, {}, { stateDirectory });
+  await using upkeep = await runUpkeep(node);
   if (testProfile !== "pharos") await upkeep.reason("VersionConsistent", "VersionUnknown");
   await upkeep.reason("ConfigReconciled", "Truncated");
   await upkeep.reason("NotPaused", "Paused");
@@ -144,8 +127,7 @@ test("stays paused across a restart of the sidecar, even if the node is down and
 test("makes no needless restart if only comments changed", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
-  await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.restarted(2);
   const text = await node.config();
   await writeFile(node.configPath, text.replace("the operator's own words", "other words"));
   const made = upkeep.passes(1);
@@ -178,9 +160,8 @@ test.skipIf(testProfile === "pharos")(
 
 test("verifies a restart once if the state directory can't store the healthy configuration", async () => {
   await using node = await startFakeNode();
-  const stateDirectory = join(node.workspace, "state");
-  await mkdir(join(stateDirectory, "healthy.conf"), { recursive: true });
-  await using upkeep = await runUpkeep(node, {}, { stateDirectory });
+  await mkdir(join(node.workspace, "state/healthy.conf"), { recursive: true });
+  await using upkeep = await runUpkeep(node);
   await readUntil(node.starts, (starts) => starts === 2);
   const reported = () => upkeep.events.list().filter(({ message }) => message.includes("could not be stored"));
   await readUntil(reported, (events) => events.length === 1);

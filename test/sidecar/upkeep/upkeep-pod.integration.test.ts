@@ -14,7 +14,6 @@ async function observeAfterRestartOf(instanceId: string) {
   await node.install("0.15.0");
   await node.start();
   await using server = await startPodServer();
-  const stateDirectory = join(node.workspace, "state");
   const environment = {
     GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.15.0",
@@ -24,21 +23,21 @@ async function observeAfterRestartOf(instanceId: string) {
     GATEHOUSE_SIDECAR_KUBERNETES_SERVICE_ACCOUNT_DIRECTORY: server.directory,
   };
   {
-    await using upkeep = await runUpkeep(node, environment, { stateDirectory });
+    await using upkeep = await runUpkeep(node, environment);
     await upkeep.reason("NoRestartPending", "NoRestart");
   }
   {
     // A running sidecar would continue.
-    using left = openUpkeepState(stateDirectory);
+    using left = openUpkeepState(join(node.workspace, "state"));
     const asked = { reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false } as const;
     left.restartInFlight.set({ ...asked, incarnation: instanceId });
   }
   server.requests.length = 0;
-  await using upkeep = await runUpkeep(node, environment, { stateDirectory });
+  await using upkeep = await runUpkeep(node, environment);
   await expect.poll(() => upkeep.state.restartInFlight.get(), { timeout: 10_000 }).toBeUndefined();
   await upkeep.reason("NoRestartPending", "NoRestart");
   const deletions = server.requests.filter((request) => request.startsWith("DELETE"));
-  return { deletions, said: upkeep.events.list().map(({ message }) => message) };
+  return { deletions, said: upkeep.messages() };
 }
 
 test("verifies the new pod after deleting the one it ran in, without deleting the new one", async () => {

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
@@ -7,12 +6,8 @@ import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
+import { captureOutput } from "#daemon/testing/captured-output.ts";
 import { readUntil } from "#daemon/testing/until.ts";
-
-async function temporary() {
-  const path = await mkdtemp(join(tmpdir(), "gatehouse-resume-"));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
-}
 
 test("gatehouse resume treats a conflicting writer of node.conf as stopped", async () => {
   await using node = await startFakeNode();
@@ -29,10 +24,7 @@ test("gatehouse resume treats a conflicting writer of node.conf as stopped", asy
   const { message } = await upkeep.reason("ConfigReconciled", "Contested");
   const command = `${formatOwnCommand()} resume`;
   expect(message).toContain(`or until you run \`${command}\`.`);
-  const printed: string[] = [];
-  const write = (text: string) => void printed.push(text);
-  const output = { out: write, error: write, isColored: false };
-  expect(await runResumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
+  expect(await runResumeCommand(upkeep.target, captureOutput().output)).toBe(0);
   await upkeep.reason("ConfigReconciled", "Reconciled");
 });
 
@@ -41,23 +33,17 @@ test.each([
   ["a changed node version triggered waits for the budget, and is cancelled if someone starts the node", false],
 ])("a retry of a failed restart that %s", async (_, isAsked) => {
   await using node = await startFakeNode();
-  await using directory = await temporary();
   const environment = { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" };
   {
-    await using before = await runUpkeep(node, environment, { stateDirectory: directory.path });
-    await readUntil(node.starts, (starts) => starts === 2);
-    await before.reason("NoRestartPending", "NoRestart");
+    await using before = await runUpkeep(node, environment);
+    await before.restarted(2);
   }
   await node.stop();
   {
-    using state = openUpkeepState(directory.path);
+    using state = openUpkeepState(join(node.workspace, "state"));
     state.retry.set({ reason: "node.conf was changed", height: 1, why: "a test says so", isAsked });
   }
-  await using upkeep = await runUpkeep(
-    node,
-    { ...environment, GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "0" },
-    { stateDirectory: directory.path },
-  );
+  await using upkeep = await runUpkeep(node, { ...environment, GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "0" });
   if (isAsked) {
     await readUntil(node.starts, (starts) => starts === 3);
   } else {

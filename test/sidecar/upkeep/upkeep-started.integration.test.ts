@@ -1,34 +1,12 @@
 import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { startEngineServer } from "#sidecar/testing/engine-server.ts";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
 const hourMs = 3_600_000;
-
-/** A fake Docker engine with one container that started when a test says so. */
-async function engineOf(startedAtMs: () => number) {
-  let restarts = 0;
-  const server = createServer((request, response) => {
-    request.resume();
-    if (request.method === "POST") restarts += 1;
-    if (request.method === "POST") return response.writeHead(204).end();
-    const StartedAt = new Date(startedAtMs()).toISOString();
-    return response.end(JSON.stringify({ State: { Running: true, StartedAt } }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    restarts: () => restarts,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
 
 /** Lists the messages about restarts, newest first. */
 const listRestartMessages = (upkeep: RunningUpkeep) =>
@@ -60,14 +38,8 @@ test("restarts a node after a drift only if its start time suggests it has read 
   await using node = await createFakeNode();
   await node.start();
   let startedAtMs = Date.now() - hourMs;
-  await using engine = await engineOf(() => startedAtMs);
-  await using upkeep = await runUpkeep(node, {
-    GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker",
-    GATEHOUSE_SIDECAR_DOCKER_ENGINE: engine.url,
-    GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node",
-    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
-    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
-  });
+  await using engine = await startEngineServer(() => startedAtMs);
+  await using upkeep = await runUpkeep(node, engine.environment);
   // The node reads the first correction through the restart that it requires.
   await readUntil(engine.restarts, (restarts) => restarts === 1);
   await upkeep.reason("NoRestartPending", "NoRestart");
@@ -91,8 +63,7 @@ test("makes no restart with the ops driver for drifts that are corrected before 
   await using node = await createFakeNode();
   await node.start();
   await using upkeep = await runUpkeep(node);
-  await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.restarted(2);
   const startedAtMs = Date.now();
   // A process is known to have read its configuration once it has run for a second.
   await readUntil(
@@ -133,17 +104,13 @@ test("does not assume that the node has read a node.conf whose timestamp predate
   await using node = await createFakeNode();
   await node.start();
   let startedAtMs = Date.now() - hourMs;
-  await using engine = await engineOf(() => startedAtMs);
+  await using engine = await startEngineServer(() => startedAtMs);
   const own = join(node.workspace, "conf");
   await mkdir(own);
   await rename(node.configPath, join(own, "node.conf"));
   await using upkeep = await runUpkeep(node, {
-    GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker",
-    GATEHOUSE_SIDECAR_DOCKER_ENGINE: engine.url,
-    GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node",
+    ...engine.environment,
     GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(own, "node.conf"),
-    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
-    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200",
   });
   await readUntil(engine.restarts, (restarts) => restarts === 1);

@@ -3,7 +3,6 @@ import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { readUntil } from "#daemon/testing/until.ts";
 
 test("rolls back once if the system refuses to run the start command, and pauses with the cause", async () => {
   await using node = await startFakeNode();
@@ -17,10 +16,7 @@ test("rolls back once if the system refuses to run the start command, and pauses
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "500",
     GATEHOUSE_SIDECAR_OPS_START: '["./start-it"]',
   });
-  const message = await readUntil(
-    () => upkeep.board.get("NotPaused")?.message ?? "",
-    (text) => text.includes("Another restart failed"),
-  );
+  const message = await upkeep.message("NotPaused", "Another restart failed");
   expect(message).toContain("./start-it can't be run (ETXTBSY): another process is writing it; `fuser -v ");
   expect(upkeep.state.restartInFlight.get()).toBeUndefined();
   const used = upkeep.state.store.database.prepare("SELECT reason FROM restart").all();

@@ -19,9 +19,7 @@ test.concurrent("corrects drift on disk and restarts the node with the result", 
   await upkeep.reason("Pruning", "Enabled");
   await upkeep.reason("ConfigReconciled", "Reconciled");
   expect(await node.starts()).toBe(2);
-  expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
-    expect.stringMatching(/The node recovered and advances after \d+ ms\./),
-  );
+  expect(upkeep.messages()).toContainEqual(expect.stringMatching(/The node recovered and advances after \d+ ms\./));
   const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as string;
   const written = {
     outcome: "success",
@@ -50,16 +48,12 @@ const endedAtStart = testProfile === "pharos" ? "its process exited" : "node exi
 test.concurrent("restores the last healthy configuration of a node that does not come back, and pauses", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
-  await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.restarted(2);
   const healthy = await node.config();
   await writeFile(node.configPath, healthy.replace("12345678901234567890", '"crash"'));
   await upkeep.reason("NotPaused", "Paused", 20_000);
   await readUntil(node.config, (text) => text === healthy);
-  const held = await readUntil(
-    async () => upkeep.board.get("NotPaused")?.message ?? "",
-    (message) => message.includes("It recovered after one more restart."),
-  );
+  const held = await upkeep.message("NotPaused", "It recovered after one more restart.");
   expect(held).toContain(endedAtStart);
   expect(held).toContain("Its last healthy configuration was restored.");
   const [, key = "", copy = ""] = /The failed edit: (\S+) changed; it is saved in (\S+)\. /.exec(held) ?? [];

@@ -1,8 +1,8 @@
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
@@ -13,7 +13,7 @@ type Snapshot = { name: string; creationTimestamp: string; claim: string };
 
 /** An API server with VolumeSnapshots; it rejects every request that the job's role does not allow. */
 async function clusterOf(snapshots: Snapshot[], { serves = true } = {}) {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-snapshot-"));
+  const directory = await makeTestDirectory();
   await writeFile(join(directory, "token"), "the-token\n");
   await writeFile(join(directory, "namespace"), "chain");
   const base = "/apis/snapshot.storage.k8s.io/v1/namespaces/chain/volumesnapshots";
@@ -43,7 +43,7 @@ async function clusterOf(snapshots: Snapshot[], { serves = true } = {}) {
     snapshots.splice(at, 1);
     return reply(200, {});
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const local = await listenLocally(server);
   const env = {
     GATEHOUSE_VOLUME_SNAPSHOT_CLAIM: "node-workspace",
     GATEHOUSE_VOLUME_SNAPSHOT_CLASS_NAME: "csi",
@@ -51,7 +51,7 @@ async function clusterOf(snapshots: Snapshot[], { serves = true } = {}) {
     GATEHOUSE_VOLUME_SNAPSHOT_LOG_LEVEL: "silent",
   };
   const replaced = replaceConstants(volumeSnapshotSettings.schema, {
-    "kubernetes.apiUrl": `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    "kubernetes.apiUrl": local.url,
     "kubernetes.serviceAccountDirectory": directory,
   });
   const run = async (change: Readonly<Record<string, string>> = {}, { json = false } = {}) => {

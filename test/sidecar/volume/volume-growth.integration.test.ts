@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 import { startWatchedVolume } from "#sidecar/testing/watched-volume.ts";
 import { metricsByPart } from "#infra/observability/metric-catalogue.ts";
 import { createKubernetesApi } from "#sidecar/upkeep/drivers/kubernetes-api.ts";
@@ -14,7 +14,7 @@ const limits = { growBelowFreeRatio: 0.15, stepGibibytes: 100, ceilingGibibytes:
  * An API server with one claim; it rejects every request that the node's role does not allow, and every smaller size.
  */
 async function clusterOf(claim: { requested: string; capacity: string; expandable: boolean }) {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-volume-"));
+  const directory = await makeTestDirectory();
   await writeFile(join(directory, "token"), "the-token\n");
   await writeFile(join(directory, "namespace"), "chain");
   const patches: string[] = [];
@@ -41,14 +41,11 @@ async function clusterOf(claim: { requested: string; capacity: string; expandabl
     const spec = { resources: { requests: { storage: claim.requested } } };
     return void response.end(JSON.stringify({ spec, status: { capacity: { storage: claim.capacity } } }));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const api = createKubernetesApi({ apiUrl, serviceAccountDirectory: directory, timeoutMs: 2_000 });
+  const local = await listenLocally(server);
+  const api = createKubernetesApi({ apiUrl: local.url, serviceAccountDirectory: directory, timeoutMs: 2_000 });
   const close = async () => {
     await api[Symbol.asyncDispose]();
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-    await rm(directory, { recursive: true });
+    await local[Symbol.asyncDispose]();
   };
   return { api, patches, claim, [Symbol.asyncDispose]: close };
 }

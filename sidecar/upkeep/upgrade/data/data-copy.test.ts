@@ -1,16 +1,14 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { copyStores } from "./data-copy.ts";
 
 let root: string;
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), "gatehouse-copy-"));
+  root = await makeTestDirectory();
 });
-
-afterEach(() => rm(root, { recursive: true }));
 
 async function makeStore(name: string) {
   const path = join(root, name);

@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { parseConfig } from "#node/conf/document.ts";
 import { readRelease } from "../check-release.ts";
@@ -10,12 +10,10 @@ import { findStores } from "./data-stores.ts";
 let root: string;
 
 beforeEach(async () => {
-  root = await realpath(await mkdtemp(join(tmpdir(), "gatehouse-stores-")));
+  root = await makeTestDirectory();
   for (const name of ["bin", "data/chain", "elsewhere"]) await mkdir(join(root, name), { recursive: true });
   await writeFile(join(root, "data", "chain", "1"), "block");
 });
-
-afterEach(() => rm(root, { recursive: true }));
 
 const signal = new AbortController().signal;
 

@@ -4,6 +4,7 @@ import { lchown, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFil
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { hashContent } from "#sidecar/upkeep/config/config-file.ts";
 import { createConfigVersions } from "#sidecar/upkeep/config/config-versions.ts";
 import { writeConfig } from "#sidecar/upkeep/config/config-writer.ts";
@@ -65,8 +66,7 @@ const noAttributes = canSetAttributes
 
 describe.runIf(canSetAttributes)(`ACLs and extended attributes${noAttributes}`, () => {
   test("carries over ACLs and extended attributes to the replacement file, and nothing else", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "gatehouse-attributes-"));
-    await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+    const directory = await makeTestDirectory();
     const path = join(directory, "node.conf");
     setAttributes(path);
     const then = new Date(1_000_000_000_000);
@@ -81,8 +81,7 @@ describe.runIf(canSetAttributes)(`ACLs and extended attributes${noAttributes}`, 
 });
 
 test("writes the file even if cp can't copy them, and reports once what is lost", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-attributes-"));
-  await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  const directory = await makeTestDirectory();
   const path = join(directory, "node.conf");
   const script = `
     import { writeFileSync, readFileSync } from "node:fs";
@@ -138,7 +137,7 @@ describe.runIf(canMount)(`a file system that rejects the write${why}`, () => {
 });
 
 test("never replaces a file that is unreadable or too large to back up", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-write-"));
+  const directory = await makeTestDirectory();
   const path = join(directory, "node.conf");
   await writeFile(path, "x".repeat(2_000));
   using lock = createWriterLock(path);
@@ -151,11 +150,10 @@ test("never replaces a file that is unreadable or too large to back up", async (
     /larger than the limit of 1000 bytes; .* It can't be backed up, so it is not replaced\.$/,
   );
   expect(await readFile(path, "utf8")).toBe("x".repeat(2_000));
-  await rm(directory, { recursive: true });
 });
 
 test("does not overwrite changes made by a different writer between its read and rename", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-write-"));
+  const directory = await makeTestDirectory();
   const path = join(directory, "node.conf");
   await writeFile(path, "theirs");
   using lock = createWriterLock(path);
@@ -163,7 +161,6 @@ test("does not overwrite changes made by a different writer between its read and
   const write = { path, limitBytes: 1_000, expectedHash, content: Buffer.from("ours") };
   expect(await writeConfig(write, lock, undefined)).toMatchObject({ reason: "ChangedMeanwhile" });
   expect(await readFile(path, "utf8")).toBe("theirs");
-  await rm(directory, { recursive: true });
 });
 
 const kept = '{ "chain": {} }';
@@ -173,8 +170,7 @@ const kept = '{ "chain": {} }';
  * file's content afterwards.
  */
 async function writeThrough(linkOwner: number, fileOwner: number) {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-link-"));
-  await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
+  const directory = await makeTestDirectory();
   const [path, victim] = [join(directory, "node.conf"), join(directory, "victim")];
   await writeFile(victim, kept);
   await lchown(victim, fileOwner, fileOwner);

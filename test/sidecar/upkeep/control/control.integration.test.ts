@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
@@ -37,10 +37,8 @@ const control: UpkeepControl = {
 let directory: string;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-control-"));
+  directory = await makeTestDirectory();
 });
-
-afterEach(() => rm(directory, { recursive: true }));
 
 const ask = (stateDirectory: string) =>
   requestControl({ kind: "socket", stateDirectories: [stateDirectory] }, { path: "/resume", answer: resumeResponse });

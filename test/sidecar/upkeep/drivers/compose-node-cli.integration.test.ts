@@ -1,7 +1,7 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
@@ -14,7 +14,7 @@ const query = ["prune", "--c", "./node.conf", "--get"];
 
 /** A directory with a fake `compose`, and a runner of the tool through it. */
 async function composeThat(does: string, timeoutMs = 5_000) {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-compose-"));
+  const directory = await makeTestDirectory();
   const compose = join(directory, "compose");
   await writeFile(compose, `#!/bin/sh\n${does}\n`);
   await chmod(compose, 0o755);
@@ -23,12 +23,11 @@ async function composeThat(does: string, timeoutMs = 5_000) {
     directory: () => directory,
     tool: () => ({ directory: "/data/bin", command: "node_cli" }),
   });
-  const remove = () => rm(directory, { recursive: true });
-  return { run, directory, [Symbol.asyncDispose]: remove };
+  return { run, directory };
 }
 
 test("runs in the container's bin directory, from the directory of the compose file, with an argument array", async () => {
-  await using compose = await composeThat(`printf '[%s]' "$@"; pwd`);
+  const compose = await composeThat(`printf '[%s]' "$@"; pwd`);
   expect(await compose.run([...query, "$(id) *"], signal)).toEqual({
     ok: true,
     output:
@@ -63,16 +62,13 @@ test.each([
     /printed more than 1000 bytes, the limit, and was killed/,
   ],
 ])("reports %s clearly", async (_, does, reason, words) => {
-  await using compose = await composeThat(does);
+  const compose = await composeThat(does);
   const result = await compose.run(query, signal);
   expect(result).toMatchObject({ ok: false, reason, message: expect.stringMatching(words) });
 });
 
 test("gives up on a hung tool after its time limit, and starts no other before it has exited", async () => {
-  await using compose = await composeThat(
-    "echo begun >>begun; while [ -e begun ] && [ ! -e end ]; do sleep 0.05; done",
-    300,
-  );
+  const compose = await composeThat("echo begun >>begun; while [ -e begun ] && [ ! -e end ]; do sleep 0.05; done", 300);
   const words = async () => {
     const result = await compose.run(query, signal);
     return result.ok ? "ok" : result.message;
@@ -89,7 +85,7 @@ test("gives up on a hung tool after its time limit, and starts no other before i
 });
 
 test("ends a hung tool together with the sidecar", async () => {
-  await using compose = await composeThat("exec sleep 60", 200);
+  const compose = await composeThat("exec sleep 60", 200);
   const stopping = new AbortController();
   await compose.run(query, stopping.signal);
   stopping.abort();

@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import {
   createDockerDriver,
   createDockerEngine,
@@ -12,29 +11,22 @@ import {
 
 type Answer = Readonly<{ status: number; body?: string | Uint8Array }>;
 
-let directory: string;
 let requests: string[];
 let answers: Map<string, Answer>;
 let engine: DockerEngine;
-let stop: () => Promise<void>;
 const signal = new AbortController().signal;
 
 /** An engine's socket that checks nothing but records every request, and responds from a table. */
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-engine-"));
+  const directory = await makeTestDirectory();
   requests = [];
   answers = new Map();
   const server = createServer((request, response) => void answer(request, response));
   const socketPath = join(directory, "engine.sock");
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
   engine = createDockerEngine({ engine: `unix://${socketPath}`, timeoutMs: 2_000 });
-  stop = async () => {
-    await new Promise((resolve) => server.close(resolve));
-    await rm(directory, { recursive: true });
-  };
+  onTestFinished(async () => void (await server[Symbol.asyncDispose]()));
 });
-
-afterEach(() => stop());
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   let body = "";

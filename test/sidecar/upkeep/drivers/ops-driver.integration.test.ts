@@ -25,12 +25,11 @@ async function startOpsNode(exitsAfterMs: number | "never" = 0): Promise<OpsNode
 }
 
 const read = (node: OpsNode, name: string) => readFile(join(node.workspace, name), "utf8").catch(() => "");
-const listEvents = (upkeep: RunningUpkeep) => upkeep.events.list().map(({ message }) => message);
+const listEvents = (upkeep: RunningUpkeep) => upkeep.messages();
 const isAlive = (pid: number) => pid > 0 && process.kill(pid, 0);
 
 async function settle(node: OpsNode, upkeep: RunningUpkeep, starts = 2): Promise<void> {
-  await readUntil(node.starts, (count) => count === starts);
-  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.restarted(starts);
 }
 
 /** Waits until the node has printed so much that a pipe without a reader would have ended it. */

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createOpsNode, type OpsNode } from "#sidecar/testing/ops-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { readUntil } from "#daemon/testing/until.ts";
 
 /**
  * Creates a fake systemctl next to a node: `stop` sends SIGTERM and returns once the unit's process has exited, `start`
@@ -39,12 +38,11 @@ test("stops and starts a node in a systemd unit only through systemctl", async (
     GATEHOUSE_SIDECAR_OPS_STOP: command("stop"),
     GATEHOUSE_SIDECAR_OPS_START: command("start"),
   });
-  await readUntil(node.starts, (count) => count === 2);
-  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.restarted(2);
   expect(await readFile(join(node.workspace, "systemctl.log"), "utf8")).toBe("stop node.service\nstart node.service\n");
   expect(await node.pid()).not.toBe(before);
   expect(await neighbour.pid()).toBe(others);
-  const said = upkeep.events.list().map(({ message }) => message);
+  const said = upkeep.messages();
   expect(said.filter((message) => /by force|stopped by|process ID/.test(message))).toEqual([]);
   expect(await node.running()).toBe(await node.config());
 });

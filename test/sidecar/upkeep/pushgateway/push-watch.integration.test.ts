@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
@@ -13,18 +13,12 @@ import { readUntil } from "#daemon/testing/until.ts";
 const log = pino({ level: "silent" });
 
 /** A Pushgateway's `/metrics`, as printed by the real one; undefined makes it hang. */
-async function pushgateway(metrics: () => string | undefined) {
+function pushgateway(metrics: () => string | undefined) {
   const server = createServer((_, response) => {
     const text = metrics();
     if (text !== undefined) response.end(text);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const close = async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  };
-  return { url: `http://127.0.0.1:${port}`, close, [Symbol.asyncDispose]: close };
+  return listenLocally(server);
 }
 
 const identity = () => ({ job: 'node "7"', intervalSeconds: 0.05 });
@@ -86,7 +80,7 @@ test("mistakes neither rejected pushes for missing ones nor a push time of 0 for
 
 test("reports a Pushgateway outage as its own fault, not the node's", async () => {
   const gateway = await pushgateway(() => "");
-  await gateway.close();
+  await gateway[Symbol.asyncDispose]();
   await using pushes = watch(gateway.url);
   expect(await pushes.words("PushgatewayUnreachable")).toBe(
     "http://gateway/metrics can't be queried (ECONNREFUSED); check that the Pushgateway is running.",

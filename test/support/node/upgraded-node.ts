@@ -4,6 +4,9 @@ import { systemClock, type Clock } from "#daemon/clock.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { captureOutput } from "#daemon/testing/captured-output.ts";
+import { runUpgradeCommand, type UpgradeOptions } from "#sidecar/upkeep/control/upgrade-command.ts";
+import { callRpc } from "../call-rpc.ts";
 
 export const oldBlocks = "old blocks";
 
@@ -52,4 +55,31 @@ export async function startSettledFake(environment: Environment = {}) {
   await waitUntilFakeSettled(upkeep);
   const owned = resources.move();
   return { node, upkeep, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+export async function upgradeNode(
+  { target }: RunningUpkeep,
+  source: string,
+  more: Partial<Pick<UpgradeOptions, "dryRun" | "yes" | "json">> = {},
+) {
+  const { output, printed } = captureOutput();
+  const options = { source, version: undefined, dryRun: false, yes: true, confirm: undefined, ...more };
+  const status = await runUpgradeCommand(target, options, output);
+  return { status, ...printed() };
+}
+
+type Reached = Pick<FakeNode, "httpUrl">;
+
+async function call<Result>({ httpUrl }: Reached, method: string, params: readonly unknown[] = []) {
+  const { result, error } = await callRpc<Result>(httpUrl, method, params);
+  if (result === undefined) throw new Error(`${method}: ${error?.message}`);
+  return result;
+}
+
+export async function readHash(node: Reached, number: number): Promise<string> {
+  return (await call<{ hash: string }>(node, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false])).hash;
+}
+
+export async function readHeight(node: Reached): Promise<number> {
+  return Number(await call<string>(node, "eth_blockNumber"));
 }
