@@ -1,7 +1,6 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 import { expect, test } from "vitest";
+import type { Clock } from "#daemon/clock.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { blockTimeMs } from "#sidecar/testing/fake-node-programs.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
@@ -20,7 +19,7 @@ const allowed = { ...quick, GATEHOUSE_SIDECAR_LAG_RESTART: "true" };
 async function settled(
   node: FakeNode,
   environment: Readonly<Record<string, string>>,
-  options: Readonly<{ stateDirectory?: string }> = {},
+  options: Readonly<{ clock?: Clock }> = {},
 ): Promise<RunningUpkeep> {
   await node.start();
   const upkeep = await runUpkeep(node, environment, options);
@@ -28,11 +27,27 @@ async function settled(
   return upkeep;
 }
 
-/** Waits until the node has produced blocks long enough to be known for it. */
-async function steady(upkeep: RunningUpkeep): Promise<void> {
-  const height = async () => Number(/^gatehouse_node_height_blocks (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
-  const before = await height();
-  await readUntil(height, (now) => now >= before + 30);
+/** Waits until blocks have arrived steadily: only a node known for that is reported as stalled, and a pause of a busy machine starts the count anew. */
+async function steady({ health }: RunningUpkeep): Promise<void> {
+  await readUntil(health.current, ({ cadence }) => cadence === "steady");
+}
+
+/** A clock that a test stops: on a busy machine, what it does meanwhile may take longer than a limit under test. */
+function createStoppableClock() {
+  let lostMs = 0;
+  let stoppedAtMs: number | undefined;
+  const passedMs = () => (stoppedAtMs ?? performance.now()) - lostMs;
+  return {
+    wallMs: () => performance.timeOrigin + passedMs(),
+    monotonicMs: passedMs,
+    whileStopped: async (work: () => Promise<void>) => {
+      const beganMs = performance.now();
+      stoppedAtMs = beganMs;
+      await work();
+      lostMs += performance.now() - beganMs;
+      stoppedAtMs = undefined;
+    },
+  };
 }
 
 /** Waits until the node is restarted for a fault, and reports it. */
@@ -40,16 +55,19 @@ async function restartedFor(node: FakeNode, upkeep: RunningUpkeep, starts: numbe
   await readUntil(node.starts, (count) => count === starts);
   await upkeep.reason("HeightAdvancing", "Advancing");
   await upkeep.reason("NoRestartPending", "NoRestart");
-  expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(expect.stringMatching(words));
+  expect(upkeep.messages()).toContainEqual(expect.stringMatching(words));
 }
 
 test("restarts a node that stalls or has exited if allowed, and leaves a manually started one that replays its log alone", async () => {
   await using node = await createFakeNode();
-  await using upkeep = await settled(node, {
+  const clock = createStoppableClock();
+  const environment = {
     ...allowed,
     GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "1000",
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "60000",
-  });
+    GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "10000",
+  };
+  await using upkeep = await settled(node, environment, { clock });
   await upkeep.reason("NoRestartPending", "NoRestart");
   await steady(upkeep);
   await node.stall();
@@ -67,15 +85,18 @@ test("restarts a node that stalls or has exited if allowed, and leaves a manuall
   const ended = /^Restarting the node \(ops\): the node has been unhealthy for \d+ s: ConnectionRefused \(/;
   await restartedFor(node, upkeep, 4, ended);
   await node.opensAfter(3_000);
-  await node.stop();
-  const started = node.start();
-  const message = await readUntil(
-    () => upkeep.board.get("NoRestartPending")?.message ?? "",
-    (text) => text.startsWith("No restart is pending: "),
-  );
-  expect(message).toMatch(
-    /^No restart is pending: the node has not responded since it started and has until 20\d\d-\S+Z \(restart\.answersWithinMs\)\.$/,
-  );
+  let started: Promise<void> | undefined;
+  await clock.whileStopped(async () => {
+    await node.stop();
+    started = node.start();
+    const message = await readUntil(
+      () => upkeep.board.get("NoRestartPending")?.message ?? "",
+      (text) => text.startsWith("No restart is pending: "),
+    );
+    expect(message).toMatch(
+      /^No restart is pending: the node has not responded since it started and has until 20\d\d-\S+Z \(restart\.answersWithinMs\)\.$/,
+    );
+  });
   await started;
   await upkeep.reason("HeightAdvancing", "Advancing");
   await upkeep.passes(5);
@@ -116,68 +137,52 @@ test("leaves a node alone that catches up with its references, and restarts one 
 
 test("only reports a stalled node without lag.restart, but starts one that has exited, even while the sidecar was down", async () => {
   await using node = await createFakeNode();
-  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
-  try {
-    {
-      await using upkeep = await settled(node, quick, { stateDirectory });
-      await upkeep.reason("NoRestartPending", "NoRestart");
-      await upkeep.reason("DataIntact", "Intact");
-      await steady(upkeep);
-      await node.stall();
-      await upkeep.reason("HeightAdvancing", "NoNewBlock");
-      await upkeep.passes(10);
-      expect(upkeep.board.get("NoRestartPending")?.reason).toBe("NoRestart");
-      expect(await node.starts()).toBe(2);
-      await node.kill();
-      await readUntil(node.starts, (starts) => starts === 3);
-      await upkeep.reason("NoRestartPending", "NoRestart");
-      await upkeep.reason("DataIntact", "Intact");
-    }
-    await node.kill();
-    await using upkeep = await runUpkeep(
-      node,
-      { ...quick, GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" },
-      { stateDirectory },
-    );
-    await readUntil(node.starts, (starts) => starts === 4);
+  {
+    await using upkeep = await settled(node, quick);
     await upkeep.reason("NoRestartPending", "NoRestart");
-  } finally {
-    await rm(stateDirectory, { recursive: true });
+    await upkeep.reason("DataIntact", "Intact");
+    await steady(upkeep);
+    await node.stall();
+    await upkeep.reason("HeightAdvancing", "NoNewBlock");
+    await upkeep.passes(10);
+    expect(upkeep.board.get("NoRestartPending")?.reason).toBe("NoRestart");
+    expect(await node.starts()).toBe(2);
+    await node.kill();
+    await upkeep.restarted(3);
+    await upkeep.reason("DataIntact", "Intact");
   }
+  await node.kill();
+  await using upkeep = await runUpkeep(node, { ...quick, GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
+  await upkeep.restarted(4);
 });
 
 test("immediately restarts a process that exited while a sidecar, since killed, was verifying its restart", async () => {
   await using node = await createFakeNode();
   await node.start();
-  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
-  try {
-    // It responds only once the first sidecar has exited.
-    await node.opensAfter(3_000);
-    const environment = {
-      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
-      GATEHOUSE_SIDECAR_OPS_START: JSON.stringify([
-        "sh",
-        "-c",
-        `./ops start --config ./${basename(node.configPath)} & sleep 1`,
-      ]),
-      GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "900000",
-      GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "500",
-    };
-    {
-      await using upkeep = await runUpkeep(node, environment, { stateDirectory });
-      await readUntil(
-        () => upkeep.state.restartInFlight.get()?.phase,
-        (phase) => phase === "verifying",
-      );
-    }
-    await node.kill();
-    await node.opensAfter(0);
-    await using upkeep = await runUpkeep(node, environment, { stateDirectory });
-    await readUntil(node.starts, (starts) => starts === 3);
-    expect((await upkeep.reason("NotPaused", "Paused")).message).toContain("its process exited");
-  } finally {
-    await rm(stateDirectory, { recursive: true });
+  // It responds only once the first sidecar has exited.
+  await node.opensAfter(3_000);
+  const environment = {
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_OPS_START: JSON.stringify([
+      "sh",
+      "-c",
+      `./ops start --config ./${basename(node.configPath)} & sleep 1`,
+    ]),
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "900000",
+    GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "500",
+  };
+  {
+    await using upkeep = await runUpkeep(node, environment);
+    await readUntil(
+      () => upkeep.state.restartInFlight.get()?.phase,
+      (phase) => phase === "verifying",
+    );
   }
+  await node.kill();
+  await node.opensAfter(0);
+  await using upkeep = await runUpkeep(node, environment);
+  await readUntil(node.starts, (starts) => starts === 3);
+  expect((await upkeep.reason("NotPaused", "Paused")).message).toContain("its process exited");
 });
 
 test("restarts a node with an invisible process once it has been unresponsive for longer than a start may take", async () => {
