@@ -5,8 +5,6 @@ import type { Hex } from "#x402/hex.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import { createSuspensions } from "./suspensions.ts";
 
-const account = (byte: string): Hex => `0x${byte.repeat(20)}`;
-
 const parties = (payer: number, asset = 0) => ({
   payer: `0x${String(payer).padStart(40, "0")}` as Hex,
   asset: `0x${String(asset).padStart(40, "a")}` as Hex,
@@ -22,9 +20,11 @@ function createClocked(paid: readonly number[] = []) {
   const state = { nowMs: 5_000 };
   const log = pino({ level: "silent" });
   const hasPaid = async ({ payer }: { payer: Hex }) => paid.includes(Number(payer.slice(2)));
-  const { add, end, refuse } = createSuspensions({ monotonicMs: () => state.nowMs, log, hasPaid });
+  const suspensions = createSuspensions({ monotonicMs: () => state.nowMs, log, hasPaid });
+  const { add, end, refuse } = suspensions;
   return {
     state,
+    suspensions,
     add,
     end,
     refuse: (payer: number, code: Hex = "0x", asset = 0) => refuse(payment(payer, asset), { code: async () => code }),
@@ -114,34 +114,18 @@ test("rejects new wallets of any code after ten failures in an hour", async () =
 });
 
 test("rejects neither payers with a key nor channel calls after three failed wallets", async () => {
-  const suspensions = createSuspensions({
-    monotonicMs: () => 0,
-    log: pino({ level: "silent" }),
-    hasPaid: async ({ payer }) => payer === account("09"),
-  });
-  const fail = (code: Hex, bytes: readonly string[]) => {
-    for (const byte of bytes) suspensions.add({ kind: "wallet", code }, { asset, payer: account(byte) });
+  const { add, suspensions } = createClocked();
+  const fail = (code: Hex, payers: readonly number[]) => {
+    for (const payer of payers) add({ kind: "wallet", code }, parties(payer));
   };
-  const asset: Hex = `0x${"aa".repeat(20)}`;
-  const paid = { asset, contract: asset, callData: "0x" as Hex, payer: account("01") };
-  const asked: Hex[] = [];
-  const refuse = (code: Hex, contract: Hex = asset) => {
-    const chain = { code: async (payer: Hex) => (asked.push(payer), code) };
-    return suspensions.refuse({ ...paid, contract }, chain);
-  };
-  fail("0x60", ["02", "03"]);
-  expect(await refuse("0x60")).toBeUndefined();
-  expect(asked).toEqual([]);
-  fail("0x60", ["04"]);
-  expect((await refuse("0x60"))?.message).toMatch(/^3 wallets with the code of .* another 60 s/);
-  expect(await refuse("0x61"), "another code").toBeUndefined();
-  expect(await refuse("0x", multicall3Address), "a wallet to be created").toBeUndefined();
-  fail("0x", ["05", "06", "07"]);
-  expect((await refuse("0x", multicall3Address))?.reason).toBe("invalid_exact_evm_transaction_failed");
-  expect(await refuse("0x"), "a key").toBeUndefined();
-  const settle = { ...paid, contract: channelsAddress, callData: encodeSettle(paid.payer, asset) };
-  const chain = { code: async (): Promise<Hex> => "0x60" };
-  expect(await suspensions.refuse(settle, chain), "a seller's wallet pays nothing").toBeUndefined();
-  const known = { ...paid, payer: account("09") };
-  expect(await suspensions.refuse(known, chain), "a wallet that paid before").toBeUndefined();
+  const refuse = (changes: object, code: Hex = "0x") =>
+    suspensions.refuse({ ...payment(1), ...changes }, { code: async () => code });
+  fail("0x60", [2, 3, 4]);
+  expect(await refuse({ contract: multicall3Address }), "a wallet to be created").toBeUndefined();
+  fail("0x", [5, 6, 7]);
+  expect((await refuse({ contract: multicall3Address }))?.reason).toBe("invalid_exact_evm_transaction_failed");
+  expect(await refuse({}), "a key").toBeUndefined();
+  const { payer, asset } = parties(1);
+  const settle = { contract: channelsAddress, callData: encodeSettle(payer, asset) };
+  expect(await refuse(settle, "0x60"), "a seller's wallet pays nothing").toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SqlStore } from "#daemon/sql/store.ts";
-import { findSettled, readSettlements } from "../settlement/ledger/settlement-queries.ts";
+import { findSettled, readSettledAfter, readSettlements } from "../settlement/ledger/settlement-queries.ts";
 import { channelsAddress, encodeDeposit, keyDeposits, keySellerDeposits } from "#x402/batch-settlement/channel.ts";
 import { createLedger, createRecordChecks } from "../settlement/ledger/ledger.ts";
 import { createRefunds } from "../settlement/ledger/refunds.ts";
@@ -11,6 +11,7 @@ import { buildChannelConfig } from "./sample-settlement.ts";
 const payer = `0x${"0A".repeat(20)}` as const;
 const dayMs = 86_400_000;
 const chain = { chainId: 1_672 };
+const idOf = (number: number) => `0x${number.toString(16).padStart(64, "0")}` as const;
 
 type Open = () => Promise<SqlStore>;
 
@@ -29,6 +30,7 @@ export function testSales(open: Open): void {
   testSellers(open);
   testPayers(open);
   testRefunds(open);
+  testQueries(open);
 }
 
 function testSellers(open: Open): void {
@@ -180,7 +182,7 @@ function testRefunds(open: Open): void {
   test("exports each settlement once across pages, even of one millisecond", async () => {
     await using scene = await openScene(open);
     const { ledger, store, time } = scene;
-    const ids = Array.from({ length: 450 }, (_, at) => `0x${at.toString(16).padStart(64, "0")}` as const);
+    const ids = Array.from({ length: 450 }, (_, at) => idOf(at));
     const begun = ids.map((id) => ({
       settlement: { ...settlement, id, authorizationNonce: id },
       attempt: { ...attempt, hash: id },
@@ -197,5 +199,37 @@ function testRefunds(open: Open): void {
     expect(pages.flat().every(({ attempts, settlement: { id } }) => attempts[0]?.hash === id)).toBe(true);
     const later = await Array.fromAsync(readSettlements({ ...all, fromMs: time.nowMs }, chain, { store }));
     expect(later.flat()).toHaveLength(130);
+  });
+}
+
+function testQueries(open: Open): void {
+  const startMs = 1_000;
+
+  test("reads settlements after a position, oldest first, then by id", async () => {
+    await using store = await open();
+    const write = (number: number, finishedAtMs: number, state = "settled", chainId = chain.chainId) =>
+      store.change(
+        `INSERT INTO settlement (chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before, call_data,
+           begun_at_ms, state, transaction_hash, finished_at_ms)
+         VALUES ($1, $2, '0xa5', '0x01', '0x02', '7', $2, '0', '0x', 0, $3, $2, $4)`,
+        [chainId, idOf(number), state, finishedAtMs],
+      );
+    const beforeMs = startMs + 2;
+    await write(3, startMs + 1);
+    await write(2, startMs);
+    await write(1, startMs);
+    await write(4, startMs + 2);
+    await write(5, startMs, "failed");
+    await write(6, startMs, "settled", 1);
+    const readAfter = (finishedAtMs: number, id: string, max = 10) =>
+      readSettledAfter({ after: { finishedAtMs, id }, beforeMs, max }, chain, { store });
+    const numbersAfter = async (...place: Parameters<typeof readAfter>) =>
+      (await readAfter(...place)).map((one) => Number(one.settlement.id));
+    expect(await numbersAfter(startMs, "")).toEqual([1, 2, 3]);
+    expect(await numbersAfter(startMs, "", 2)).toEqual([1, 2]);
+    expect(await numbersAfter(startMs, idOf(1))).toEqual([2, 3]);
+    expect(await numbersAfter(startMs + 1, "")).toEqual([3]);
+    const [first] = await readAfter(startMs, "", 1);
+    expect(first).toMatchObject({ transaction: idOf(1), finishedAtMs: startMs });
   });
 }

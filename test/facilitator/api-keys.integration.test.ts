@@ -5,7 +5,7 @@ import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { runToEnd } from "../support/service-process.ts";
 import { sendCopies, startPublishedSeller } from "../support/facilitator/published-seller.ts";
-import { buildFacilitatorEnvironment, startFacilitator } from "../support/facilitator/running-facilitator.ts";
+import { buildFacilitatorEnvironment } from "../support/facilitator/running-facilitator.ts";
 import { signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({
@@ -95,7 +95,8 @@ async function submit({ paymentPayload }: PaymentBody): Promise<void> {
     args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, Number(v), r, s],
     chain: null,
   });
-  await createPublicClient({ transport: http(scene.chain.url) }).waitForTransactionReceipt({ hash });
+  const client = createPublicClient({ transport: http(scene.chain.url), pollingInterval: 50 });
+  await client.waitForTransactionReceipt({ hash });
 }
 
 test("treats one Idempotency-Key of two sellers as two sales", async () => {
@@ -132,29 +133,29 @@ test("a seller with an API key that settles without verifying delivers once", as
 
 const otherAssets = [{ address: plainTokenAddress, name: "Devnet Plain Token", version: "1" }];
 
-test.each([
-  ["payee", { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([testAccount(3).address]) }, "is not allowed"],
-  ["asset", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(otherAssets) }, "is not settled here"],
-] as const)(
-  "keeps the outcome of a settled payment after its %s is removed from the settings",
-  async (what, env, why) => {
-    const payment = await signPayment(scene.chain.token);
-    let settled: unknown;
-    {
-      await using before = await scene.start(what, {});
-      settled = (await before.as("a-sale").settle(payment)).body;
-      expect(settled).toMatchObject({ success: true });
-    }
-    await using after = await scene.start(what, env);
+test("keeps the outcome of a settled payment after its payee or asset is removed from the settings", async () => {
+  const payment = await signPayment(scene.chain.token);
+  let settled: unknown;
+  {
+    await using before = await scene.start("removed");
+    settled = (await before.as("a-sale").settle(payment)).body;
+    expect(settled).toMatchObject({ success: true });
+  }
+  const invalid = { invalidReason: "invalid_exact_evm_nonce_already_used" };
+  for (const [env, why] of [
+    [{ GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([testAccount(3).address]) }, "is not allowed"],
+    [{ GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(otherAssets) }, "is not settled here"],
+  ] as const) {
+    await using after = await scene.start("removed", env);
     expect((await after.as("a-sale").settle(payment)).body).toEqual(settled);
     expect((await after.as("b-sale").settle(payment)).body).toMatchObject(duplicate);
-    expect((await after.verify(payment)).body).toMatchObject({ invalidReason: "invalid_exact_evm_nonce_already_used" });
+    expect((await after.verify(payment)).body).toMatchObject(invalid);
     const another = await signPayment(scene.chain.token);
     const message = expect.stringContaining(why);
     expect((await after.as("b-sale").settle(another)).body).toMatchObject({ success: false, errorMessage: message });
     expect((await after.verify(another)).body).toMatchObject({ isValid: false, invalidMessage: message });
-  },
-);
+  }
+});
 
 test("enforces a named seller's limits, and its gas of 24 hours even after kill -9", async () => {
   const other = testAccount(3).address;
@@ -228,12 +229,6 @@ test("refuses to start beyond loopback without keys and payees, and names the se
   expect(stderr).toMatch(
     /the signer would pay the gas .*GATEHOUSE_FACILITATOR_PAYEES .*GATEHOUSE_FACILITATOR_API_KEYS/,
   );
-  const meant = {
-    ...scene.place("open"),
-    env: { GATEHOUSE_FACILITATOR_LISTEN_HOST: "0.0.0.0", GATEHOUSE_FACILITATOR_OPEN_TO_ANYBODY: "true" },
-  };
-  await using open = await startFacilitator(meant);
-  expect((await open.settle(await signPayment(scene.chain.token))).body).toMatchObject({ success: true });
 });
 
 test("refuses to start with a too short key, without printing it", async () => {

@@ -16,17 +16,12 @@ function callsForPayments(): number {
   return methods.reduce((sum, method) => sum + (scene.tap.counts.get(method) ?? 0), 0);
 }
 
+// Sent over HTTP; test/x402/recorded-payments.jsonl has all kinds.
 test.each<[string, PaymentChanges, string]>([
   ["a signature that is not hexadecimal", { signature: () => "sure, I signed it" }, "invalid_exact_evm_signature"],
-  ["an empty signature", { signature: () => "" }, "invalid_exact_evm_signature"],
   [
     "an expired authorization",
     { authorization: { validBefore: String(nowSeconds - 1) } },
-    "invalid_exact_evm_payload_authorization_valid_before",
-  ],
-  [
-    "an authorization about to expire",
-    { authorization: { validBefore: String(nowSeconds + 1) } },
     "invalid_exact_evm_payload_authorization_valid_before",
   ],
   [
@@ -35,27 +30,8 @@ test.each<[string, PaymentChanges, string]>([
     "invalid_exact_evm_payload_authorization_valid_after",
   ],
   ["another payee", { authorization: { to: stranger } }, "invalid_exact_evm_recipient_mismatch"],
-  ["a value too low", { authorization: { value: "9999" } }, "invalid_exact_evm_payload_authorization_value_mismatch"],
-  ["a value too high", { authorization: { value: "10001" } }, "invalid_exact_evm_payload_authorization_value_mismatch"],
-  ["an accepted amount other than required", { accepted: { amount: "1" } }, "invalid_payment_requirements"],
-  ["an accepted asset other than required", { accepted: { asset: stranger } }, "invalid_payment_requirements"],
-  ["an accepted network other than required", { accepted: { network: "eip155:1" } }, "invalid_payment_requirements"],
   ["an accepted scheme other than required", { accepted: { scheme: "upto" } }, "invalid_payment_requirements"],
-  ["an unknown scheme", { requirements: { scheme: "streaming" } }, "unsupported_scheme"],
   ["an unknown network", { requirements: { network: "eip155:1" } }, "invalid_network"],
-  ["a network other than EVM", { requirements: { network: "solana:mainnet" } }, "invalid_network"],
-  ["an unlisted asset", { requirements: { asset: stranger } }, "invalid_payment_requirements"],
-  ["terms without an EIP-712 domain", { requirements: { extra: {} } }, "invalid_exact_evm_missing_eip712_domain"],
-  [
-    "another token name",
-    { requirements: { extra: { name: "USD Coin", version: "2" } } },
-    "invalid_exact_evm_token_name_mismatch",
-  ],
-  [
-    "another token version",
-    { requirements: { extra: { name: "USDC", version: "1" } } },
-    "invalid_exact_evm_token_version_mismatch",
-  ],
 ])("verify and settle reject %s without a call to the chain", async (_, changes, reason) => {
   const payment = await signPayment(scene.chain.token, changes);
 
@@ -134,64 +110,23 @@ test("rejects an ERC-7710 payment with unsupported_payload_type", async () => {
   });
 });
 
-const withAuthorization = (changes: object) => (payment: PaymentBody) => {
+function setValue(payment: PaymentBody) {
   const { payload } = payment.paymentPayload as unknown as { payload: { authorization: object } };
-  const changed = { ...payload, authorization: { ...payload.authorization, ...changes } };
+  const changed = { ...payload, authorization: { ...payload.authorization, value: 10_000 } };
   return { ...payment, paymentPayload: { ...payment.paymentPayload, payload: changed } };
-};
+}
 
 test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([
   ["an empty object", () => ({}), /^paymentRequirements: /],
   ["a list", () => [], /^body: expected an object with paymentPayload and paymentRequirements$/],
-  ["a number", () => 7, /^body: expected an object/],
   ["null", () => null, /^body: expected an object/],
   ["a missing payload", ({ paymentRequirements }) => ({ paymentRequirements }), /^paymentPayload: /],
-  ["a payload that is a string", (payment) => ({ ...payment, paymentPayload: "pay" }), /^paymentPayload: /],
-  [
-    "a missing accepted",
-    (payment) => ({ ...payment, paymentPayload: { x402Version: 2, payload: {} } }),
-    /^paymentPayload\.accepted: /,
-  ],
   [
     "an amount in words",
     (payment) => ({ ...payment, paymentRequirements: { ...payment.paymentRequirements, amount: "ten" } }),
     /^paymentRequirements\.amount: expected a whole number as a string of decimal digits$/,
   ],
-  [
-    "an invalid asset",
-    (payment) => ({ ...payment, paymentRequirements: { ...payment.paymentRequirements, asset: "USDC" } }),
-    /^paymentRequirements\.asset: expected an address/,
-  ],
-  [
-    "a missing signature",
-    (payment) => ({ ...payment, paymentPayload: { ...payment.paymentPayload, payload: {} } }),
-    /^paymentPayload\.payload\.signature: /,
-  ],
-  [
-    "a value that is a JSON number",
-    withAuthorization({ value: 10_000 }),
-    /^paymentPayload\.payload\.authorization\.value: /,
-  ],
-  [
-    "a negative value",
-    withAuthorization({ value: "-1" }),
-    /^paymentPayload\.payload\.authorization\.value: expected a whole number/,
-  ],
-  [
-    "a value beyond 256 bits",
-    withAuthorization({ value: String(2n ** 256n) }),
-    /authorization\.value: expected a number below 2\^256$/,
-  ],
-  [
-    "a short nonce",
-    withAuthorization({ nonce: "0x12" }),
-    /authorization\.nonce: expected the authorization's nonce: 0x and 64/,
-  ],
-  [
-    "an ENS name as payer",
-    withAuthorization({ from: "alice.eth" }),
-    /authorization\.from: expected an address: 0x and 40/,
-  ],
+  ["a value that is a JSON number", setValue, /^paymentPayload\.payload\.authorization\.value: /],
 ])("returns 400 with the invalid path for %s", async (_, change, message) => {
   const body = JSON.stringify(change(await signPayment(scene.chain.token)));
   for (const path of ["/verify", "/settle"]) {

@@ -10,13 +10,13 @@ import {
   parseTransaction,
   type Hex,
 } from "viem";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { takeSlice } from "../support/run-size.ts";
 import { type Decide } from "../support/facilitator/rpc-tap.ts";
-import { startFacilitator, type RunningFacilitator } from "../support/facilitator/running-facilitator.ts";
+import type { RunningFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { amount, signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
@@ -38,22 +38,15 @@ async function awaitPool(payments: readonly PaymentBody[]): Promise<readonly Poo
 }
 
 /** Starts a facilitator that has settled a payment, and so knows the token's logs. */
-async function start(ledger: string, env: Readonly<Record<string, string>> = {}): Promise<RunningFacilitator> {
-  const facilitator = await startFacilitator({
-    rpcUrl: scene.tap.url,
-    token: scene.chain.token,
-    ledgerPath: scene.ledgers.path(ledger),
-    env,
-  });
-  expect((await mineUntil(facilitator.settle(await signPayment(scene.chain.token)))).body).toMatchObject({
-    success: true,
-  });
-  return facilitator;
+async function start(ledger: string, env: Readonly<Record<string, string>>): Promise<RunningFacilitator> {
+  const started = await scene.start(ledger, env);
+  expect((await mineUntil(started.settle(await signPayment(scene.chain.token)))).body).toMatchObject({ success: true });
+  return started;
 }
 
 /** Settles payments; all but the first are queued before it is sent, and so share transactions. */
 async function settleTogether(
-  facilitator: RunningFacilitator,
+  at: RunningFacilitator,
   payments: readonly PaymentBody[],
   decide: Decide = () => "forward",
 ) {
@@ -62,8 +55,8 @@ async function settleTogether(
     if (calls.some(({ method }) => method === "eth_sendRawTransaction")) await queued.promise;
     return decide(calls);
   });
-  const settling = Promise.all(payments.map(facilitator.settle));
-  await until("all are queued", generousMs, async () => (await readPending(facilitator)) === payments.length);
+  const settling = Promise.all(payments.map(at.settle));
+  await until("all are queued", generousMs, async () => (await readPending(at)) === payments.length);
   queued.resolve();
   return { settling };
 }
@@ -98,10 +91,14 @@ async function cancel(from: number, payment: PaymentBody): Promise<void> {
   await sendFirst(from, encodeFunctionData({ abi, args: [message.authorizer, message.nonce, signature] }));
 }
 
+let facilitator: RunningFacilitator;
+beforeAll(async () => {
+  facilitator = await start("shared", { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([payee]) });
+});
+afterAll(() => facilitator?.[Symbol.asyncDispose]());
+
 test("settles queued payments in one transaction, and a single payment at once", async () => {
-  const env = { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([payee]) };
-  await using facilitator = await start("shared", env);
-  const [before, paidBefore] = [await scene.chain.balanceOf(payee), await readGasPaid(facilitator)];
+  const [before, paidBefore] = [await scene.chain.balanceOf(payee), await readGasPaid()];
   const payments = await signMany(51);
   const { settling } = await settleTogether(facilitator, payments);
   const transactions = await awaitPool(payments);
@@ -118,7 +115,7 @@ test("settles queued payments in one transaction, and a single payment at once",
     transactions.map(async ({ hash, gas }) => BigInt(gas) * BigInt((await readReceipt(hash)).effectiveGasPrice)),
   );
   const cost = Number(formatEther(costs.reduce((sum, each) => sum + each, 0n)));
-  expect((await readGasPaid(facilitator)) - paidBefore).toBeCloseTo(cost, 14);
+  expect((await readGasPaid()) - paidBefore).toBeCloseTo(cost, 14);
 });
 
 async function readMetric({ operationsUrl }: RunningFacilitator, name: string, labels: string): Promise<number> {
@@ -126,14 +123,12 @@ async function readMetric({ operationsUrl }: RunningFacilitator, name: string, l
   return Number(new RegExp(`^gatehouse_facilitator_${name}\\{${labels}\\} (.*)$`, "m").exec(metrics)?.[1]);
 }
 
-const readGasPaid = (facilitator: RunningFacilitator) =>
+const readGasPaid = () =>
   readMetric(facilitator, "gas_paid_native_total", `payee="${payee.toLowerCase()}",network="eip155:1672"`);
 
-const readPending = (facilitator: RunningFacilitator) =>
-  readMetric(facilitator, "settlements_pending", 'network="eip155:1672"');
+const readPending = (at: RunningFacilitator) => readMetric(at, "settlements_pending", 'network="eip155:1672"');
 
 test("fails only the payment that its payer cancels, and rejects the payer for a while", async () => {
-  await using facilitator = await start("poisoned");
   const good = await signMany(6);
   const bad = await signPayment(scene.chain.token, { payer: testAccount(5) });
   const before = await scene.chain.balanceOf(payee);
@@ -161,10 +156,10 @@ const listCalls = (data: Hex = "0x") =>
     .toSorted();
 
 test("replaces a batch that no block includes by the same calls at a higher fee", async () => {
-  await using facilitator = await start("replaced", { GATEHOUSE_FACILITATOR_SETTLEMENT_BUMP_AFTER_MS: "300" });
+  await using impatient = await start("replaced", { GATEHOUSE_FACILITATOR_SETTLEMENT_BUMP_AFTER_MS: "300" });
   const lost: Hex[] = [];
   const payments = await signMany(6);
-  const { settling } = await settleTogether(facilitator, payments, (calls) => {
+  const { settling } = await settleTogether(impatient, payments, (calls) => {
     const raw = calls
       .filter(({ method }) => method === "eth_sendRawTransaction")
       .map(({ params }) => params[0] as Hex)
@@ -186,11 +181,12 @@ test("replaces a batch that no block includes by the same calls at a higher fee"
 });
 
 test("splits a batch that runs out of gas, and charges each payment once", async () => {
-  await using facilitator = await start("short");
+  // Another batch's estimate would be reused for a minute.
+  await using fresh = await start("short", {});
   let isOver = false;
   const payments = await signMany(6);
   const before = await scene.chain.balanceOf(payee);
-  const { settling } = await settleTogether(facilitator, payments, (calls) => {
+  const { settling } = await settleTogether(fresh, payments, (calls) => {
     const estimate = calls.find(
       ({ method, params: [call] }) => method === "eth_estimateGas" && (call as { to: Hex }).to === multicall3Address,
     );
@@ -206,16 +202,16 @@ test("splits a batch that runs out of gas, and charges each payment once", async
 
 test.each(takeSlice([1, 2, 3], 3))("settles a batch once after a reorganisation of depth %i", async (depth) => {
   const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_CONFIRMATIONS: "4" };
-  await using facilitator = await start(`reorganised-${depth}`, env);
+  await using deep = await start(`reorganised-${depth}`, env);
   const before = await scene.chain.balanceOf(payee);
   const payments = await signMany(5);
-  const { settling } = await settleTogether(facilitator, payments);
+  const { settling } = await settleTogether(deep, payments);
   expect((await awaitPool(payments)).some(isShared)).toBe(true);
   for (let block = 0; block < depth; block += 1) await scene.chain.anvil.mine();
   await scene.chain.anvil.request("anvil_reorg", [depth, []]);
 
   const more = await signMany(3);
-  const answers = await mineUntil(Promise.all([settling, Promise.all(more.map(facilitator.settle))]));
+  const answers = await mineUntil(Promise.all([settling, Promise.all(more.map(deep.settle))]));
   expect(answers.flat().map(({ body }) => body.success)).toEqual(Array.from({ length: 8 }, () => true));
   for (const { body } of answers.flat()) expect(await readReceipt(body.transaction)).toMatchObject({ status: "0x1" });
   expect((await scene.chain.balanceOf(payee)) - before).toBe(8n * amount);

@@ -25,7 +25,7 @@ import {
   zeroAddress,
   type Hex,
 } from "viem";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { payingFetch } from "#client/paying-fetch.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
@@ -439,11 +439,7 @@ test("rejects claims and refunds without the seller's signature, or above the si
 
 const countSent = () => connect().getTransactionCount({ address: testAccount(0).address });
 const plainToken = { address: plainTokenAddress, name: "Devnet Plain Token", version: "1" };
-const key = "seller-A-key-of-32-characters-or-more";
-const limitSeller = (limits: object) => ({
-  GATEHOUSE_FACILITATOR_API_KEYS: `alice=${key}`,
-  GATEHOUSE_FACILITATOR_SELLERS: JSON.stringify([{ name: "alice", ...limits }]),
-});
+const keyOf = (seller: string) => `key-of-${seller}-of-16-characters-or-more`;
 
 /** Signs, as their seller, a claim of a voucher, and a refund of the rest of its channel. */
 async function signSellerCalls(voucher: { channelConfig: never; voucher: { channelId: Hex } }, amount = 5_000n) {
@@ -477,24 +473,51 @@ async function signSellerCalls(voucher: { channelConfig: never; voucher: { chann
   return { claim, refund, settle: { type: "settle", receiver: payee, token: scene.chain.token } };
 }
 
-test.each([
-  ["asset", 31, { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([plainToken]) }, "is not settled here"],
-  ["payee", 32, { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([authorizer.address]) }, "is not allowed here"],
-  ["seller's asset", 33, limitSeller({ assets: [{ address: plainTokenAddress }] }), "is not settled for alice"],
-  ["seller's payee", 34, limitSeller({ payees: [authorizer.address] }), "is not settled for alice"],
-] as const)(
-  "rejects vouchers after the %s is removed from the settings, but claims, settles and refunds",
-  async (what, salt, changes, why) => {
-    const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000" };
-    const elsewhere = await openChannel(salt + 100);
-    let channel: Awaited<ReturnType<typeof openChannel>>;
-    {
-      await using before = await scene.start(`removed-${what}`, env);
-      channel = await openChannel(salt, 1, before);
-      expect((await before.verify(bodyOf(await channel.sign(2n * price)))).body).toMatchObject({ isValid: true });
-    }
-    await using after = await scene.start(`removed-${what}`, { ...env, ...changes });
-    const seller = "GATEHOUSE_FACILITATOR_API_KEYS" in changes ? after.as({ authorization: `Bearer ${key}` }) : after;
+describe("after a part of a channel's terms was removed from the settings", () => {
+  const salts = [31, 32, 33, 34] as const;
+  const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000" };
+  type Channel = Awaited<ReturnType<typeof openChannel>>;
+  let channels: readonly Channel[];
+  /** Its deposit is in another facilitator's ledger. */
+  let elsewhere: Channel;
+  beforeAll(async () => {
+    elsewhere = await openChannel(131);
+    await using before = await scene.start("removed", env);
+    channels = await Promise.all(salts.map((salt) => openChannel(salt, 1, before)));
+    for (const { sign } of channels)
+      expect((await before.verify(bodyOf(await sign(2n * price)))).body).toMatchObject({ isValid: true });
+  });
+
+  test.each([
+    ["asset", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([plainToken]) }, ["asset"]],
+    ["payee", { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([authorizer.address]) }, ["payee"]],
+    [
+      "seller's asset or payee",
+      {
+        GATEHOUSE_FACILITATOR_API_KEYS: `alice=${keyOf("alice")},bob=${keyOf("bob")}`,
+        GATEHOUSE_FACILITATOR_SELLERS: JSON.stringify([
+          { name: "alice", assets: [{ address: plainTokenAddress }] },
+          { name: "bob", payees: [authorizer.address] },
+        ]),
+      },
+      ["alice", "bob"],
+    ],
+  ] as const)("rejects vouchers without the %s, but claims, settles and refunds", async (_, changes, parts) => {
+    await using after = await scene.start("removed", { ...env, ...changes });
+    for (const part of parts) await expectOnlyClaims(part, after);
+  });
+
+  const removed = {
+    asset: [0, "is not settled here"],
+    payee: [1, "is not allowed here"],
+    alice: [2, "is not settled for alice"],
+    bob: [3, "is not settled for bob"],
+  } as const;
+
+  async function expectOnlyClaims(part: keyof typeof removed, after: RunningFacilitator): Promise<void> {
+    const [index, why] = removed[part];
+    const channel = channels[index] ?? elsewhere;
+    const seller = index < 2 ? after : after.as({ authorization: `Bearer ${keyOf(part)}` });
     const refusal = { invalidReason: "invalid_payment_requirements", invalidMessage: expect.stringContaining(why) };
     const rejected = { success: false, transaction: "", errorReason: refusal.invalidReason };
 
@@ -515,8 +538,8 @@ test.each([
     const returned = bodyOf({ ...voucher, type: "refund" });
     expect((await seller.verify(returned)).body).toMatchObject({ isValid: true });
     expect((await seller.settle(bodyOf(own.refund, managed()))).body).toMatchObject({ success: true, amount: "3000" });
-  },
-);
+  }
+});
 
 test("settles a seller's claims in a removed asset only if a deposit to that seller is recorded", async () => {
   const { sign } = await openChannel(41);

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { request as sendRequest, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -17,6 +18,7 @@ beforeAll(async () => {
     rpcUrl: "http://127.0.0.1:1",
     token: testAccount(3).address,
     ledgerPath: join(folder, "ledger.sqlite"),
+    env: { GATEHOUSE_FACILITATOR_OPERATIONS_ALLOWED_HOSTS: "pay.internal" },
     constants: { "listen.bodyLimitBytes": 1_048_576 },
   });
 });
@@ -79,4 +81,24 @@ test.each([
   ],
 ])("returns the status of RFC 9112 for %s", async (_name, request, status) => {
   expect(await exchange([request])).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+});
+
+/** The status of a response to a page whose own name resolves to this machine. */
+async function readStatus(host: string, url: string): Promise<number | undefined> {
+  const sent = sendRequest(url, { headers: { Host: host } });
+  sent.end();
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
+
+test("returns 403 on the admin port for other hosts, but not on the payment port", async () => {
+  for (const path of ["/livez", "/readyz", "/metrics"]) {
+    const { operationsUrl: url } = facilitator;
+    expect([path, await readStatus("attacker.example", `${url}${path}`)]).toEqual([path, 403]);
+    for (const host of ["localhost", "127.0.0.1:3000", "pay.internal"]) {
+      expect([path, host, await readStatus(host, `${url}${path}`)]).not.toEqual([path, host, 403]);
+    }
+  }
+  expect(await readStatus("attacker.example", `${facilitator.url}/supported`)).toBe(200);
 });

@@ -2,44 +2,85 @@ import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts
 import { randomBytes } from "node:crypto";
 import { toHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openIdleConnections } from "../support/idle-connections.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import type { RunningFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
 const { poolHas, start } = scene;
 
-test("returns settlement_pending without a receipt in time, and the outcome on a retry", async () => {
-  await using facilitator = await start("slow", { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "300" });
+test("returns the outcome to one later call after an unidentified call got settlement_pending", async () => {
+  await using slow = await start("pending", { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "300" });
   const payment = await signPayment(scene.chain.token);
-
-  const reported = await facilitator.settle(payment);
-
-  expect(reported).toMatchObject({ status: 200, body: { success: false, errorReason: "settlement_pending" } });
-  expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
-  const again = facilitator.settle(payment);
+  const reported = await slow.settle(payment);
+  expect(reported.body).toMatchObject({ success: false, errorReason: "settlement_pending" });
+  expect((await slow.verify(payment)).body, "the client may come back with it").toMatchObject({ isValid: true });
   await scene.chain.anvil.mine();
-  expect((await again).body).toMatchObject({ success: true, transaction: reported.body.transaction });
+
+  const answers = await Promise.all([1, 2, 3, 4].map(() => slow.settle(payment)));
+
+  const { transaction } = reported.body;
+  const wins = answers.filter(({ body }) => body.success);
+  expect(wins).toMatchObject([{ body: { transaction } }]);
+  for (const { body } of answers.filter((answer) => !wins.includes(answer))) {
+    expect(body).toMatchObject({ success: false, errorReason: "duplicate_settlement", transaction });
+  }
+  expect((await slow.verify(payment)).body).toMatchObject({ isValid: false });
 });
 
-test("returns 503 for settlements above inFlightMax, without sending them", async () => {
-  await using facilitator = await start("full", { GATEHOUSE_FACILITATOR_SETTLEMENT_IN_FLIGHT_MAX: "1" });
-  const first = facilitator.settle(await signPayment(scene.chain.token));
-  await poolHas(1);
-  const second = await signPayment(scene.chain.token);
+describe("with inFlightMax 1 and minAmount 500", () => {
+  let limited: RunningFacilitator;
+  beforeAll(async () => {
+    const asset = { address: scene.chain.token, name: "USDC", version: "2", minAmount: 500 };
+    limited = await start("limited", {
+      GATEHOUSE_FACILITATOR_SETTLEMENT_IN_FLIGHT_MAX: "1",
+      GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]),
+    });
+  });
+  afterAll(() => limited?.[Symbol.asyncDispose]());
 
-  expect(await facilitator.settle(second)).toEqual({
-    status: 503,
-    body: { error: "1 settlements are under way, which is the most; try again in a moment" },
+  test("returns 503 for settlements above inFlightMax, without sending them", async () => {
+    const first = limited.settle(await signPayment(scene.chain.token));
+    await poolHas(1);
+    const second = await signPayment(scene.chain.token);
+
+    expect(await limited.settle(second)).toEqual({
+      status: 503,
+      body: { error: "1 settlements are under way, which is the most; try again in a moment" },
+    });
+
+    await scene.chain.anvil.mine();
+    expect((await first).body).toMatchObject({ success: true });
+    const retried = limited.settle(second);
+    await poolHas(1);
+    await scene.chain.anvil.mine();
+    expect((await retried).body).toMatchObject({ success: true });
   });
 
-  await scene.chain.anvil.mine();
-  expect((await first).body).toMatchObject({ success: true });
-  const retried = facilitator.settle(second);
-  await poolHas(1);
-  await scene.chain.anvil.mine();
-  expect((await retried).body).toMatchObject({ success: true });
+  test("rejects payments below minAmount without gas, and settles one of minAmount", async () => {
+    // The payments port is not the admin port.
+    for (const path of ["/livez", "/readyz", "/metrics"]) {
+      expect([path, (await fetch(`${limited.url}${path}`)).status]).toEqual([path, 404]);
+    }
+    const sign = (value: string) =>
+      signPayment(scene.chain.token, { authorization: { value }, requirements: { amount: value } });
+    for (const value of ["0", "1", "499"]) {
+      const payment = await sign(value);
+      expect((await limited.verify(payment)).body).toMatchObject({
+        isValid: false,
+        invalidReason: "invalid_payment_requirements",
+        invalidMessage: expect.stringContaining("the minimum here is 500"),
+      });
+      expect((await limited.settle(payment)).body).toMatchObject({ success: false, transaction: "" });
+    }
+    await poolHas(0);
+    const settling = limited.settle(await sign("500"));
+    await poolHas(1);
+    await scene.chain.anvil.mine();
+    expect((await settling).body).toMatchObject({ success: true });
+  });
 });
 
 test("returns 500 while the chain charges more than the max fee", async () => {
@@ -82,31 +123,6 @@ test("serves probes and metrics while every connection waits for a settlement", 
   expect((await fetch(`${facilitator.operationsUrl}/settle`, { method: "POST" })).status).toBe(404);
   await scene.chain.anvil.mine();
   for (const settled of settling) expect((await settled).body).toMatchObject({ success: true });
-});
-
-test("rejects payments below minAmount without gas, and settles one of minAmount", async () => {
-  const asset = { address: scene.chain.token, name: "USDC", version: "2", minAmount: 500 };
-  await using facilitator = await start("minimum", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]) });
-  // The payments port is not the admin port.
-  for (const path of ["/livez", "/readyz", "/metrics"]) {
-    expect([path, (await fetch(`${facilitator.url}${path}`)).status]).toEqual([path, 404]);
-  }
-  const sign = (value: string) =>
-    signPayment(scene.chain.token, { authorization: { value }, requirements: { amount: value } });
-  for (const value of ["0", "1", "499"]) {
-    const payment = await sign(value);
-    expect((await facilitator.verify(payment)).body).toMatchObject({
-      isValid: false,
-      invalidReason: "invalid_payment_requirements",
-      invalidMessage: expect.stringContaining("the minimum here is 500"),
-    });
-    expect((await facilitator.settle(payment)).body).toMatchObject({ success: false, transaction: "" });
-  }
-  await poolHas(0);
-  const settling = facilitator.settle(await sign("500"));
-  await poolHas(1);
-  await scene.chain.anvil.mine();
-  expect((await settling).body).toMatchObject({ success: true });
 });
 
 test("omits all kinds from /supported while the signer has no gas", async () => {

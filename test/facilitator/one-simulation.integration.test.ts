@@ -1,32 +1,14 @@
 import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { expect, test } from "vitest";
-import { verdictFreshMs } from "#facilitator/verification/verified-payments.ts";
-import { generousMs, until } from "#daemon/testing/until.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({ ledger: "one-simulation" });
 const simulations = () => (scene.tap.counts.get("eth_estimateGas") ?? 0) + (scene.tap.counts.get("eth_call") ?? 0);
 
-test("simulates a just verified payment once", async () => {
-  const payment = await signPayment(scene.chain.token);
-  expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: true });
-  expect((await scene.facilitator.settle(payment)).body).toMatchObject({ success: true });
-  expect(simulations()).toBe(1);
-});
-
 test("simulates an unverified payment when it is settled", async () => {
   expect((await scene.facilitator.settle(await signPayment(scene.chain.token))).body).toMatchObject({ success: true });
   expect(simulations()).toBe(1);
-});
-
-test("simulates a payment again after its verdict expired", async () => {
-  const payment = await signPayment(scene.chain.token);
-  expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: true });
-  const verifiedAtMs = Date.now();
-  await until("the verdict is old", generousMs, async () => Date.now() - verifiedAtMs > verdictFreshMs);
-  expect((await scene.facilitator.settle(payment)).body).toMatchObject({ success: true });
-  expect(simulations()).toBe(2);
 });
 
 test("rejects the second of two verified payments when the payer can pay only one", async () => {

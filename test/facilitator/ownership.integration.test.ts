@@ -2,9 +2,7 @@ import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts
 import { DatabaseSync } from "node:sqlite";
 import type { PaymentPayload } from "@x402/core/types";
 import { expect, test } from "vitest";
-import { generousMs, until } from "#daemon/testing/until.ts";
-import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
-import { startFacilitator } from "../support/facilitator/running-facilitator.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
 import { amount, signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({ ledger: "owners" });
@@ -51,52 +49,6 @@ test("repeats the outcome to the first of two sales, and a duplicate to the seco
   expect((await second.settle(payment)).body).toMatchObject({ ...duplicate, transaction });
   expect((await scene.facilitator.settle(payment)).body).toMatchObject({ ...duplicate, transaction });
   expect(await first.settle(payment)).toEqual(settled);
-});
-
-test("rejects a payment in flight for every other caller", async () => {
-  await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
-  const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: scene.ledgers.path("verify") };
-  await using other = await startFacilitator(place);
-  const payment = await signPayment(slow.token);
-  const settling = other.as("a-sale").settle(payment);
-  await until("it is sent", generousMs, async () => {
-    const { pending } = await slow.anvil.request<{ pending: string }>("txpool_status");
-    return Number(pending) === 1;
-  });
-
-  const refused = { isValid: false, invalidReason: "duplicate_settlement" };
-  expect((await other.verify(payment)).body).toMatchObject(refused);
-  expect((await other.as("another-sale").verify(payment)).body).toMatchObject(refused);
-  expect((await other.as("a-sale").verify(payment)).body).toMatchObject({ isValid: true });
-
-  await slow.anvil.mine();
-  expect((await settling).body).toMatchObject({ success: true });
-  expect((await other.verify(payment)).body).toMatchObject({
-    isValid: false,
-    invalidReason: "invalid_exact_evm_nonce_already_used",
-  });
-});
-
-test("returns the outcome to one later call after an unidentified call got settlement_pending", async () => {
-  await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
-  const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "300" };
-  const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: scene.ledgers.path("pending"), env };
-  await using other = await startFacilitator(place);
-  const payment = await signPayment(slow.token);
-  const reported = await other.settle(payment);
-  expect(reported.body).toMatchObject({ success: false, errorReason: "settlement_pending" });
-  expect((await other.verify(payment)).body, "the client may come back with it").toMatchObject({ isValid: true });
-  await slow.anvil.mine();
-
-  const answers = await Promise.all([1, 2, 3, 4].map(() => other.settle(payment)));
-
-  const { transaction } = reported.body;
-  const wins = answers.filter(({ body }) => body.success);
-  expect(wins).toMatchObject([{ body: { transaction } }]);
-  for (const { body } of answers.filter((answer) => !wins.includes(answer))) {
-    expect(body).toMatchObject({ ...duplicate, transaction });
-  }
-  expect((await other.verify(payment)).body).toMatchObject({ isValid: false });
 });
 
 test("repeats the outcome to a caller with the same payment-identifier", async () => {

@@ -87,25 +87,6 @@ test("settles one of two payments with the same authorization nonce", async () =
   ]);
 });
 
-test("charges a payer once who signs more than the balance", async () => {
-  const poor = testAccount(11);
-  const funding = await signPayment(scene.chain.token, {
-    authorization: { to: poor.address },
-    requirements: { payTo: poor.address },
-  });
-  expect((await scene.facilitator.settle(funding)).body.success).toBe(true);
-  const payments = await Promise.all([1, 2, 3].map(() => signPayment(scene.chain.token, { payer: poor })));
-
-  const answers = [];
-  for (const payment of payments) answers.push(await scene.facilitator.settle(payment));
-
-  expect(answers.map(({ body }) => body.errorReason ?? "settled")).toEqual([
-    "settled",
-    "invalid_exact_evm_insufficient_balance",
-    "invalid_exact_evm_insufficient_balance",
-  ]);
-});
-
 test.each([
   ["0 or 1", (parity: number) => parity],
   ["27 or 28", (parity: number) => 27 + parity],

@@ -12,6 +12,7 @@ import { isLong } from "../support/run-size.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
+const { mineUntil } = scene;
 const signers = [testAccount(0), testAccount(6), testAccount(7)] as const;
 const payee = testAccount(2).address;
 
@@ -33,7 +34,6 @@ function start(
 }
 
 const signMany = (length: number) => Promise.all(Array.from({ length }, () => signPayment(scene.chain.token)));
-const setBlockTime = (seconds: number) => scene.chain.anvil.request("evm_setIntervalMining", [seconds]);
 const areGood = (answers: readonly Readonly<{ body: Readonly<{ success: boolean }> }>[]) =>
   answers.every(({ body }) => body.success);
 
@@ -74,11 +74,10 @@ test("spreads payments over three keys, and leaves no nonce gap after kill -9", 
     await first.process.end("SIGKILL");
     await cut;
   }
-  await setBlockTime(1);
   await using second = await start("spread");
   const supported = await fetch(`${second.url}/supported`);
   expect(await supported.json()).toMatchObject({ signers: { "eip155:*": signers.map(({ address }) => address) } });
-  const answers = await Promise.all(payments.map(second.as("a-sale").settle));
+  const answers = await mineUntil(Promise.all(payments.map(second.as("a-sale").settle)));
   expect(areGood(answers)).toBe(true);
   expect((await scene.chain.balanceOf(payee)) - before).toBe(BigInt(paymentCount) * amount);
   const { mined, sent } = await countTransactions();
@@ -92,14 +91,13 @@ test("spreads payments over three keys, and leaves no nonce gap after kill -9", 
 });
 
 test("settles by the other keys while one has no gas, and reports it", async () => {
-  await setBlockTime(1);
   await using facilitator = await start("drained");
   const [, , last] = signers;
   const held = await scene.chain.anvil.request<Hex>("eth_getBalance", [last.address, "latest"]);
   await scene.chain.anvil.request("anvil_setBalance", [last.address, "0x0"]);
   const before = await countTransactions();
   // The first of them detect it: the node rejects the account's transaction.
-  expect(areGood(await Promise.all((await signMany(12)).map(facilitator.settle)))).toBe(true);
+  expect(areGood(await mineUntil(Promise.all((await signMany(12)).map(facilitator.settle))))).toBe(true);
   const after = await countTransactions();
   expect(after.mined[2]).toBe(before.mined[2]);
   expect(after.mined[0]).toBeGreaterThan(before.mined[0] ?? 0);
@@ -110,7 +108,6 @@ test("settles by the other keys while one has no gas, and reports it", async () 
 });
 
 test("tracks the transactions of a removed key until they are mined", async () => {
-  await setBlockTime(0);
   const [first, , last] = signers;
   const payments = await signMany(3);
   const [before, { mined }] = [await scene.chain.balanceOf(payee), await countTransactions()];
@@ -126,9 +123,7 @@ test("tracks the transactions of a removed key until they are mined", async () =
     await cut;
   }
   await using fewer = await start("removed", [first]);
-  const settling = Promise.all(payments.map(fewer.as("a-sale").settle));
-  await setBlockTime(1);
-  expect(areGood(await settling)).toBe(true);
+  expect(areGood(await mineUntil(Promise.all(payments.map(fewer.as("a-sale").settle))))).toBe(true);
   expect((await scene.chain.balanceOf(payee)) - before).toBe(3n * amount);
   expect(fewer.process.output()).toContain(`"signers":["`);
   expect(fewer.process.output()).toContain(last.address);
@@ -138,7 +133,6 @@ test("tracks the transactions of a removed key until they are mined", async () =
 const hasKms = existsSync(join(import.meta.dirname, "../../node_modules/@aws-sdk/client-kms"));
 
 test.skipIf(!hasKms)("skips an AWS KMS key that can't sign, without a nonce gap", async () => {
-  await setBlockTime(1);
   const [, remote, local] = signers;
   await using kms = await startKmsDouble({ "alias/signer": remote.privateKey });
   const env = {
@@ -151,7 +145,7 @@ test.skipIf(!hasKms)("skips an AWS KMS key that can't sign, without a nonce gap"
   const [first, second] = [await signPayment(scene.chain.token), await signPayment(scene.chain.token)];
   {
     await using facilitator = await start("kms", [], env);
-    expect(areGood([await facilitator.settle(first)])).toBe(true);
+    expect(areGood([await mineUntil(facilitator.settle(first))])).toBe(true);
     kms.setMode("hangs");
     const fault = "AWS KMS can't sign with alias/signer: no response within 5000 ms";
     expect(await facilitator.settle(second)).toEqual({ status: 500, body: { error: fault } });
@@ -159,12 +153,12 @@ test.skipIf(!hasKms)("skips an AWS KMS key that can't sign, without a nonce gap"
     expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining(fault)]);
     kms.setMode("signs");
     await until("the key signs again", generousMs, async () => (await fetch(ready.url)).status === 200);
-    expect(areGood([await facilitator.settle(second)])).toBe(true);
+    expect(areGood([await mineUntil(facilitator.settle(second))])).toBe(true);
     expect((await countTransactions()).sent).toEqual([before[0], (before[1] ?? 0) + 2, before[2]]);
   }
   await using facilitator = await start("kms", [local], env);
   kms.setMode("refuses");
-  expect(areGood(await Promise.all((await signMany(4)).map(facilitator.settle)))).toBe(true);
+  expect(areGood(await mineUntil(Promise.all((await signMany(4)).map(facilitator.settle))))).toBe(true);
   const after = (await countTransactions()).sent;
   expect(after.slice(0, 2)).toEqual([before[0], (before[1] ?? 0) + 2]);
   expect(after[2]).toBeGreaterThan(before[2] ?? 0);
