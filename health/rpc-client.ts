@@ -1,17 +1,10 @@
 import { truncateText } from "#daemon/secrets/truncate-text.ts";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.ts";
+import type { ReasonOf } from "#status/condition.ts";
 
 /** Reason that a JSON-RPC endpoint returned no usable response. */
-export type RpcFailureReason =
-  | "ConnectionRefused"
-  | "ConnectionClosed"
-  | "Unreachable"
-  | "NameNotResolved"
-  | "TimedOut"
-  | "NotJsonRpc"
-  | "RpcError"
-  | "ResponseTooLarge";
+export type RpcFailureReason = ReasonOf<"RpcResponding", "False">;
 
 /** An endpoint that returned no usable response; the message contains its URL. */
 export class RpcFailure extends Error {

@@ -51,28 +51,24 @@ export type RpcState = Readonly<{
 /** A check of the references: the median of their heights, undefined if none responded, and the monotonic time at which they were queried. */
 export type ReferenceCheck = Readonly<{ height: number | undefined; requestedAtMs: number }>;
 
-export type CheckRules = Readonly<{
-  /** Time after which a block counts as missing, and after which a lower height is accepted as real. */
-  staleAfterMs: number;
-}>;
-
 export const unknownHealth: RpcState = { answers: 0 };
 
+/** @param staleAfterMs time after which a block counts as missing, and after which a lower height is accepted as real. */
 export function countResponse(
   before: RpcState,
   { height, latencyMs, nowMs }: Readonly<{ height: number; latencyMs: number; nowMs: number }>,
-  rules: CheckRules,
+  { staleAfterMs }: Readonly<{ staleAfterMs: number }>,
 ): RpcState {
   const { failure, lowerSinceMs: lowerBefore, ...rest } = before;
   const sinceMs = before.height === height ? before.heightSinceMs : undefined;
   const isNew = before.height !== undefined && height > before.height;
   const pauseMs = isNew ? nowMs - (before.heightSinceMs ?? nowMs) : undefined;
-  const pace = advancePace(before.pace, { nowMs, wasUnreachable: failure !== undefined, pauseMs }, rules.staleAfterMs);
+  const pace = advancePace(before.pace, { nowMs, wasUnreachable: failure !== undefined, pauseMs }, staleAfterMs);
   const isLower = height < (before.highest ?? height);
   const lowerSinceMs = isLower ? (lowerBefore ?? nowMs) : undefined;
   // References show how far behind the node is: a node with older data catches up for hours, and has not lost anything more in that time.
   const isUnjudged = before.reference !== undefined && before.reference.height === undefined;
-  const isBelieved = lowerSinceMs !== undefined && !isUnjudged && nowMs - lowerSinceMs > rules.staleAfterMs;
+  const isBelieved = lowerSinceMs !== undefined && !isUnjudged && nowMs - lowerSinceMs > staleAfterMs;
   return {
     ...rest,
     height,
@@ -80,7 +76,7 @@ export function countResponse(
     highest: isBelieved ? height : Math.max(height, before.highest ?? 0),
     ...(lowerSinceMs === undefined || isBelieved ? {} : { lowerSinceMs }),
     pace,
-    cadence: deriveCadence(pace, rules.staleAfterMs),
+    cadence: deriveCadence(pace, staleAfterMs),
     latencyMs,
     answeredMs: nowMs,
     answers: before.answers + 1,

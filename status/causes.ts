@@ -1,12 +1,10 @@
-import { conditionReasons, unstoredState, unusableConfig } from "./condition-reasons.ts";
+import { conditionReasons, toolFailures, unstoredState, unusableConfig } from "./condition-reasons.ts";
 import type { Condition, ConditionType } from "./condition.ts";
 
 /** Conditions that a cause also makes False, either for any reason or for the listed reasons. */
 type Effects = Readonly<{ [Type in ConditionType]?: "any" | readonly Condition["reason"][] }>;
 
 type Cause = Readonly<{ type: ConditionType; reasons?: readonly Condition["reason"][]; effects: Effects }>;
-
-const toolFails = ["Failed", "TimedOut", "UnexpectedOutput", "NotFound", "NotExecutable", "TooMuchOutput"] as const;
 
 /** A usable node.conf that differs from the desired configuration. */
 const differs = conditionReasons.ConfigReconciled.False.filter((reason) =>
@@ -24,7 +22,7 @@ const ofSilence: Effects = {
   MetricsArriving: ["Missing", "Stale"],
   VersionConsistent: ["VersionUnknown"],
   ConfigReconciled: ["VersionUnknown", "Drift"],
-  Pruning: ["EnableFailed", "Disabled", "PruningStalled", ...toolFails],
+  Pruning: ["EnableFailed", "Disabled", "PruningStalled", ...toolFailures],
   RollbackReady: ["NoBackup"],
   NoRestartPending: "any",
 };
@@ -85,7 +83,7 @@ export const causes: readonly Cause[] = [
     effects: {
       Reconciling: ["Failing", "Stuck"],
       DiskSpaceSufficient: ["ReadFailed"],
-      Pruning: toolFails,
+      Pruning: toolFailures,
       NoRestartPending: ["ConfigUnusable"],
       MetricsArriving: ["IdentityUnknown"],
       VersionConsistent: ["VersionUnknown"],
@@ -115,7 +113,7 @@ export const causes: readonly Cause[] = [
     type: "VersionConsistent",
     effects: { ConfigReconciled: ["VersionUnknown"], MetricsArriving: ["IdentityUnknown"] },
   },
-  { type: "Pruning", reasons: toolFails, effects: { VersionConsistent: ["VersionUnknown"] } },
+  { type: "Pruning", reasons: toolFailures, effects: { VersionConsistent: ["VersionUnknown"] } },
   {
     type: "ConfigReconciled",
     effects: { MetricsArriving: ["Missing", "Stale", "JobShared"], NoRestartPending: "any" },

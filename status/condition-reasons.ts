@@ -16,6 +16,16 @@ export const unusableConfig = [
 /** Reasons of `Reconciling` for which the sidecar can't store its state, and so changes nothing. */
 export const unstoredState = ["DiskFull", "ReadOnly", "InUse", "WriteFailed", "Unresponsive"] as const;
 
+/** Reasons of `Pruning` for which node_cli did not report the state. */
+export const toolFailures = [
+  "NotFound",
+  "NotExecutable",
+  "TimedOut",
+  "TooMuchOutput",
+  "UnexpectedOutput",
+  "Failed",
+] as const;
+
 /**
  * Every condition, in display order, with the reasons that each status can have. A component that reports another reason, or a reason under
  * the wrong status, does not compile.
@@ -81,18 +91,7 @@ export const conditionReasons = {
   },
   Pruning: {
     True: ["Enabled", "DisabledBySetting"],
-    False: [
-      "Disabled",
-      "EnableFailed",
-      "CannotDisable",
-      "PruningStalled",
-      "NotFound",
-      "NotExecutable",
-      "TimedOut",
-      "TooMuchOutput",
-      "UnexpectedOutput",
-      "Failed",
-    ],
+    False: ["Disabled", "EnableFailed", "CannotDisable", "PruningStalled", ...toolFailures],
     Unknown: ["NotRun", "CheckFailed"],
   },
   MetricsArriving: {

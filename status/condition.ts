@@ -1,4 +1,4 @@
-import { conditionReasons, unstoredState, unusableConfig } from "./condition-reasons.ts";
+import { conditionReasons, toolFailures, unstoredState, unusableConfig } from "./condition-reasons.ts";
 
 /**
  * What the sidecar reports about its node, modeled on Kubernetes conditions. `True` always means healthy, so that a single alert on `False`
@@ -187,12 +187,7 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "CallsSucceeding Overloaded": "Calls are rejected: overloaded",
   ...Object.fromEntries(unstoredState.map((reason) => [`Reconciling ${reason}`, "The sidecar can't store its state"])),
   ...Object.fromEntries(unusableConfig.map((reason) => [`ConfigReconciled ${reason}`, "node.conf can't be used"])),
-  ...Object.fromEntries(
-    ["NotFound", "NotExecutable", "TimedOut", "TooMuchOutput", "UnexpectedOutput", "Failed"].map((reason) => [
-      `Pruning ${reason}`,
-      "node_cli fails",
-    ]),
-  ),
+  ...Object.fromEntries(toolFailures.map((reason) => [`Pruning ${reason}`, "node_cli fails"])),
   "NoRestartPending Running": "The node is being restarted",
   "NoRestartPending Settling": "The node is about to be restarted",
   "NoRestartPending ProgramMissing": "The node can't be restarted",

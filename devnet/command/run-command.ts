@@ -43,17 +43,18 @@ export class CommandError extends Error {
   }
 }
 
-/** Types of a command's options: `string` takes a value, `boolean` takes none. */
-export type OptionTypes = Readonly<Record<string, "string" | "boolean">>;
-
-export type TypedOptions = Readonly<Record<string, string | boolean | undefined>>;
+type TypedOptions = Readonly<Record<string, string | boolean | undefined>>;
 
 /**
  * Parses `--name value` and `--name`.
  *
  * @throws {CommandError} with the usage, status 2, on anything else.
  */
-export function parseOptions(words: readonly string[], types: OptionTypes, usage: string): TypedOptions {
+export function parseOptions(
+  words: readonly string[],
+  types: Readonly<Record<string, "string" | "boolean">>,
+  usage: string,
+): TypedOptions {
   const options = Object.fromEntries(Object.entries(types).map(([name, type]) => [name, { type }]));
   try {
     return parseArgs({ args: [...words], options, strict: true, allowPositionals: false }).values as TypedOptions;

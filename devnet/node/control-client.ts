@@ -24,23 +24,16 @@ export type ControlCommand = "GET /prune" | "POST /prune/auto";
  */
 export async function requestNode(runDirectory: string, command: ControlCommand): Promise<PruneInfo> {
   await using address = await findControlAddress(runDirectory);
-  const { status, body } = await sendCommand(address.path, command);
-  const answer = JSON.parse(body) as PruneInfo | { error: string };
-  if ("error" in answer) throw new Error(`the node answered ${status}: ${answer.error}`);
-  return answer;
-}
-
-type Exchange = Readonly<{ status: number; body: string }>;
-
-async function sendCommand(socketPath: string, command: ControlCommand): Promise<Exchange> {
   const [method, path] = command.split(" ") as ["GET" | "POST", string];
   const signal = AbortSignal.timeout(answerDeadlineMs);
-  const request = { url: `http://localhost${path}`, socketPath, method, headers: {}, signal };
-  const answer = await sendRequest(request).catch((error: NodeJS.ErrnoException) => {
+  const request = { url: `http://localhost${path}`, socketPath: address.path, method, headers: {}, signal };
+  const response = await sendRequest(request).catch((error: NodeJS.ErrnoException) => {
     const absent = error.code === "ENOENT" || error.code === "ECONNREFUSED";
     throw absent ? new NodeNotRunningError("no node runs in this workspace", { cause: error }) : error;
   });
-  return { status: answer.statusCode ?? 0, body: await readText(answer, answerBytesMax) };
+  const answer = JSON.parse(await readText(response, answerBytesMax)) as PruneInfo | { error: string };
+  if ("error" in answer) throw new Error(`the node answered ${response.statusCode}: ${answer.error}`);
+  return answer;
 }
 
 /** Max length of a Unix socket path on Linux and macOS, without the terminating zero (unix(7): 108; macOS: 104). */
