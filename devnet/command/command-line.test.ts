@@ -1,20 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { prepareWorkspace } from "../workspace/prepare-workspace.ts";
+import { describe, expect, test } from "vitest";
+import { prepareSampleWorkspace } from "../testing/sample-workspace.ts";
 import { CommandError } from "./run-command.ts";
 import { runNodeCliCommand } from "./node-cli.ts";
 import { runOpsCommand } from "./ops.ts";
-
-async function workspace(version: string) {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-cli-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const chain = { listenHost: "127.0.0.1", chainId: 1672, blockTimeSeconds: 1, accounts: 0, fund: [] };
-  const ports = { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 };
-  const parameters = { version, profile: "standard" as const, opensAfterSeconds: 0, nodeDirectory: "node", ...chain };
-  return prepareWorkspace({ directory, parameters, conf: { hostIp: "127.0.0.1", ports } });
-}
 
 async function failure(work: Promise<string>): Promise<{ status: number; message: string }> {
   const error = await work.then(
@@ -35,7 +23,7 @@ describe.each(["0.16.2", "0.11.0"])("node_cli of v%s", (version) => {
     ["prune --get", "--c <config_path> is missing."],
     ["prune --c --get", "Option '--c' argument is ambiguous."],
   ])('exits with 2 and the usage for "%s"', async (words, reason) => {
-    const { directory } = await workspace(version);
+    const { directory } = await prepareSampleWorkspace(version);
     const { status, message } = await failure(runNodeCliCommand(directory, words.split(" ").filter(Boolean)));
     expect(status).toBe(2);
     expect(message.startsWith(`${reason}`)).toBe(true);
@@ -48,7 +36,7 @@ describe("node_cli before v0.11", () => {
     ["prune --c ./node.conf --get", "Unknown option '--c'."],
     ["prune", "expected one of --get and --enable_auto_prune."],
   ])('exits with 2 and the usage for "%s"', async (words, reason) => {
-    const { directory } = await workspace("0.10.3");
+    const { directory } = await prepareSampleWorkspace("0.10.3");
     const { status, message } = await failure(runNodeCliCommand(directory, words.split(" ")));
     expect(status).toBe(2);
     expect(message.startsWith(reason)).toBe(true);
@@ -56,7 +44,7 @@ describe("node_cli before v0.11", () => {
   });
 
   test("finds the workspace's node without --c", async () => {
-    const { directory } = await workspace("0.10.3");
+    const { directory } = await prepareSampleWorkspace("0.10.3");
     expect(await failure(runNodeCliCommand(directory, ["prune", "--get"]))).toEqual({
       status: 1,
       message: "no node runs in this workspace; start it first: ./ops start --config ./node.conf",
@@ -73,7 +61,7 @@ test.each([
   ["start --config", "Option '--config <value>' argument missing."],
   ["stop now", "Unexpected argument 'now'."],
 ])('exits with 2 and the usage for "ops %s"', async (words, reason) => {
-  const { directory } = await workspace("0.16.2");
+  const { directory } = await prepareSampleWorkspace("0.16.2");
   const { status, message } = await failure(runOpsCommand(directory, words.split(" ").filter(Boolean)));
   expect(status).toBe(2);
   expect(message.startsWith(reason)).toBe(true);

@@ -4,21 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { formatNodeConf } from "../workspace/node-conf-template.ts";
-import { prepareWorkspace } from "../workspace/prepare-workspace.ts";
+import { prepareSampleWorkspace, sampleConf } from "../testing/sample-workspace.ts";
 import { readNodeConf } from "./node-conf.ts";
 
 async function workspace() {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-conf-"));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
   const version = "0.16.2";
-  const chain = { listenHost: "127.0.0.1", chainId: 1672, blockTimeSeconds: 1, accounts: 0, fund: [] };
-  const conf = { hostIp: "10.0.0.1", ports: { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 } };
-  const made = await prepareWorkspace({
-    directory,
-    parameters: { version, profile: "standard", opensAfterSeconds: 0, nodeDirectory: "node", ...chain },
-    conf,
-  });
-  return { made, text: formatNodeConf({ ...conf, version, workspace: made }) };
+  const made = await prepareSampleWorkspace(version);
+  return { made, text: formatNodeConf({ ...sampleConf, version, workspace: made }) };
 }
 
 test("reads a new node.conf, also with comments and relative paths", async () => {

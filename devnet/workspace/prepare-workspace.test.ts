@@ -1,25 +1,15 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import type { NodeProfile } from "../node-profile.ts";
-import { prepareWorkspace } from "./prepare-workspace.ts";
+import { prepareSampleWorkspace, sampleConf } from "../testing/sample-workspace.ts";
 
-async function prepare(version: string, directory?: string, profile: NodeProfile = "standard") {
-  const at = directory ?? (await mkdtemp(join(tmpdir(), "gatehouse-workspace-")));
-  if (directory === undefined) onTestFinished(() => rm(at, { recursive: true }));
-  const chain = { listenHost: "127.0.0.1", chainId: 1672, blockTimeSeconds: 1, accounts: 0, fund: [] };
-  return prepareWorkspace({
-    directory: at,
-    parameters: { version, profile, opensAfterSeconds: 0, nodeDirectory: "node", ...chain },
-    conf: {
-      hostIp: "127.0.0.1",
-      ports: { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 },
-      monitor: { jobName: "node-1", pushAddress: "127.0.0.1", pushPort: 9091, pushIntervalSeconds: 10 },
-    },
-  });
+const monitor = { jobName: "node-1", pushAddress: "127.0.0.1", pushPort: 9091, pushIntervalSeconds: 10 };
+
+function prepare(version: string, place: Readonly<{ directory?: string; profile?: NodeProfile }> = {}) {
+  return prepareSampleWorkspace(version, { ...place, conf: { ...sampleConf, monitor } });
 }
 
 async function conf(path: string) {
@@ -61,7 +51,7 @@ test("writes the programs of v0.11 and later to bin/", async () => {
 });
 
 test("writes the public family's programs to bin/, its configuration and ops to the root", async () => {
-  const made = await prepare("0.12.2", undefined, "pharos");
+  const made = await prepare("0.12.2", { profile: "pharos" });
   const at = (path: string) => join(made.directory, path);
   expect(made).toMatchObject({ configPath: at("pharos.conf"), opsDirectory: made.directory, binDirectory: at("bin") });
   for (const path of ["ops", "bin/pharos_cli", "bin/pharos_light"]) {
@@ -84,7 +74,7 @@ test("keeps existing files and makes secrets readable only by their owner", asyn
   await writeFile(made.configPath, "{ mine }");
   const key = join(made.keyDirectory, "domain.key");
   const before = await readFile(key, "utf8");
-  await prepare("0.16.2", made.directory);
+  await prepare("0.16.2", { directory: made.directory });
   expect(await readFile(made.configPath, "utf8")).toBe("{ mine }");
   expect(await readFile(key, "utf8")).toBe(before);
   for (const path of [key, made.parametersPath]) expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -94,7 +84,7 @@ test("copies node.conf to the new layout in an upgrade across v0.11", async () =
   const old = await prepare("0.10.3");
   const text = `// kept\n${await readFile(old.configPath, "utf8")}`;
   await writeFile(old.configPath, text);
-  const upgraded = await prepare("0.16.2", old.directory);
+  const upgraded = await prepare("0.16.2", { directory: old.directory });
   expect(upgraded.configPath).not.toBe(old.configPath);
   expect(await readFile(upgraded.configPath, "utf8")).toBe(text);
 });

@@ -120,20 +120,14 @@ type Seen = Readonly<{
 }>;
 
 function buildPhase(attack: string, { reached, callers, control, sights }: Seen): Phase {
-  const took = callers.map(({ tookMs }) => tookMs);
   return {
     attack,
     reached,
     requests: callers.length,
-    p99Ms: Math.round(quantile(took, 0.99)),
+    p99Ms: Math.round(quantileOf(callers, 0.99)),
     secondP95Ms: Math.round(quantile(computeP95OfSeconds(callers), 0.5)),
-    worstMs: Math.round(Math.max(0, ...took)),
-    controlP99Ms: Math.round(
-      quantile(
-        control.map(({ tookMs }) => tookMs),
-        0.99,
-      ),
-    ),
+    worstMs: Math.round(Math.max(0, ...callers.map(({ tookMs }) => tookMs))),
+    controlP99Ms: Math.round(quantileOf(control, 0.99)),
     failures: callers.flatMap(({ failure }) => failure ?? []),
     told: [
       ...new Set(
@@ -147,10 +141,12 @@ function buildPhase(attack: string, { reached, callers, control, sights }: Seen)
 
 function computeP95OfSeconds(samples: readonly Sample[]): readonly number[] {
   const seconds = Map.groupBy(samples, ({ atMs }) => Math.floor(atMs / 1_000));
-  return [...seconds.values()].map((second) =>
-    quantile(
-      second.map(({ tookMs }) => tookMs),
-      0.95,
-    ),
+  return [...seconds.values()].map((second) => quantileOf(second, 0.95));
+}
+
+function quantileOf(samples: readonly Sample[], share: number): number {
+  return quantile(
+    samples.map(({ tookMs }) => tookMs),
+    share,
   );
 }

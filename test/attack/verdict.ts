@@ -39,8 +39,7 @@ export function computeMaxP99Ms(undisturbed: Phase, phase: Phase): number {
   return mostSlowdown * Math.max(undisturbed.p99Ms, onTheNode.has(phase.attack) ? 0 : phase.controlP99Ms, noiseMs);
 }
 
-/** Judges a phase, as a line of the final table. */
-export function judgePhase(undisturbed: Phase, phase: Phase): Row {
+function judgePhase(undisturbed: Phase, phase: Phase): Row {
   const { attack, requests, p99Ms, secondP95Ms, controlP99Ms, worstMs, failures } = phase;
   const bound = computeMaxP99Ms(undisturbed, phase);
   return {

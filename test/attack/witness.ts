@@ -41,18 +41,28 @@ type Page = Readonly<{ verdict: { level: string }; headline: { cause: string }; 
 
 /** Monitors the page, readiness and memory; the first page is assumed to be true of the node, which does not change. */
 export async function startWitness(sidecar: AttackedSidecar): Promise<Witness> {
+  const before = await lookAt(sidecar);
+  return watchServices({ memory: sidecar.memory, unready: () => checkReadiness(sidecar) }, async () => {
+    const now = await lookAt(sidecar).catch((error: unknown) => `the page did not come: ${String(error)}`);
+    const changed = typeof now === "string" ? [now] : [...listChanges(before, now), ...deriveVerdict(before, now)];
+    return { changed, isCalledSlow: typeof now !== "string" && now.conditions.some(isSlow) };
+  });
+}
+
+/** Monitors memory and readiness, and what `look` returns. */
+export function watchServices(
+  { memory, unready }: Pick<AttackedSidecar, "memory"> & Readonly<{ unready: () => Promise<string | undefined> }>,
+  look: () => Promise<Pick<Sight, "changed" | "isCalledSlow">>,
+): Witness {
   const sights: Sight[] = [];
   const stop = new AbortController();
-  const before = await lookAt(sidecar);
   const watching = (async () => {
     while (!stop.signal.aborted) {
       const atMs = performance.now();
-      const now = await lookAt(sidecar).catch((error: unknown) => `the page did not come: ${String(error)}`);
-      const changed = typeof now === "string" ? [now] : [...listChanges(before, now), ...deriveVerdict(before, now)];
-      const isCalledSlow = typeof now !== "string" && now.conditions.some(isSlow);
-      const notReady = await checkReadiness(sidecar).catch((error: unknown) => `readyz did not come: ${String(error)}`);
-      const { nowMiB: memoryMiB } = await sidecar.memory().catch(() => ({ nowMiB: 0 }));
-      if (!stop.signal.aborted) sights.push({ atMs, changed, isCalledSlow, notReady, memoryMiB });
+      const seen = await look();
+      const notReady = await unready().catch((error: unknown) => `readyz did not come: ${String(error)}`);
+      const { nowMiB: memoryMiB } = await memory().catch(() => ({ nowMiB: 0 }));
+      if (!stop.signal.aborted) sights.push({ atMs, ...seen, notReady, memoryMiB });
       await delay(betweenMs, undefined, { signal: stop.signal }).catch(() => undefined);
     }
   })();

@@ -166,7 +166,11 @@ const forgedNames: Attack = {
 /** Address that no request has, and that no upstream may see. */
 export const forgedAddress = "6.6.6.6";
 
-const single: readonly Attack[] = [unpaidBodies, worthlessTransfers, overdrawnAccount, leftResponses, forgedNames];
-
 /** Every attack on a facilitator and a resource server. */
-export const paymentAttacks: readonly Attack[] = single;
+export const paymentAttacks: readonly Attack[] = [
+  unpaidBodies,
+  worthlessTransfers,
+  overdrawnAccount,
+  leftResponses,
+  forgedNames,
+];

@@ -7,7 +7,7 @@ import { runPhases, type AttackReport, type AttackOptions, type Phase } from "..
 import { startPacedCallers, type Callers } from "../callers.ts";
 import { startAttackers } from "../child-process.ts";
 import type { Target } from "../attacks/attack.ts";
-import type { Sight, Witness } from "../witness.ts";
+import { watchServices } from "../witness.ts";
 import { paymentAttacks } from "./hostile-payments.ts";
 import type { AttackedMarket } from "./market.ts";
 
@@ -17,7 +17,6 @@ const control = { count: 2, everyMs: 100 } as const;
 /** Max time that a buyer waits for one response. */
 const answerTimeoutMs = 10_000;
 const warmUpMs = 3_000;
-const betweenSightsMs = 500;
 
 /** Attacks a facilitator and a resource server in every way, one after the other, while honest buyers buy. */
 export async function attackMarket(
@@ -31,7 +30,7 @@ export async function attackMarket(
   const callers = stack.use(startBuyers(target));
   const asked = stack.use(startPacedCallers(control, () => askChain(target.market.chainUrl)));
   await delay(warmUpMs);
-  const { sights } = stack.use(watch(market));
+  const { sights } = stack.use(watchServices(market, async () => ({ changed: [], isCalledSlow: false })));
   const attacks = paymentAttacks.filter(({ name }) => only === undefined || only.includes(name));
   const phases = await runPhases({ attackers, target, callers, control: asked, sights }, { attacks, seconds }, report);
   return { ...phases, peakMiB: (await market.memory()).peakMiB, ends: await market.ends() };
@@ -75,26 +74,4 @@ async function askChain(url: string): Promise<string | undefined> {
   const body = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}';
   const { ok, status } = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body });
   return ok ? undefined : `HTTP ${status}`;
-}
-
-/** Monitors memory, and whether both services report ready. */
-function watch(market: AttackedMarket): Witness {
-  const sights: Sight[] = [];
-  const stop = new AbortController();
-  const watching = (async () => {
-    while (!stop.signal.aborted) {
-      const atMs = performance.now();
-      const notReady = await market.unready().catch((error: unknown) => `readyz did not come: ${String(error)}`);
-      const { nowMiB: memoryMiB } = await market.memory().catch(() => ({ nowMiB: 0 }));
-      sights.push({ atMs, changed: [], isCalledSlow: false, notReady, memoryMiB });
-      await delay(betweenSightsMs, undefined, { signal: stop.signal }).catch(() => undefined);
-    }
-  })();
-  return {
-    sights,
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await watching;
-    },
-  };
 }

@@ -1,26 +1,19 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Registry } from "prom-client";
-import { expect, onTestFinished, test } from "vitest";
-import { createLog } from "#daemon/log/log.ts";
-import { startStandIn } from "#devnet/pushgateway/stand-in.ts";
+import { expect, test } from "vitest";
 import { createTestNode } from "#devnet/testing/test-node.ts";
 import { prepareWorkspace } from "#devnet/workspace/prepare-workspace.ts";
 import { readParameters } from "#devnet/workspace/node-parameters.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { runStandIn } from "../pushgateway/running-stand-in.ts";
 
 async function startGateway() {
-  const gateway = await startStandIn(
-    { listen: { host: "127.0.0.1", port: 0, requestTimeoutMs: 1_000, bodyLimitBytes: 1_000_000 } },
-    { log: createLog({ service: "test", level: "silent" }), metrics: new Registry() },
-  );
-  onTestFinished(() => gateway[Symbol.asyncDispose]());
+  const { port, readMetrics } = await runStandIn();
   const value = async (sample: string) => {
-    const text = await (await fetch(`${gateway.url}/metrics`)).text();
-    const line = text.split("\n").find((candidate) => candidate.startsWith(`${sample} `));
+    const line = (await readMetrics()).find((candidate) => candidate.startsWith(`${sample} `));
     return line === undefined ? undefined : Number(line.slice(sample.length));
   };
-  return { port: gateway.port, value };
+  return { port, value };
 }
 
 function target(pushPort: number) {

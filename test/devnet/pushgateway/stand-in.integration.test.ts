@@ -1,25 +1,17 @@
-import { Registry } from "prom-client";
-import { expect, onTestFinished, test } from "vitest";
-import { createLog } from "#daemon/log/log.ts";
-import { startStandIn } from "#devnet/pushgateway/stand-in.ts";
+import { expect, test } from "vitest";
+import { runStandIn } from "./running-stand-in.ts";
 
 async function startGateway() {
-  const listen = { host: "127.0.0.1", port: 0, requestTimeoutMs: 1_000, bodyLimitBytes: 10_000 };
-  const log = createLog({ service: "test", level: "silent" });
-  const gateway = await startStandIn({ listen }, { log, metrics: new Registry() });
-  onTestFinished(() => gateway[Symbol.asyncDispose]());
+  const { url, readMetrics } = await runStandIn(10_000);
   return {
     call: async (method: string, path: string, body?: string) => {
-      const response = await fetch(gateway.url + path, { method, body: body ?? null });
+      const response = await fetch(url + path, { method, body: body ?? null });
       return { status: response.status, text: await response.text() };
     },
-    metrics: async () => {
-      const text = await (await fetch(`${gateway.url}/metrics`)).text();
-      return text
-        .split("\n")
+    metrics: async () =>
+      (await readMetrics())
         .filter((line) => line !== "" && !line.startsWith("#") && !line.startsWith("gatehouse_"))
-        .map((line) => line.replace(/^(push_\w+\{.*\}) [1-9].*$/, "$1 T"));
-    },
+        .map((line) => line.replace(/^(push_\w+\{.*\}) [1-9].*$/, "$1 T")),
   };
 }
 
