@@ -25,7 +25,6 @@ export type ChannelPayments = Readonly<{
   begin(payment: ChosenPayment): Promise<Disposable>;
 }>;
 
-/** Creates the channels of an account. */
 export function createChannelPayments(
   { directory, depositMultiple = 5 }: ChannelOptions,
   budget: SpendingBudget,

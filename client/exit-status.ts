@@ -1,4 +1,3 @@
-/** Exit statuses of `gatehouse pay`, by outcome. */
 export const exitStatus = {
   delivered: 0,
   "not-delivered": 1,

@@ -44,6 +44,10 @@ export function buildRequest({ method = "GET", headers = {}, body }: PayOptions)
   return { method, headers, ...(body === undefined ? {} : { body }) };
 }
 
+export function listAllowedAssets({ network, assets, decimals }: PayOptions) {
+  return assets.map((address) => ({ network, address, ...(decimals === undefined ? {} : { decimals }) }));
+}
+
 /** Returns a description of the first invalid option for the user; undefined if all are valid. */
 export function findPayOptionProblem(options: PayOptions): string | undefined {
   const { url, privateKey, network, assets, rpcUrl, decimals } = options;

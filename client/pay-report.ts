@@ -21,7 +21,6 @@ export type PayReport = Readonly<{
   response(response: Response, body: Uint8Array): void;
   signed(): SignedPayment | undefined;
   settlement(): SettleResponse | undefined;
-  /** Returns how often the same payment was resent. */
   repeats(): number;
   end(end: PayEnd, message?: string): number;
 }>;

@@ -39,7 +39,6 @@ export type PayingFetchOptions = Readonly<{
   outcomeTimeoutMs?: number;
 }>;
 
-/** Client part of a scheme. */
 export type PayingScheme = Pick<Scheme, "name" | "objectionTo" | "signer" | "authorization">;
 
 /** Optional dependencies. By default the global `fetch` is used, and nothing is reported. */

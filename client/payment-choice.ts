@@ -11,7 +11,6 @@ export const payingSchemes: readonly Scheme[] = schemes.filter(({ busy }) => bus
 /** Token that may be spent. Its decimals are never taken from the server being paid. */
 export type AllowedAsset = TokenLocation & Readonly<{ decimals?: number }>;
 
-/** Limits of one payment. */
 export type PaymentLimits = Readonly<{
   assets: readonly AllowedAsset[];
   maxPerPayment: TokenAmount;
@@ -21,7 +20,6 @@ export type PaymentLimits = Readonly<{
   schemes?: readonly Pick<Scheme, "name" | "objectionTo">[];
 }>;
 
-/** Offer to pay, and the decimals of its token if known. */
 export type ChosenPayment = Readonly<{ offer: PaymentRequirements; decimals: number | undefined }>;
 
 /**
@@ -55,7 +53,6 @@ function buildObjection(text: string): Objection {
   return { code: "no_allowed_offer", text };
 }
 
-/** Returns why an offer may not be paid; undefined if it may. */
 export function findObjection(offer: PaymentRequirements, limits: PaymentLimits): Objection | undefined {
   const { schemes: allowed = payingSchemes } = limits;
   const paying = allowed.find(({ name }) => name === offer.scheme);

@@ -1,7 +1,6 @@
 import type { PaymentRequired, PaymentRequirements, SettleResponse } from "@x402/core/types";
 import type { SignedAuthorization } from "#x402/scheme.ts";
 
-/** Step of a payment, in chronological order. */
 export type PaymentEvent = Readonly<
   | {
       /** The server returned 402; `paymentRequired` is the decoded PAYMENT-REQUIRED. */

@@ -1,7 +1,7 @@
 import type { PaymentRequired } from "@x402/core/types";
 import { withDecimals } from "./token-facts.ts";
 import { viewOffers, type OfferView } from "./offer-view.ts";
-import { buildRequest, type PayOptions } from "./pay-options.ts";
+import { buildRequest, listAllowedAssets, type PayOptions } from "./pay-options.ts";
 import { choosePayment, type PaymentLimits, PaymentRefusedError } from "./payment-choice.ts";
 import { formatError, parseJson } from "./plain-text.ts";
 import type { Ending, PurchaseDependencies } from "./purchase.ts";
@@ -53,13 +53,13 @@ async function deliverFree(
 
 /** Builds the limits from the options. Without tokens, any offered token is allowed; without a cap, any price is allowed. */
 async function buildLimits(
-  { network, assets, decimals, maxAmount }: PayOptions,
+  options: PayOptions,
   paymentRequired: PaymentRequired,
   { tokens, report }: PurchaseDependencies,
 ): Promise<PaymentLimits> {
-  const named = assets.map((address) => ({ network, address, ...(decimals === undefined ? {} : { decimals }) }));
+  const { assets, maxAmount } = options;
   const offered = paymentRequired.accepts.map((offer) => ({ network: offer.network, address: offer.asset }));
-  const allowed = named.length === 0 ? offered : named;
+  const allowed = assets.length === 0 ? offered : listAllowedAssets(options);
   return {
     assets: await withDecimals(allowed, paymentRequired, { tokens, onEvent: report.step }),
     maxPerPayment: maxAmount === undefined ? noCap : parseTokenAmount(maxAmount),

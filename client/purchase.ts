@@ -3,7 +3,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { z } from "zod";
 import type { BodyTarget } from "./body-target.ts";
 import type { PayEnd } from "./exit-status.ts";
-import { buildRequest, type PurchaseOptions } from "./pay-options.ts";
+import { buildRequest, listAllowedAssets, type PurchaseOptions } from "./pay-options.ts";
 import type { PayReport, SignedPayment } from "./pay-report.ts";
 import { payingFetch, PaymentRefusedError, type Fetch } from "./paying-fetch.ts";
 import { formatError, parseJson, toPlainText } from "./plain-text.ts";
@@ -29,11 +29,10 @@ const nonceUsed = /nonce_already_used|duplicate_settlement/;
 /** @throws {TokenAmountError} when a limit has more decimal digits than the token. */
 export async function purchase(options: PurchaseOptions, dependencies: PurchaseDependencies): Promise<Ending> {
   const { report, tokens, fetch, signal } = dependencies;
-  const { network, decimals } = options;
   const paying = payingFetch(
     {
       account: privateKeyToAccount(options.privateKey as `0x${string}`),
-      assets: options.assets.map((address) => ({ network, address, ...(decimals === undefined ? {} : { decimals }) })),
+      assets: listAllowedAssets(options),
       maxPerPayment: options.maxAmount,
       maxTotal: options.maxTotal ?? options.maxAmount,
       requestTimeoutMs: options.timeoutMs ?? 60_000,
@@ -77,17 +76,15 @@ async function judgeAnswer(
     return {
       end: "payment-refused",
       message: tooLittle.test(reason)
-        ? describeMissingFunds(report)
+        ? describeMissingFunds(signed)
         : `${said}: ${reason}${why === undefined ? "" : ` (${toPlainText(why)})`}.`,
     };
   }
   if (response.status === 412 && !mayBePaid && signed.authorization.method === "permit2")
     return { end: "payment-refused", message: `${said}: ${describeMissingApproval(signed)}` };
   const isRefusal = response.status >= 400 && response.status < 500 && !response.headers.has("Retry-After");
-  if (isRefusal && !mayBePaid) {
-    return { end: "not-delivered", message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
-  }
-  return { end: "perhaps-paid", message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
+  const end = isRefusal && !mayBePaid ? "not-delivered" : "perhaps-paid";
+  return { end, message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
 }
 
 async function judgeFailure(url: string, error: unknown, { report, tokens }: PurchaseDependencies): Promise<Ending> {
@@ -116,10 +113,7 @@ function readErrorBody(body: Uint8Array): Readonly<z.output<typeof errorBody>> {
   return errorBody.safeParse(parseJson(new TextDecoder().decode(body))).data ?? {};
 }
 
-function describeMissingFunds(report: PayReport): string {
-  const signed = report.signed();
-  if (signed === undefined) return "the account's balance is too low.";
-  const { authorization, network, asset, decimals } = signed;
+function describeMissingFunds({ authorization, network, asset, decimals }: SignedPayment): string {
   return (
     `the balance of account ${authorization.from} in token ${asset} on ${network} is too low: the price is ` +
     `${formatAmount(BigInt(authorization.value), decimals)}, but the seller found less. Top it up; --rpc-url shows the balance.`

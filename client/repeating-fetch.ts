@@ -5,7 +5,6 @@ import type { PaymentEvent } from "./payment-event.ts";
 
 export type Fetch = typeof globalThis.fetch;
 
-/** Limits of {@link createRepeatingFetch}; times in milliseconds. */
 export type RepeatingFetchOptions = Readonly<{
   requestTimeoutMs: number;
   outcomeTimeoutMs: number;

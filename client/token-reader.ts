@@ -4,7 +4,6 @@ import { locatePermit2Nonce } from "#x402/transfer-payload.ts";
 import { decimalsMax } from "#x402/price.ts";
 import type { ReadContract, SignedAuthorization } from "#x402/scheme.ts";
 
-/** Location of a token's contract. */
 export type TokenLocation = Readonly<{
   /** Chain in CAIP-2 form, e.g. `eip155:1672`. */
   network: string;
@@ -36,7 +35,6 @@ export type TokenReader = Readonly<{
 const eip3009 = parseAbi(["function authorizationState(address, bytes32) view returns (bool)"]);
 const permit2 = parseAbi(["function nonceBitmap(address, uint256) view returns (uint256)"]);
 
-/** Timeout of one request. */
 const timeoutMs = 5_000;
 
 /**

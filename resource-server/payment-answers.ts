@@ -136,7 +136,6 @@ export function requirePayment(
   });
 }
 
-/** Returns the response to a request without a payment; `url` is its absolute URL. */
 export type RememberedOffers = ReturnType<typeof rememberOffers>;
 
 const rememberedMax = 256;

@@ -35,7 +35,6 @@ export const resourceServerSettings = defineSettings(
     listen: section({
       host: host.default("127.0.0.1").describe("Listen address of the resource server"),
       port: port.default(defaultPorts["resource-server"].http).describe("Listen port of the resource server"),
-      /** Timeout for receiving a complete request. */
       requestTimeoutMs: fixed(30_000),
       bodyLimitBytes: bytes.default(1_048_576).describe("Max size of a request body that is read and forwarded"),
       ...connectionSettings,
@@ -73,7 +72,6 @@ export const resourceServerSettings = defineSettings(
         .describe("API key for the facilitator, if it requires one (its setting `apiKeys`)")
         .meta({ expected: "a key of 16 to 256 visible characters without a comma" }),
       verifyTimeoutMs: fixed(10_000),
-      /** How long a request waits for its settlement. */
       settleTimeoutMs: fixed(60_000),
     }),
     settlement: section({
@@ -81,7 +79,6 @@ export const resourceServerSettings = defineSettings(
         .optional()
         .describe("Private keys of the accounts that pay for settlement if facilitator.url is unset"),
       rpcUrl: httpUrl.optional().describe("JSON-RPC endpoint for the chain if facilitator.url is unset"),
-      /** Timeout for one JSON-RPC call to the chain. */
       rpcTimeoutMs: fixed(30_000),
       networks: z
         .array(networkChainSchema)
@@ -127,7 +124,6 @@ export const resourceServerSettings = defineSettings(
         .describe(
           "Max payments in progress, including responses being delivered; further payments get 503. Clients of one address (IPv6: /64) get at most three quarters of them, less as others use more; at most half of their payments may await a verdict",
         ),
-      /** Timeout for delivering a purchased response. */
       deliveryTimeoutMs: fixed(120_000),
       resumeIntervalMs: milliseconds
         .default(2_000)

@@ -3,7 +3,6 @@ import { canonicalContracts } from "./contracts.ts";
 import { encodeAddress, encodeInteger, type Hex, type Word } from "./hex.ts";
 import { cacheSeparator, computeTypedDataDigest, hashText, hashWords } from "./typed-data.ts";
 
-/** Permit2, at the same address on every chain that has it. */
 export const permit2Address = canonicalContracts.permit2.address;
 
 /** Scheme of the signed witness; the witness of `upto` names the facilitator, whose call names the amount. */

@@ -99,7 +99,6 @@ export type Scheme<Payment = unknown> = Readonly<{
   settling(): Promise<Settling<Payment>>;
 }>;
 
-/** The parts of a scheme that a facilitator needs. */
 export type SettledScheme<Payment = unknown> = Pick<Scheme<Payment>, "name" | "read" | "settling">;
 
 export type Settling<Payment = unknown> = Readonly<{

@@ -1,10 +1,21 @@
-import type { PaymentRequirements } from "@x402/core/types";
+import type { PaymentRequirements, VerifyResponse } from "@x402/core/types";
 import { rememberLast } from "#daemon/memoize.ts";
 import { batchSettlement } from "#x402/batch-settlement.ts";
+import { formatState, readReportedState } from "#x402/batch-settlement/channel-states.ts";
+import { checkVoucher, rejectConfig, rejectState } from "#x402/batch-settlement/voucher.ts";
+import { zeroAddress } from "#x402/hex.ts";
+import { isRefusal, reason, type Refusal } from "#x402/reason.ts";
+import type { Channel } from "../claims/channel-ledger.ts";
 import type { Facilitation, SupportedKinds } from "../facilitators/facilitation.ts";
 import { settleChannelPayment, type Settle } from "./channel-settlement.ts";
-import { readChannelPayment, type ChannelParts } from "./channel-terms.ts";
-import { verifyChannelPayment } from "./channel-verdict.ts";
+import {
+  computeClaimableUntilMs,
+  deductRefund,
+  formatCharged,
+  readChannelPayment,
+  type ChannelParts,
+  type ChannelPayment,
+} from "./channel-terms.ts";
 
 /** Adds payment through channels: vouchers are verified and charged here, all else by `facilitation`. May also throw `StoreError`. */
 export function facilitateChannels(facilitation: Facilitation, parts: ChannelParts): Facilitation {
@@ -37,4 +48,87 @@ export function facilitateChannels(facilitation: Facilitation, parts: ChannelPar
 
 function isChannel({ scheme }: Pick<PaymentRequirements, "scheme">): boolean {
   return scheme === batchSettlement.name;
+}
+
+/** Max time for which a cached channel state is used; a third of the withdrawal delay if that is less. */
+const stateFreshMsMax = 300_000;
+
+/**
+ * Verifies a payment through a channel: it must restate what this seller has charged, and add the price (specification, "Request
+ * Processing"). A voucher signed by a key needs no facilitator while the channel's state is fresh; `ask` requests its verdict.
+ *
+ * @throws {FacilitationError} like the facilitation, and `StoreError`.
+ */
+async function verifyChannelPayment(
+  { read, id, requirements }: ChannelPayment,
+  { ledger, clock, withdrawDelaySeconds }: ChannelParts,
+  ask: () => Promise<VerifyResponse>,
+): Promise<VerifyResponse> {
+  const { channelConfig: config, voucher, type } = read;
+  const { payer } = config;
+  const isRefund = type === "refund";
+  const price = isRefund ? 0n : BigInt(requirements.amount);
+  const refusal = rejectConfig({ config, voucher }, requirements);
+  if (refusal !== undefined) return refuseVerdict(refusal, payer);
+  const known = await ledger.find(id);
+  if (known?.isRejected === true && !isRefund) return refuseVerdict(unclaimable, payer);
+  if (config.payerAuthorizer !== zeroAddress) {
+    const judged = await checkVoucher({ config, voucher, isRefund }, requirements, keysOnly);
+    if (isRefusal(judged)) return refuseVerdict(judged, payer);
+    // A buyer that was charged more than this ledger records may be right: the chain decides.
+    if (known !== undefined && judged.max < known.charged + price) return refuseTotal(known, payer);
+    const freshMs = Math.min(stateFreshMsMax, (withdrawDelaySeconds * 1_000) / 3);
+    const ageMs = known === undefined ? freshMs : Math.abs(clock() - known.syncedAtMs);
+    const isCounted = known !== undefined && judged.max === known.charged + price;
+    if (type === "voucher" && isCounted && known.state.withdrawRequestedAt === 0 && ageMs < freshMs) {
+      if (rejectState(judged, deductRefund(known, known.state)) === undefined)
+        return { isValid: true, payer, extra: formatState(id, known.state) };
+    }
+  }
+  const verdict = await ask();
+  if (!verdict.isValid) return verdict;
+  const state = readReportedState(verdict.extra);
+  if (state === undefined) return refuseVerdict(unreported, payer);
+  // The deposit of an unknown channel may never be made, so only its settlement is recorded.
+  const isOpen = type === "voucher" || known !== undefined;
+  const { network } = requirements;
+  const channel = isOpen
+    ? await ledger.observe({ id, config, network }, state)
+    : { id, charged: state.totalClaimed, voucher: undefined, state, refund: undefined };
+  const { maxClaimableAmount: max } = voucher;
+  if (max !== channel.charged + price) return refuseTotal(channel, payer);
+  if (isRefund) return verdict;
+  const added = type === "deposit" ? read.deposit.amount : 0n;
+  const uncovered = rejectState({ channelId: id, max, isRefund, added }, deductRefund(channel, state));
+  if (uncovered !== undefined) return refuseVerdict(uncovered, payer);
+  const isWithdrawn = clock() > computeClaimableUntilMs(state, withdrawDelaySeconds);
+  return isWithdrawn ? refuseVerdict(withdrawn, payer) : verdict;
+}
+
+const keysOnly = {
+  isSigned: (_signed: unknown, recover: () => boolean) => recover(),
+  checkWallet: async () => ({ reason: reason.voucherSignature, message: "no key signed the voucher." }),
+};
+
+const unreported = { reason: reason.channelState, message: "the facilitator does not report the channel's state." };
+const noMore = (why: string) => ({
+  reason: reason.voucherAboveBalance,
+  message: `${why}; pay through another channel.`,
+});
+const withdrawn = noMore("the payer withdraws the channel's balance");
+const unclaimable = noMore("the chain rejects the claims of this channel");
+
+function refuseVerdict({ reason: invalidReason, message: invalidMessage }: Refusal, payer: string): VerifyResponse {
+  return { isValid: false, invalidReason, invalidMessage, payer };
+}
+
+/** Rejects a payment that states a wrong total, and includes the data that its buyer needs for the next one (specification, "Corrective 402"). */
+function refuseTotal(
+  { id, charged, voucher, state }: Pick<Channel, "id" | "charged" | "voucher" | "state">,
+  payer: string,
+): VerifyResponse {
+  const message = `the channel was charged ${charged} in all, to which a voucher must add the price.`;
+  const voucherState = voucher && { signedMaxClaimable: String(voucher.max), signature: voucher.signature };
+  const extra = { channelState: formatCharged(id, state, charged), ...(voucherState && { voucherState }) };
+  return { ...refuseVerdict({ reason: reason.channelTotal, message }, payer), extra };
 }

@@ -27,7 +27,6 @@ export function createChannelMetrics(registry: Registry) {
   return {
     countClaim: (answer: SettleResponse | undefined): void =>
       claims.inc({ result: answer === undefined ? "unknown" : answer.success ? "claimed" : "rejected" }),
-    /** Sets the number of channels, and the unclaimed amounts by network and token. */
     setChannels(count: number, owed: Iterable<UnclaimedAmount>): void {
       channels.set(count);
       unclaimedUnits.reset();

@@ -122,7 +122,6 @@ async function signRefund(
   };
 }
 
-/** Records the channel state that a facilitator reported after a transaction. */
 async function observe(
   channel: Pick<Channel, "id" | "config" | "network">,
   { extra }: SettleResponse,

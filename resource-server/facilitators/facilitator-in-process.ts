@@ -99,7 +99,6 @@ export async function createFacilitatorInProcess(
   };
 }
 
-/** Lists the tokens of offers on a network, each once, in their first spelling. */
 function listAssets(
   network: string,
   offers: readonly Pick<PaymentRequirements, "network" | "asset" | "extra">[],

@@ -24,7 +24,6 @@ import { createTermsCheck } from "./terms-check.ts";
 export type FacilitatorOverHttpOptions = Omit<ResourceServerSettings["facilitator"], "url"> &
   Readonly<{
     url: string;
-    /** Kinds of the offers, which the facilitator must support. */
     kinds: readonly SoldKind[];
     offers: () => readonly PaymentRequirements[];
   }>;

@@ -94,7 +94,6 @@ export const tokenKey = {
   form: 'a private key in PEM (PKCS #8), P-256 or Ed25519, e.g. of "openssl genpkey -algorithm ed25519"',
 } as const;
 
-/** Describes the error if a route sells tokens without a key to sign them; undefined otherwise. */
 export function explainUnsignedTokens(
   routes: readonly Route[],
   { privateKey }: Readonly<{ privateKey?: unknown }>,

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type GaugeConfiguration, type Registry } from "prom-client";
 import { StoreError } from "#daemon/sql/store.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import type { PaymentClaim } from "../claims/payment-claim.ts";
@@ -9,6 +9,8 @@ import type { UpstreamResult } from "../upstream/upstream.ts";
 
 /** Payment metrics. Labels are routes of the file and outcomes of the code, so that their number is limited. */
 export type PaymentMetrics = ReturnType<typeof createPaymentMetrics>;
+
+const register = <Label extends string>(options: GaugeConfiguration<Label>) => new Gauge(options);
 
 export function createPaymentMetrics({
   ledger,
@@ -35,29 +37,29 @@ export function createPaymentMetrics({
     buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
     registers,
   });
-  const inFlight: Gauge = new Gauge({
+  register({
     name: "gatehouse_payments_in_flight",
     help: "Payments being processed or delivered.",
-    registers: [],
-    collect: () => inFlight.set(payments.count()),
+    registers,
+    collect() {
+      this.set(payments.count());
+    },
   });
-  const claims: Gauge<"state"> = new Gauge({
+  register({
     name: "gatehouse_payment_claims",
     help: "Payments in the ledger, by state, up to 100,000 of each; settling that stays above 0 means settlements with an unknown outcome.",
     labelNames: ["state"],
-    registers: [],
+    registers,
     async collect() {
       const counts = await countClaims(ledger);
       for (const state of ["working", "settling", "settled", "delivered"]) {
-        claims.set({ state }, counts === undefined ? Number.NaN : (counts[state] ?? 0));
+        this.set({ state }, counts === undefined ? Number.NaN : (counts[state] ?? 0));
       }
     },
   });
-  for (const gauge of [inFlight, claims]) registry.registerMetric(gauge);
   return {
     count: (route: Pick<Route, "key">, outcome: SaleOutcome["kind"] | "unpaid") =>
       requests.inc({ route: route.key, outcome }),
-    /** Adds the charged amount of a settled payment, in the token's smallest units. */
     charge: ({ route, amount }: PaymentClaim) => charged.inc({ route }, Number(amount)),
     async timeUpstream(route: Route, work: () => Promise<UpstreamResult>): Promise<UpstreamResult> {
       const end = upstream.startTimer({ route: route.key });
