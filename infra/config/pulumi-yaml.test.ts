@@ -5,6 +5,7 @@ import { parse } from "yaml";
 import { parseConfig } from "../stack-config.ts";
 import { keyDeclarations } from "./declared-key.ts";
 import { withDeclaredKeys } from "./pulumi-yaml.ts";
+import { toRawConfig } from "../testing/stack-configs.ts";
 
 const text = readFileSync(join(import.meta.dirname, "../../Pulumi.yaml"), "utf8");
 
@@ -18,11 +19,8 @@ it("rejects a Pulumi.yaml without a `config:` line", () => {
 
 it("parses Pulumi's explicit defaults and an empty configuration to the same stack", () => {
   const { config } = parse(text) as { config: Record<string, { default: unknown }> };
-  const given = Object.entries(config).map(([key, { default: value }]) => [
-    key,
-    typeof value === "string" ? value : JSON.stringify(value),
-  ]);
-  expect(parseConfig(Object.fromEntries(given))).toEqual(parseConfig({}));
+  const defaults = Object.fromEntries(Object.entries(config).map(([key, { default: value }]) => [key, value]));
+  expect(parseConfig(toRawConfig(defaults))).toEqual(parseConfig({}));
 });
 
 it("declares the type and default of optional integers, ports and lists", () => {

@@ -3,13 +3,11 @@ import { findContainer, listContainers, recordStack } from "../testing/deployed-
 import { readHandedSettings } from "../testing/delivered-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 import { isSecret } from "../testing/is-secret.ts";
+import { onDocker, realNode } from "../testing/stack-configs.ts";
 
 let recorded: readonly Recorded[] = [];
-const config = {
-  // No socket has to be on the machine that runs the tests.
-  dockerEngine: "tcp://engine.example:2376",
-  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
-};
+const nodeHealthCommand = '["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"]';
+const config = { ...onDocker, ...realNode, nodeHealthCommand, hostIp: "203.0.113.10" };
 
 const containers = () => listContainers(recorded);
 const container = (name: string) => findContainer(recorded, name);
@@ -23,25 +21,16 @@ const images = (resources: readonly Recorded[]) =>
   resources.map(({ name }) => name).filter((name) => name.endsWith("-image"));
 
 describe("a real node on Docker", () => {
-  const nodeImage = `registry.example/node:0.16.2@sha256:${"a".repeat(64)}`;
-  const signerPrivateKey = `0x${"17".repeat(32)}`;
-  const nodeHealthCommand = '["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"]';
-  const keys = { domainKey: "the domain key", stabilizingKey: "the stabilizing key" };
-  const own = { nodeImage, nodeUser: "1000", nodeHealthCommand, signerPrivateKey, ...keys };
-
   beforeAll(async () => {
-    const payTo = `0x${"01".repeat(20)}`;
     const restore = JSON.stringify({ url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32) });
-    recorded = await recordStack({ ...config, ...own, payTo, restore, hostIp: "203.0.113.10" }, { preview: false });
+    recorded = await recordStack({ ...config, restore }, { preview: false });
   }, 30_000);
 
   it("pulls the devnet image only while the stack sells the sample", async () => {
     expect(images(recorded)).toContain("devnet-image");
-    const payTo = `0x${"01".repeat(20)}`;
-    const accepts = { scheme: "exact", price: "$0.01", network: "eip155:1672", payTo };
+    const accepts = { scheme: "exact", price: "$0.01", network: "eip155:1672" };
     const routes = JSON.stringify({ "GET /report": { accepts, upstream: "http://reports.example/today" } });
-    const more = { payTo, routes, hostIp: "203.0.113.10" };
-    const selling = await recordStack({ ...config, ...own, ...more }, { preview: false });
+    const selling = await recordStack({ ...config, routes }, { preview: false });
     expect(images(selling).toSorted()).toEqual(["gatehouse-image", "node-image", "pushgateway-image"]);
   });
 
@@ -122,10 +111,8 @@ describe("a real node on Docker", () => {
   });
 
   it("derives its version from the image tag when none is configured", async () => {
-    const payTo = `0x${"01".repeat(20)}`;
-    const old = nodeImage.replace("0.16.2", "0.15.0");
-    const settings = { ...config, ...own, nodeImage: old, payTo, hostIp: "203.0.113.10" };
-    const other = await recordStack(settings, { preview: false });
+    const nodeImage = config.nodeImage.replace("0.16.2", "0.15.0");
+    const other = await recordStack({ ...config, nodeImage }, { preview: false });
     const files = JSON.stringify(findContainer(other, "node-conf"));
     expect(findContainer(other, "sidecar")["envs"]).toContain("GATEHOUSE_SIDECAR_NODE_VERSION=0.15.0");
     expect(files).toContain("pamir_cetina_job_name");
@@ -134,18 +121,16 @@ describe("a real node on Docker", () => {
 
   it("gets a new binary volume for a new image, and keeps its data volume", async () => {
     const before = volumeNamed("gh-node-bin");
-    const upgraded = { ...config, ...own, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10" };
-    const image = `registry.example/node:0.17.0@sha256:${"b".repeat(64)}`;
-    const other = await recordStack({ ...upgraded, nodeImage: image, nodeVersion: "0.17.0" }, { preview: false });
+    const nodeImage = `registry.example/node:0.17.0@sha256:${"b".repeat(64)}`;
+    const other = await recordStack({ ...config, nodeImage, nodeVersion: "0.17.0" }, { preview: false });
     const names = other.filter(({ type }) => type.endsWith(":Volume")).map(({ inputs }) => inputs["name"]);
     expect(names).not.toContain(before);
     expect(names).toContain("gh-node-workspace");
   });
 
   it("mounts its binaries at the legacy path before version 0.11", async () => {
-    const legacy = { ...config, ...own, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10", nodeVersion: "0.10.3" };
     const settings = JSON.stringify({ sidecar: { node: { nodeDirectory: "chain" } } });
-    const other = await recordStack({ ...legacy, settings }, { preview: false });
+    const other = await recordStack({ ...config, nodeVersion: "0.10.3", settings }, { preview: false });
     expect(findContainer(other, "node")["volumes"]).toContainEqual({
       volumeName: expect.stringMatching(/^gh-node-bin-/),
       containerPath: "/data/chain/domain/client/bin",
@@ -169,9 +154,8 @@ describe("a real node on Docker", () => {
   });
 
   it("mounts its keys from a host directory when one is configured", async () => {
-    const { domainKey: _, stabilizingKey: __, ...keyless } = own;
-    const by = { ...config, ...keyless, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10" };
-    const other = await recordStack({ ...by, nodeKeysDirectory: "/srv/keys" }, { preview: false });
+    const { domainKey: _, stabilizingKey: __, ...keyless } = config;
+    const other = await recordStack({ ...keyless, nodeKeysDirectory: "/srv/keys" }, { preview: false });
     expect(findContainer(other, "node")["volumes"]).toContainEqual({
       hostPath: "/srv/keys",
       containerPath: "/data/keys",

@@ -2,16 +2,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
 import { findContainer, listContainers, recordStack } from "../testing/deployed-stack.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
+import { devnet, onDocker } from "../testing/stack-configs.ts";
 
 const password = "hidden-password-of-the-ledgers";
 const image = `postgres:17-bookworm@sha256:${"b".repeat(64)}`;
-const config = {
-  dockerEngine: "tcp://engine.example:2376",
-  devAccounts: "true",
-  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
-  postgresImage: image,
-  postgresPassword: password,
-};
+const config = { ...onDocker, ...devnet, postgresImage: image, postgresPassword: password };
 let recorded: readonly Recorded[] = [];
 
 const containers = () => listContainers(recorded);

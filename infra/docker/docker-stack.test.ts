@@ -3,13 +3,12 @@ import { findContainer, listContainers, recordStack } from "../testing/deployed-
 import { readHandedSettings } from "../testing/delivered-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 import { isSecret } from "../testing/is-secret.ts";
+import { devnet, onDocker } from "../testing/stack-configs.ts";
 
 let recorded: readonly Recorded[] = [];
 const config = {
-  // No socket has to be on the machine that runs the tests.
-  dockerEngine: "tcp://engine.example:2376",
-  devAccounts: "true",
-  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+  ...onDocker,
+  ...devnet,
   settings: JSON.stringify({ sidecar: { restart: { budgetPerHour: 3 } }, "engine-proxy": { restartsPerHour: 4 } }),
   limits: JSON.stringify({ "engine-proxy": { cpus: 0.5, memoryMebibytes: 96 } }),
 };

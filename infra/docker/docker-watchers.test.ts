@@ -5,12 +5,9 @@ import { buildGrafanaOutput, buildStackOutputs } from "../stack-outputs.ts";
 import { parseConfig } from "../stack-config.ts";
 import { findContainer, listContainers, recordStack } from "../testing/deployed-stack.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
+import { devnet, onDocker } from "../testing/stack-configs.ts";
 
-const config = {
-  dockerEngine: "tcp://engine.example:2376",
-  devAccounts: "true",
-  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
-};
+const config = { ...onDocker, ...devnet };
 const brought = {
   ...config,
   observability: JSON.stringify({

@@ -3,18 +3,15 @@ import { findContainer, recordStack } from "../testing/deployed-stack.ts";
 import { readHandedSettings } from "../testing/delivered-settings.ts";
 import { isSecret } from "../testing/is-secret.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
+import { digest, onDocker, realNode } from "../testing/stack-configs.ts";
 
+const { nodeUser: _user, ...withoutUser } = realNode;
 const password = "the password of the keys";
 const config = {
-  // The machine that runs the tests needs no socket.
-  dockerEngine: "tcp://engine.example:2376",
-  tokenAddress: `0x${"02".repeat(20)}`,
-  payTo: `0x${"01".repeat(20)}`,
-  signerPrivateKey: `0x${"17".repeat(32)}`,
+  ...onDocker,
+  ...withoutUser,
   hostIp: "203.0.113.10",
-  nodeImage: `registry.example/node:community_v0.12.2_f301031a_0422@sha256:${"a".repeat(64)}`,
-  domainKey: "the domain key",
-  stabilizingKey: "the stabilizing key",
+  nodeImage: `registry.example/node:community_v0.12.2_f301031a_0422@${digest}`,
   nodeKeysPassword: password,
   nodeGenesis: '{"domains": {}}',
   nodeForks: '{"fork": 1}',

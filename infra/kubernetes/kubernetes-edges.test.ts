@@ -1,14 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { recordStack, findManifest, listManifests } from "../testing/deployed-stack.ts";
+import { devnet, onKubernetes, realNode } from "../testing/stack-configs.ts";
 
-const digest = `sha256:${"a".repeat(64)}`;
-const config = {
-  target: "kubernetes",
-  gatehouseImage: `registry.example/gatehouse@${digest}`,
-  devnetImage: `registry.example/devnet@${digest}`,
-  devAccounts: "true",
-  tokenAddress: `0x${"02".repeat(20)}`,
-};
+const config = { ...onKubernetes, ...devnet };
 const offer = { scheme: "exact", network: "eip155:1672", price: "$0.01" };
 const routesTo = (...upstreams: readonly string[]) => ({
   routes: JSON.stringify(
@@ -136,17 +130,12 @@ describe("a stack in an existing namespace", { timeout: 30_000 }, () => {
 
 describe("a node with peers behind a load balancer", { timeout: 30_000 }, () => {
   it("sets the load balancer's class and annotations, and the node's public host name", async () => {
-    const { devAccounts: _, ...others } = config;
     const given = { className: "service.k8s.aws/nlb", annotations: { "service.beta.kubernetes.io/x": "y" } };
     const manifests = listManifests(
       await recordStack(
         {
-          ...others,
-          nodeImage: `registry.example/node:0.16.2@${digest}`,
-          nodeUser: "1000",
-          nodeKeysSecret: "keys",
-          signerPrivateKey: `0x${"17".repeat(32)}`,
-          payTo: `0x${"01".repeat(20)}`,
+          ...onKubernetes,
+          ...realNode,
           peers: "load-balancer",
           hostIp: "peers.example",
           peerLoadBalancer: JSON.stringify(given),

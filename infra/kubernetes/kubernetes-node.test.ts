@@ -4,20 +4,11 @@ import { recordStack, findManifest, listManifests, type Manifest } from "../test
 import { readHandedSettings } from "../testing/delivered-settings.ts";
 import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
+import { onKubernetes, realNode } from "../testing/stack-configs.ts";
 
-const digest = `sha256:${"a".repeat(64)}`;
-const signerPrivateKey = `0x${"17".repeat(32)}`;
 const config = {
-  target: "kubernetes",
-  gatehouseImage: `registry.example/gatehouse@${digest}`,
-  devnetImage: `registry.example/devnet@${digest}`,
-  nodeImage: `registry.example/node:0.16.2@${digest}`,
-  nodeUser: "1000",
-  signerPrivateKey,
-  domainKey: "the domain key",
-  stabilizingKey: "the stabilizing key",
-  payTo: `0x${"01".repeat(20)}`,
-  tokenAddress: `0x${"02".repeat(20)}`,
+  ...onKubernetes,
+  ...realNode,
   peers: "node-port",
   nodeVolumeGibibytes: "750",
   volumeSnapshots: JSON.stringify({ schedule: "0 3 * * *", keep: 3, className: "csi" }),

@@ -1,25 +1,15 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { parse } from "yaml";
 import { listRegistrations, type Registered } from "../testing/stack-registrations.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
 import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
+import { readStackFile, signerPrivateKey, type RawConfig } from "../testing/stack-configs.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
 
-const example = parse(
-  readFileSync(join(import.meta.dirname, "../examples/Pulumi.kubernetes-replicated.yaml"), "utf8"),
-) as Readonly<{ config: Readonly<Record<string, unknown>> }>;
-
-/** The example's keys as Pulumi passes them to the program, with the secrets that it tells users to set. */
-const config: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    Object.entries(example.config).map(([key, value]) => [
-      key.replace("gatehouse:", ""),
-      typeof value === "string" ? value : JSON.stringify(value),
-    ]),
-  ),
-  signerPrivateKey: `0x${"17".repeat(32)}`,
+/** The example with the secrets that it tells users to set. */
+const config: RawConfig = {
+  ...readStackFile(join(import.meta.dirname, "../examples/Pulumi.kubernetes-replicated.yaml")),
+  signerPrivateKey,
   databaseUrl: "postgresql://gatehouse:hidden-password@db.example:6432/gatehouse",
 };
 

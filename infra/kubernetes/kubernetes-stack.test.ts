@@ -7,14 +7,11 @@ import { readHandedSettings } from "../testing/delivered-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
+import { devnet, onKubernetes } from "../testing/stack-configs.ts";
 
-const digest = `sha256:${"a".repeat(64)}`;
 const config = {
-  target: "kubernetes",
-  gatehouseImage: `registry.example/gatehouse@${digest}`,
-  devnetImage: `registry.example/devnet@${digest}`,
-  devAccounts: "true",
-  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
+  ...onKubernetes,
+  ...devnet,
   ingress: JSON.stringify({
     gatewayHost: "rpc.example",
     resourceServerHost: "paid.example",

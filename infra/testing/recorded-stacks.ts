@@ -1,28 +1,11 @@
 import { join } from "node:path";
-
-const digest = `sha256:${"a".repeat(64)}`;
-const devnet = { devAccounts: "true", tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2" };
-const realNode = {
-  nodeImage: `registry.example/node:0.16.2@${digest}`,
-  nodeUser: "1000",
-  signerPrivateKey: `0x${"17".repeat(32)}`,
-  domainKey: "the domain key",
-  stabilizingKey: "the stabilizing key",
-  payTo: `0x${"01".repeat(20)}`,
-  tokenAddress: `0x${"02".repeat(20)}`,
-};
-const docker = { dockerEngine: "tcp://engine.example:2376" };
-const kubernetes = {
-  target: "kubernetes",
-  gatehouseImage: `registry.example/gatehouse@${digest}`,
-  devnetImage: `registry.example/devnet@${digest}`,
-};
+import { devnet, digest, onDocker, onKubernetes, realNode, type RawConfig } from "./stack-configs.ts";
 
 /** Configurations of the stacks whose registrations are recorded. Together they cover every service and every kind of volume. */
-export const recordedStacks: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "docker-devnet": { ...docker, ...devnet },
+export const recordedStacks: Readonly<Record<string, RawConfig>> = {
+  "docker-devnet": { ...onDocker, ...devnet },
   "docker-node": {
-    ...docker,
+    ...onDocker,
     ...realNode,
     hostIp: "203.0.113.10",
     nodeHealthCommand: '["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"]',
@@ -30,9 +13,9 @@ export const recordedStacks: Readonly<Record<string, Readonly<Record<string, str
     postgresPassword: "hidden-password-of-the-ledgers",
     restore: JSON.stringify({ url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32) }),
   },
-  "kubernetes-devnet": { ...kubernetes, ...devnet },
+  "kubernetes-devnet": { ...onKubernetes, ...devnet },
   "kubernetes-node": {
-    ...kubernetes,
+    ...onKubernetes,
     ...realNode,
     peers: "node-port",
     nodeVolumeGibibytes: "750",

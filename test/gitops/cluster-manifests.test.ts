@@ -4,6 +4,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { parseConfig } from "#infra/stack-config.ts";
+import { signerPrivateKey, toRawConfig } from "#infra/testing/stack-configs.ts";
 import { template } from "./workflow.ts";
 
 const objectSchema = z.looseObject({
@@ -39,12 +40,8 @@ describe("the manifests for Pulumi's Kubernetes operator", () => {
     "%s has a valid configuration, a pinned commit, and no destroy on deletion",
     (name) => {
       const spec = stackNamed(name);
-      const texts = Object.entries(spec["config"] as Readonly<Record<string, unknown>>).map(([key, value]) => [
-        key.replace("gatehouse:", ""),
-        typeof value === "string" ? value : JSON.stringify(value),
-      ]);
-      const signerPrivateKey = `0x${"11".repeat(32)}`;
-      expect(parseConfig({ ...Object.fromEntries(texts), signerPrivateKey }).namespace).toBe("gatehouse");
+      const config = toRawConfig(spec["config"] as Readonly<Record<string, unknown>>);
+      expect(parseConfig({ ...config, signerPrivateKey }).namespace).toBe("gatehouse");
       expect(spec["commit"]).toMatch(/^[0-9a-f]{40}$/);
       expect(spec["branch"]).toBeUndefined();
       expect(spec["destroyOnFinalize"]).toBe(false);

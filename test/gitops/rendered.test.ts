@@ -1,8 +1,9 @@
-import { globSync, readFileSync } from "node:fs";
+import { globSync } from "node:fs";
 import { basename, join } from "node:path";
-import { parse, stringify } from "yaml";
+import { stringify } from "yaml";
 import { describe, expect, it } from "vitest";
 import { recordStack, listManifests, type Manifest } from "#infra/testing/deployed-stack.ts";
+import { readStackFile, signerPrivateKey, type RawConfig } from "#infra/testing/stack-configs.ts";
 import { template } from "./workflow.ts";
 
 /**
@@ -11,15 +12,9 @@ import { template } from "./workflow.ts";
  */
 const stacks = globSync("stacks/Pulumi.*.yaml", { cwd: template }).toSorted();
 
-function configOf(path: string): Readonly<Record<string, string>> {
-  const { config } = parse(readFileSync(join(template, path), "utf8")) as { config: Record<string, unknown> };
-  const entries = Object.entries(config).map(([key, value]) => [key.replace("gatehouse:", ""), value] as const);
-  const { kubernetesContext: _context, ...rest } = Object.fromEntries(entries);
-  const signer = "devAccounts" in rest ? {} : { signerPrivateKey: `0x${"17".repeat(32)}` };
-  const all = { renderTo: "rendered", ...signer, ...rest };
-  return Object.fromEntries(
-    Object.entries(all).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
-  );
+function configOf(path: string): RawConfig {
+  const { kubernetesContext: _context, ...rest } = readStackFile(join(template, path));
+  return { renderTo: "rendered", ...("devAccounts" in rest ? {} : { signerPrivateKey }), ...rest };
 }
 
 /** The first run loads the Kubernetes SDK, which is slow on a busy machine. */

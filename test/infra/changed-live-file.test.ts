@@ -2,17 +2,9 @@ import { describe, expect, it } from "vitest";
 import { recordStack } from "../../infra/testing/deployed-stack.ts";
 import { readHandedSettings } from "../../infra/testing/delivered-settings.ts";
 import type { Recorded } from "../../infra/testing/recording-mocks.ts";
+import { devnet, onDocker, onKubernetes } from "#infra/testing/stack-configs.ts";
 
-const digest = `sha256:${"a".repeat(64)}`;
-const targets = {
-  docker: { dockerEngine: "tcp://engine.example:2376" },
-  kubernetes: {
-    target: "kubernetes",
-    gatehouseImage: `registry.example/gatehouse@${digest}`,
-    devnetImage: `registry.example/devnet@${digest}`,
-  },
-};
-const devnet = { devAccounts: "true", tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2" };
+const targets = { docker: onDocker, kubernetes: onKubernetes };
 
 const sidecar = (settings: object) => ({ settings: JSON.stringify({ sidecar: settings }) });
 const gateway = (settings: object) => sidecar({ gateway: settings });

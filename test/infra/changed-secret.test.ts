@@ -2,12 +2,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
 import { listManifests, recordStack } from "../../infra/testing/deployed-stack.ts";
 import type { Recorded } from "../../infra/testing/recording-mocks.ts";
+import { tokenAddress } from "#devnet/token/address.ts";
+import { devnet, onDocker, onKubernetes } from "#infra/testing/stack-configs.ts";
 
-const config = {
-  dockerEngine: "tcp://engine.example:2376",
-  devAccounts: "true",
-  tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
-};
+const config = { ...onDocker, ...devnet };
 /** In the settings, if a stack gives one service its own key. */
 const withSigner = (byte: string) => ({
   ...config,
@@ -52,17 +50,7 @@ describe("a changed secret on Docker", () => {
   });
 });
 
-const digest = `sha256:${"a".repeat(64)}`;
-const targets = {
-  docker: config,
-  kubernetes: {
-    target: "kubernetes",
-    gatehouseImage: `registry.example/gatehouse@${digest}`,
-    devnetImage: `registry.example/devnet@${digest}`,
-    devAccounts: config.devAccounts,
-    tokenAddress: config.tokenAddress,
-  },
-};
+const targets = { docker: config, kubernetes: { ...onKubernetes, ...devnet } };
 /** Every secret that the sidecar accepts. */
 const withSidecarSecrets = (character: string): Readonly<Record<string, object>> => ({
   upkeep: { controlToken: character.repeat(32) },
@@ -96,16 +84,17 @@ describe.each(Object.entries(targets))("a changed secret of the sidecar on %s", 
   });
 });
 
+/** The pod templates of a stack with a signer's key, by name. */
+async function listTemplates(byte: string) {
+  const own = { tokenAddress, signerPrivateKey: `0x${byte.repeat(32)}`, payTo: `0x${"01".repeat(20)}` };
+  const manifests = listManifests(await recordStack({ ...onKubernetes, ...own }, { preview: false }));
+  return manifests.flatMap(({ metadata, spec }) =>
+    spec?.["template"] === undefined ? [] : [[metadata.name, JSON.stringify(spec["template"])] as const],
+  );
+}
+
 describe("a changed signer key on Kubernetes", () => {
   it("restarts only the pods of services whose files it changes", async () => {
-    const { devAccounts: _, ...place } = targets.kubernetes;
-    const listTemplates = async (byte: string) => {
-      const keys = { signerPrivateKey: `0x${byte.repeat(32)}`, payTo: `0x${"01".repeat(20)}` };
-      const manifests = listManifests(await recordStack({ ...place, ...keys }, { preview: false }));
-      return manifests.flatMap(({ metadata, spec }) =>
-        spec?.["template"] === undefined ? [] : [[metadata.name, JSON.stringify(spec["template"])] as const],
-      );
-    };
     const templates = new Map(await listTemplates("17"));
     const rotated = await listTemplates("18");
     expect(rotated.map(([name]) => name)).toEqual([

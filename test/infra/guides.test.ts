@@ -1,31 +1,18 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parse } from "yaml";
 import { expect, test } from "vitest";
+import { onDocker, readStackFile, signerPrivateKey } from "#infra/testing/stack-configs.ts";
 import { root } from "../style/rooms.ts";
 import { listDeployedResources } from "./deployed-resources.ts";
 
-/** The machine's own engine may not run. */
-const engine = { dockerEngine: "tcp://engine.example:2376" };
-
 const secrets: Readonly<Record<string, string>> = {
-  signerPrivateKey: `0x${"17".repeat(32)}`,
+  signerPrivateKey,
   domainKey: "a key of the node",
   stabilizingKey: "another key of the node",
 };
 
-/** The values of an example as text, like Pulumi's. */
-function exampleConfig(name: string): Readonly<Record<string, string>> {
-  const text = readFileSync(join(root, "infra/examples", name), "utf8");
-  const { config } = parse(text) as { config: Readonly<Record<string, unknown>> };
-  const values = Object.entries(config).map(([key, value]) => [
-    key.replace("gatehouse:", ""),
-    typeof value === "string" ? value : JSON.stringify(value),
-  ]);
-  return Object.fromEntries(values) as Record<string, string>;
-}
-
+const exampleConfig = (name: string) => readStackFile(join(root, "infra/examples", name));
 const guide = (name: string) => readFileSync(join(root, "docs/guides", name), "utf8");
 
 /** The secrets that a page tells its reader to set. */
@@ -45,7 +32,7 @@ test("the minimum configuration of docs/guides/docker.md deploys a stack", async
   const given = Object.entries(example).filter(([key]) => needed.has(key));
   expect(page).toContain("cp infra/examples/Pulumi.docker-node.yaml Pulumi.production.yaml");
   expect(given.length).toBeGreaterThan(6);
-  const deployed = await listDeployedResources({ ...Object.fromEntries(given), ...secretsOf(page), ...engine });
+  const deployed = await listDeployedResources({ ...Object.fromEntries(given), ...secretsOf(page), ...onDocker });
   expect(deployed.map(({ name }) => name)).toEqual(expect.arrayContaining(["gh-node", "gh-facilitator"]));
 });
 
@@ -66,7 +53,7 @@ test("the commands of docs/guides/docker.md configure an image that copies its b
   expect(typedKeys).toEqual(["nodeImage", "nodeKeysPassword", "nodeGenesis", "nodeForks"]);
   // A stack with such an image does without what the section does not name.
   const { nodeVersion: _, nodeUser: __, nodeHealthCommand: ___, ...example } = exampleConfig("Pulumi.docker-node.yaml");
-  const given = { ...example, ...Object.fromEntries(typed), ...secretsOf(page), ...engine };
+  const given = { ...example, ...Object.fromEntries(typed), ...secretsOf(page), ...onDocker };
   const deployed = await listDeployedResources(given);
   rmSync(files, { recursive: true });
   const container = (wanted: string) =>

@@ -1,8 +1,7 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parse } from "yaml";
 import { recordStack, listManifests } from "#infra/testing/deployed-stack.ts";
+import { readStackFile, signerPrivateKey, toRawConfig, type RawConfig } from "#infra/testing/stack-configs.ts";
 import {
   explainMissingApiServer,
   preparationMs,
@@ -16,24 +15,15 @@ import { define, httpRoutes } from "../support/kubernetes/stand-in-definitions.t
 const missing = explainMissingApiServer();
 const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 const examples = join(import.meta.dirname, "../../infra/examples");
-const secrets = {
-  signerPrivateKey: `0x${"17".repeat(32)}`,
-  databaseUrl: "postgresql://gatehouse:hidden-password@db.example:6432/gatehouse",
-};
+const databaseUrl = "postgresql://gatehouse:hidden-password@db.example:6432/gatehouse";
 const gatewayApi = { name: "public", namespace: "gateways", gatewayHost: "a.example", resourceServerHost: "b.example" };
 const volumeGrowth = { ceilingGibibytes: 4_000, stepGibibytes: 250 };
 const volumeSnapshots = { schedule: "0 3 * * *", keep: 3, className: "csi" };
 const restore = { url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32) };
 
 /** An example's keys as Pulumi passes them to the program, with additional ones; undefined removes a key. */
-function configOf(name: string, change: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
-  const { config } = parse(readFileSync(join(examples, name), "utf8")) as { config: Record<string, unknown> };
-  const own = Object.entries(config).map(([key, value]) => [key.replace("gatehouse:", ""), value] as const);
-  const all = Object.entries({ ...Object.fromEntries(own), signerPrivateKey: secrets.signerPrivateKey, ...change });
-  const given = all.filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    given.map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
-  );
+function configOf(name: string, change: Readonly<Record<string, unknown>>): RawConfig {
+  return toRawConfig({ ...readStackFile(join(examples, name)), signerPrivateKey, ...change });
 }
 
 const single = "Pulumi.kubernetes.yaml";
@@ -61,7 +51,7 @@ const stacks: readonly (readonly [string, Readonly<Record<string, string>>])[] =
       settings: { sidecar: { gateway: { rateStore: { redisUrl: "redis://[fd00::7]" } } } },
     }),
   ],
-  ["replicated", configOf("Pulumi.kubernetes-replicated.yaml", { databaseUrl: secrets.databaseUrl })],
+  ["replicated", configOf("Pulumi.kubernetes-replicated.yaml", { databaseUrl })],
 ];
 
 describe.skipIf(missing !== undefined)(`the program's objects on an API server${skipped}`, { timeout: 120_000 }, () => {
