@@ -40,7 +40,7 @@ test("covers its full time span and always includes the newest value", () => {
   expect(series.list()[0]!.atMs).toBeGreaterThanOrEqual(50 * minuteMs);
 });
 
-test("starts over from the new time after the clock moves back an hour", () => {
+test("drops later values after the clock moves back an hour", () => {
   const series = createSeries({ pointsKept: 10, spanMs: 24 * hourMs });
   for (const atMs of [2, 3, 4]) series.add({ atMs: atMs * hourMs, value: atMs });
   series.add({ atMs: 3 * hourMs + 1, value: 5 });

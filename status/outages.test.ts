@@ -11,7 +11,7 @@ function outagesAt(startMs: number) {
   return { ...outages, note };
 }
 
-test("measures an outage from the first check at which the node does not serve to the first at which it does", () => {
+test("measures an outage from the first failed check to the next successful one", () => {
   const { note, list, since } = outagesAt(0);
   note(0, "Healthy", true);
   note(1_000, "Node down", false);

@@ -126,7 +126,7 @@ test("starts a meaning with its format number and matches no file to any other t
   }
 });
 
-test("compares meanings stored before a naming was added as before", () => {
+test("compares an older meaning the same way after a naming is added", () => {
   const [{ monitorKeys }] = nodeReleases;
   const lagoonKeys = { ...monitorKeys, pushPort: "lagoon_push_port" };
   const newest = { since: "0.99.0", layout: "workspace-bin", nodeCliTakesConfig: true } as const;

@@ -24,7 +24,7 @@ async function startPushgateway(env: Readonly<Record<string, string>> = {}) {
 
 const push = (url: string) => fetch(`${url}/metrics/job/node`, { method: "PUT", body: "chain_height 42\n" });
 
-describe.skipIf(!entryExists)(`Prometheus's own Pushgateway, as gatehouse runs it${skipped}`, () => {
+describe.skipIf(!entryExists)(`the real Pushgateway, run by gatehouse${skipped}`, () => {
   test("accepts a node's metrics and keeps them across a restart in its persistence file", async () => {
     const directory = await mkdtemp(join(tmpdir(), "gatehouse-pushgateway-"));
     onTestFinished(() => rm(directory, { recursive: true }));

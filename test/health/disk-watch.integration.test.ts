@@ -52,7 +52,7 @@ async function directory(): Promise<string> {
 
 const forecast = /^gatehouse_node_disk_full_in_seconds (\S+)$/m;
 
-test("makes a forecast from data seen before the sidecar restarted; until then has no series", async () => {
+test("forecasts from measurements before a sidecar restart, and exports no forecast until then", async () => {
   const [stateDirectory, path] = [await directory(), await directory()];
   const first = await lookOnce(stateDirectory, path, 0);
   expect(first.text).toMatch(/^gatehouse_node_disk_used_bytes \d+$/m);

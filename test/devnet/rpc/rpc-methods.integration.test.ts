@@ -1,6 +1,6 @@
 import * as Hash from "ox/Hash";
 import * as Rlp from "ox/Rlp";
-import { createPublicClient, http, type Hex } from "viem";
+import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { validatorAddresses } from "#devnet/anvil/validators.ts";
 import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts";
@@ -139,24 +139,6 @@ test("filters traces by address, offset and count over more blocks than anvil's 
 test("reports a pruned block's state as missing", async () => {
   const message = expect.stringMatching(/^missing trie node/) as string;
   expect(await node.refusal("eth_getBalance", sender.address, subject.blockNumber)).toEqual({ code: -32000, message });
-});
-
-test("serves viem's batched reads and receipt polling", async () => {
-  const client = createPublicClient({ transport: http(node.rpc.httpUrl, { batch: true }), pollingInterval: 20 });
-  const hash = await subject.wallet.send({ to: sender.address, value: 1n });
-  const waiting = client.waitForTransactionReceipt({ hash });
-  await node.anvil.mine();
-  expect((await waiting).status).toBe("success");
-  const [pending, proof, fees, block] = await Promise.all([
-    client.getBlock({ blockTag: "pending" }),
-    client.getProof({ address: subject.contract as Hex, storageKeys: [`0x${"00".repeat(32)}`] }),
-    client.estimateFeesPerGas(),
-    client.getBlock({ includeTransactions: true }),
-  ]);
-  expect(pending.number).toBe(block.number + 1n);
-  expect(proof.storageProof).toHaveLength(1);
-  expect(fees.maxFeePerGas).toBeGreaterThan(0n);
-  expect(block.transactions.map((transaction) => transaction.hash)).toEqual([hash]);
 });
 
 test("reports the commit and rejects batches over 20 calls in the public family's profile", async () => {

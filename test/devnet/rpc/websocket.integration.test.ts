@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createPublicClient, getContractAddress, webSocket, type Hex } from "viem";
+import { getContractAddress, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { within } from "#daemon/time.ts";
@@ -108,20 +108,6 @@ test("keeps the connection open after an invalid message or an unknown subscript
   expect(await connection.ask("eth_subscribe", "logs", { address: "0x12" })).toMatchObject({ error: { code: -32602 } });
   const error = { code: -32601, message: 'no "newPendingTransactions" subscription in eth namespace' };
   expect(await connection.ask("eth_subscribe", "newPendingTransactions")).toMatchObject({ error });
-});
-
-test("serves viem's watchBlockNumber", async () => {
-  const client = createPublicClient({ transport: webSocket(node.rpc.webSocketUrl) });
-  const { promise, resolve, reject } = Promise.withResolvers<bigint>();
-  await client.getChainId();
-  const stop = client.watchBlockNumber({ onBlockNumber: resolve, onError: reject });
-  for (let blocks = 0; blocks < 20; blocks += 1) {
-    await node.anvil.mine();
-    await client.getChainId();
-  }
-  expect(await within("first block", 5_000, promise)).toBeGreaterThan(0n);
-  stop();
-  (await client.transport.getSocket()).close();
 });
 
 test("closes connections with 1001 when the node stops", async () => {
