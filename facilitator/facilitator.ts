@@ -106,7 +106,10 @@ export async function createFacilitator(
   const opened = await openStore({ ...location, isHandedOver }, { log });
   const store = resources.use(opened.store);
   resources.use(
-    startRetention({ retentionDays }, { ...openRecords(options.chain.id, store, clock), clock, pause, log }),
+    startRetention(
+      { retentionDays },
+      { ...openRecords(options.chain.id, store, clock), clock, monotonicMs, pause, log },
+    ),
   );
   const dependencies = { random: Math.random, connect: connectToNode, ...given, ...opened, pause, signers };
   const started = await startNetworks(

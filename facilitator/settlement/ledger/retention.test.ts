@@ -16,7 +16,7 @@ const chainId = 1_672;
 function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
   const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
   const store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
-  const state = { nowMs: sampleMs, lines: [] as string[] };
+  const state = { nowMs: sampleMs, stepMs: 0, monotonicMs: 0, lines: [] as string[] };
   const clock = () => state.nowMs;
   const ownership = createOwnership({ chainId }, { store, clock });
   const ledger = createLedger({ chainId }, { store, clock, guard: async () => undefined });
@@ -28,6 +28,7 @@ function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
       ownership: { ...ownership, ...change },
       sales: createSales({ chainId }, { store, clock }),
       clock,
+      monotonicMs: () => (state.monotonicMs += state.stepMs),
       pause: async (ms, signal) => {
         if (signal?.aborted === true) return;
         const { promise, resolve } = Promise.withResolvers<void>();
@@ -81,11 +82,27 @@ test("deletes many notes in steps, and stops between two of them", async () => {
   }
   scene.state.nowMs += noteLifeMs + 1;
   scene.endWait();
-  expect([await scene.nextWait(), await scene.notes()]).toEqual([retentionStep.pauseMs, 2 * retentionStep.rowsMax]);
+  expect([await scene.nextWait(), await scene.notes()]).toEqual([retentionStep.pauseMinMs, 2 * retentionStep.rowsMax]);
   scene.endWait();
-  expect([await scene.nextWait(), await scene.notes()]).toEqual([retentionStep.pauseMs, retentionStep.rowsMax]);
+  expect([await scene.nextWait(), await scene.notes()]).toEqual([retentionStep.pauseMinMs, retentionStep.rowsMax]);
   await scene.stop();
   expect(await scene.notes()).toBe(retentionStep.rowsMax);
+});
+
+test.each([
+  { stepMs: 40, pauseMs: 360 },
+  { stepMs: 4_000, pauseMs: 1_000 },
+])("pauses for nine times as long as a step takes, up to a second: $stepMs ms", async ({ stepMs, pauseMs }) => {
+  await using scene = openScene();
+  await scene.nextWait();
+  for (let steps = 0; steps < 2; steps += 1) {
+    scene.state.nowMs += 1;
+    await scene.verify(retentionStep.rowsMax);
+  }
+  scene.state.nowMs += noteLifeMs + 1;
+  scene.state.stepMs = stepMs;
+  scene.endWait();
+  expect(await scene.nextWait()).toBe(pauseMs);
 });
 
 test("logs a failed deletion, and retries it later", async () => {

@@ -10,8 +10,11 @@ import type { Sales } from "./sales.ts";
  */
 export const noteLifeMs = 3_600_000;
 
-/** Max rows deleted in one step, on the thread that serves payments, and the pause until the next step. */
-export const retentionStep = { rowsMax: 500, pauseMs: 10 };
+/**
+ * Max rows deleted in one step, on the thread that serves payments, and the pause until the next step: in a ledger of
+ * millions of rows each deleted row changes several pages, so deletion may use a tenth of the time.
+ */
+export const retentionStep = { rowsMax: 50, pausePerStep: 9, pauseMinMs: 10, pauseMaxMs: 1_000 };
 
 export const retentionIntervalMs = 600_000;
 
@@ -22,6 +25,7 @@ export type RetentionDependencies = Readonly<{
   ownership: Pick<Ownership, "forgetNotes">;
   sales: Pick<Sales, "forget">;
   clock: () => number;
+  monotonicMs: () => number;
   pause: Pause;
   log: Logger;
 }>;
@@ -29,24 +33,31 @@ export type RetentionDependencies = Readonly<{
 /** Deletes old settlements, sales and notes, now and every ten minutes. Disposal stops after the current step. */
 export function startRetention(
   { retentionDays }: Readonly<{ retentionDays: number }>,
-  { ledger, ownership, sales, clock, pause, log }: RetentionDependencies,
+  { ledger, ownership, sales, clock, monotonicMs, pause, log }: RetentionDependencies,
 ): AsyncDisposable {
+  const pauseAfter = async (beganMs: number, signal: AbortSignal): Promise<void> => {
+    const { pausePerStep, pauseMinMs, pauseMaxMs } = retentionStep;
+    const wantedMs = pausePerStep * (monotonicMs() - beganMs);
+    await pause(Math.min(Math.max(wantedMs, pauseMinMs), pauseMaxMs), signal);
+  };
   const forgetRows = async (forget: Ledger["prune"], beforeMs: number, signal: AbortSignal): Promise<number> => {
     let forgotten = 0;
     while (!signal.aborted) {
+      const beganMs = monotonicMs();
       const rows = await forget(beforeMs, retentionStep.rowsMax);
       forgotten += rows;
       if (rows < retentionStep.rowsMax) break;
-      await pause(retentionStep.pauseMs, signal);
+      await pauseAfter(beganMs, signal);
     }
     return forgotten;
   };
   const forgetNotes = async (beforeMs: number, signal: AbortSignal): Promise<void> => {
     let fromMs: number | undefined = 0;
     while (!signal.aborted) {
+      const beganMs = monotonicMs();
       fromMs = await ownership.forgetNotes({ fromMs, beforeMs }, retentionStep.rowsMax);
       if (fromMs === undefined) return;
-      await pause(retentionStep.pauseMs, signal);
+      await pauseAfter(beganMs, signal);
     }
   };
   const forgetOld = async (signal: AbortSignal): Promise<void> => {
