@@ -102,11 +102,13 @@ export function repeat(
 /** A task to repeat, with its name in the log. `failed` is called after an error is logged: the task's previous result may no longer be valid. */
 export type PollOptions = Omit<RepetitionOptions, "waitsFirst"> & Readonly<{ name: string }>;
 
+export type PollDependencies = Readonly<{ log: Pick<Logger, "error">; pause?: Pause }>;
+
 /** Repeats a task like {@link repeat}, and logs its errors, except those after the repetition was stopped. */
 export function poll(
   { name, failed, ...options }: PollOptions,
   task: (signal: AbortSignal) => Promise<void>,
-  { log, pause: waitFor }: Readonly<{ log: Pick<Logger, "error">; pause?: Pause }>,
+  { log, pause: waitFor }: PollDependencies,
 ): Repetition {
   const runLogged = async (signal: AbortSignal): Promise<void> => {
     try {

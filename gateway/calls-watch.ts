@@ -1,8 +1,8 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { pause as realPause, poll, type Pause } from "#daemon/time.ts";
+import { pause as realPause, type Pause } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
+import { pollCheck } from "#status/failed-check.ts";
 import type { ConditionReport, ConditionStatus } from "#status/condition.ts";
 import type { CallOutcome, Traffic } from "./observe/meter.ts";
 
@@ -33,8 +33,6 @@ export type CallsWatchDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-const watchedLook: WatchedCheck = { what: "The count of calls and failures", types: ["CallsSucceeding"] };
-
 /**
  * Sets `CallsSucceeding` from the outcomes of calls in the last minute, or in the last ten minutes if there were few; stops on the signal.
  * While the gateway does not serve, rejected calls are not counted, and the condition keeps its status unless it blames a node that is now
@@ -50,12 +48,9 @@ export async function watchCalls(
     last.clear();
     long.clear();
   };
-  const failed = (error: unknown) => {
-    clear();
-    reportFailedCheck(watchedLook, error, board);
-  };
-  const polling = poll(
-    { name: "calls", failed, intervalMs, signal },
+  const what = "The count of calls and failures";
+  const polling = pollCheck(
+    { name: "calls", what, types: ["CallsSucceeding"], failed: clear, intervalMs, signal },
     async () => {
       const before = board.get("CallsSucceeding")?.status;
       if (!isServing()) {
@@ -69,7 +64,7 @@ export async function watchCalls(
       const condition = deriveCallsCondition(minute.calls < fewCalls ? tenMinutes : minute, before);
       if (condition !== undefined) board.set(condition);
     },
-    { log, pause },
+    { board, log, pause },
   );
   await polling.ended;
 }

@@ -8,11 +8,11 @@ import { watchEventLoop } from "#health/event-loop-watch.ts";
 import { startHealth, type Health, type WatchedNode } from "#health/health.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
 import { readNodeReadiness } from "#status/node-readiness.ts";
-import { poll, pauseWhileRunning } from "#daemon/time.ts";
+import { pauseWhileRunning } from "#daemon/time.ts";
 import { createCharts, type Charts } from "#status/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
+import { pollCheck } from "#status/failed-check.ts";
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
@@ -133,7 +133,6 @@ export async function startGatewayForNode(
     const isLate = now - servedMs >= silentForMs;
     board.set(deriveGatewayCondition(readiness, { fitness: fitness.current, facts: health.facts(), isLate }));
   };
-  const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
   let wasElsewhere = false;
   const report = async () => {
     const isElsewhere = fitness.current === "anotherChain";
@@ -141,7 +140,8 @@ export async function startGatewayForNode(
     wasElsewhere = isElsewhere;
     setGatewayCondition();
   };
-  resources.use(poll({ name: "gateway", failed, intervalMs: gatewayIntervalMs, signal }, report, { log }));
+  const check = { name: "gateway", what: "The check of the gateway", intervalMs: gatewayIntervalMs, signal };
+  resources.use(pollCheck({ ...check, types: ["GatewayServing", "FilesLoaded"] }, report, { board, log }));
   const isServing = () => gateway.readiness().ok && fitness.current !== "down" && isAnswering(health.facts());
   const judging = watchCalls({ traffic: gateway.traffic, isServing, board, clock, log, signal });
   resources.defer(() => judging);
@@ -155,8 +155,6 @@ export async function startGatewayForNode(
   const urls = nameListeners(gateway.urls);
   return { board, charts, health, urls, traffic: gateway.traffic, operations, operatorConnections };
 }
-
-const watchedLook: WatchedCheck = { what: "The check of the gateway", types: ["GatewayServing", "FilesLoaded"] };
 
 /** Max time that startup waits for a node that does not respond, regardless of the query timeout. */
 const startWithoutLookMs = 2_000;

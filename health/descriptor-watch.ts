@@ -1,25 +1,22 @@
 import type { ConnectionState } from "#daemon/http/connections/connection-budget.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
+import { pollCheck } from "#status/failed-check.ts";
 import type { ConditionReport } from "#status/condition.ts";
 
 const intervalMs = 1_000;
-
-const watchedLook: WatchedCheck = {
-  what: "The count of file descriptors and connections",
-  types: ["ConnectionsAvailable"],
-};
 
 /** Reports whether the process has file descriptors and connections left, until disposed of. */
 export function watchDescriptors(
   state: () => ConnectionState,
   { board, log, setting }: Readonly<{ board: ConditionBoard; log: Logger; setting: ConnectionSettingNames }>,
 ): AsyncDisposable {
-  const checkDescriptors = async () => board.set(deriveDescriptorCondition(state(), setting));
-  const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
-  return poll({ name: "descriptors", failed, intervalMs }, checkDescriptors, { log });
+  const what = "The count of file descriptors and connections";
+  return pollCheck(
+    { name: "descriptors", what, types: ["ConnectionsAvailable"], intervalMs },
+    async () => board.set(deriveDescriptorCondition(state(), setting)),
+    { board, log },
+  );
 }
 
 /** How long a shortage is reported after the last connection was rejected or closed because the limit was reached. */

@@ -3,9 +3,9 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { readDiskSpace, type DiskSpace } from "#daemon/files/disk-space.ts";
 import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
-import { pause, poll } from "#daemon/time.ts";
+import { pause } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
+import { pollCheck } from "#status/failed-check.ts";
 import { createSampleGauge } from "#status/charts.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { forecastDisk, rememberDiskUse, type DiskHistory, type DiskForecast } from "./disk-forecast.ts";
@@ -40,8 +40,6 @@ export type DiskReport = ConditionReport<"DiskSpaceSufficient">;
 /** Interval at which a path that is not known yet is requested again. */
 const unknownPathMs = 250;
 
-const watchedLook: WatchedCheck = { what: "The check of the disk of the node's data", types: ["DiskSpaceSufficient"] };
-
 /** Watches the disk that holds the node's data. Settles when the watch has ended. */
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {
   const { dataPath, grow, board, log, readSpace = readDiskSpace } = dependencies;
@@ -51,12 +49,15 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
     { withinMs: options.fileTimeoutMs, signal: options.signal },
     { clock: dependencies.clock, onBack: () => undefined },
   );
-  const failed = (error: unknown) => {
-    metrics.observe(undefined, undefined);
-    reportFailedCheck(watchedLook, error, board);
-  };
-  const polling = poll(
-    { name: "disk", failed, intervalMs: options.intervalMs, signal: options.signal },
+  const polling = pollCheck(
+    {
+      name: "disk",
+      what: "The check of the disk of the node's data",
+      types: ["DiskSpaceSufficient"],
+      failed: () => metrics.observe(undefined, undefined),
+      intervalMs: options.intervalMs,
+      signal: options.signal,
+    },
     async (signal) => {
       let path = dataPath();
       while (path === undefined && !signal.aborted) {
@@ -81,7 +82,7 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
       volume = await grow(found.freeBytesRatio, signal);
       if (!signal.aborted) board.set(addVolume(disk, volume));
     },
-    { log },
+    { board, log },
   );
   await polling.ended;
 }

@@ -1,8 +1,7 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
+import { pollCheck } from "#status/failed-check.ts";
 import type { Series } from "#status/charts.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
 import { deriveRpcConditions, deriveHealthInfo, type HealthLimits } from "./rpc-conditions.ts";
@@ -67,11 +66,6 @@ type HealthWatchDependencies = Readonly<{
   eventLoop: EventLoopWatch;
 }>;
 
-const watchedLook: WatchedCheck = {
-  what: "The check of the node's RPC",
-  types: ["RpcResponding", "ChainIdMatches", "HeightAdvancing"],
-};
-
 /** Queries the node's height at an interval, records what the responses show, and sets the conditions on the board. */
 export function watchHealth(options: HealthWatchOptions, dependencies: HealthWatchDependencies): HealthWatch {
   const { rpc, clock, metrics, facts, eventLoop } = dependencies;
@@ -124,16 +118,15 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
     return health;
   };
 
-  const { ended: done } = poll(
+  const { ended: done } = pollCheck(
     {
       name: "health",
-      failed: (error) => reportFailedCheck(watchedLook, error, dependencies.board),
+      what: "The check of the node's RPC",
+      types: ["RpcResponding", "ChainIdMatches", "HeightAdvancing"],
       intervalMs: options.intervalMs,
       signal: options.signal,
     },
-    async (signal) => {
-      await check(signal);
-    },
+    async (signal) => void (await check(signal)),
     dependencies,
   );
   return {

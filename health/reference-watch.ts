@@ -2,9 +2,8 @@ import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/send-request.ts";
-import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
+import { pollCheck } from "#status/failed-check.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { createSampleGauge } from "#status/charts.ts";
 import { findFault, type ObservedNode, type RpcState, type ReferenceCheck } from "./rpc-state.ts";
@@ -38,11 +37,6 @@ type ReferenceHeight = Readonly<{ url: string; height: number } | { url: string;
 /** Outcome of a comparison: the median of the references and the node's distance from it, if both are known. */
 type ComparedHeight = Readonly<{ condition: ConditionReport<"NodeSynced">; median?: number; lagBlocks?: number }>;
 
-const watchedLook: WatchedCheck = {
-  what: "The comparison of the node's height with the references'",
-  types: ["NodeSynced"],
-};
-
 /** Compares the node's height with other endpoints at an interval. Settles when the watch has ended. */
 export async function watchReferences(
   options: ReferenceWatchOptions,
@@ -55,13 +49,14 @@ export async function watchReferences(
     help: "Blocks behind the median of the reference endpoints; absent while none responds.",
     registry: metrics,
   });
-  const failed = (error: unknown) => {
+  const failed = () => {
     lag.set(undefined);
     facts.note({ lag: "unknown" });
-    reportFailedCheck(watchedLook, error, board);
   };
-  const polling = poll(
-    { name: "references", failed, intervalMs: options.intervalMs, signal: options.signal },
+  const what = "The comparison of the node's height with the references'";
+  const { intervalMs, signal: stopped } = options;
+  const polling = pollCheck(
+    { name: "references", what, types: ["NodeSynced"], failed, intervalMs, signal: stopped },
     async (signal) => {
       const requestedAtMs = clock.monotonicMs();
       const heights = await Promise.all(
@@ -80,7 +75,7 @@ export async function watchReferences(
       recordLag(compared, facts);
       board.set(compared.condition);
     },
-    { log },
+    { board, log },
   );
   await polling.ended;
 }

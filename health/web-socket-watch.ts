@@ -3,9 +3,9 @@ import { WebSocket } from "ws";
 import { UnresolvedNameError, watchLookup } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { readAnswer, writeCall } from "#daemon/json-rpc.ts";
-import { poll, createRunningTimeout } from "#daemon/time.ts";
+import { createRunningTimeout } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
+import { pollCheck } from "#status/failed-check.ts";
 import type { ReasonOf } from "#status/condition.ts";
 import type { ObservedNode } from "./rpc-state.ts";
 
@@ -19,8 +19,6 @@ export type WebSocketWatchOptions = Readonly<{
 /** Larger than any `eth_blockNumber` response. */
 const messageLimitBytes = 65_536;
 
-const watchedLook: WatchedCheck = { what: "The check of the node's WebSocket", types: ["WebSocketResponding"] };
-
 /**
  * Requests `eth_blockNumber` over a new WebSocket at an interval: some nodes are known to freeze only there while HTTP still responds.
  * Settles when the watch has ended.
@@ -31,9 +29,9 @@ export async function watchWebSocket(
 ): Promise<void> {
   const where = new URL(options.url).origin;
   const type = "WebSocketResponding";
-  const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
-  const polling = poll(
-    { name: "websocket", failed, intervalMs: options.intervalMs, signal: options.signal },
+  const { intervalMs, signal: stopped } = options;
+  const polling = pollCheck(
+    { name: "websocket", what: "The check of the node's WebSocket", types: [type], intervalMs, signal: stopped },
     async (signal) => {
       const failure = await openWebSocket(options, signal);
       if (signal.aborted) return;
@@ -46,7 +44,7 @@ export async function watchWebSocket(
       facts.note({ webSocket: { reason: failure.reason, message } });
       board.set({ type, status: "False", reason: failure.reason, message });
     },
-    { log },
+    { board, log },
   );
   await polling.ended;
 }

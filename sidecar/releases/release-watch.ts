@@ -2,9 +2,8 @@ import { z } from "zod";
 import { createJsonRpcClient, NoJsonRpcAnswerError, type CallJsonRpc } from "#daemon/http/json-rpc-client.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
+import { pollCheck } from "#status/failed-check.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import type { ProgramIdentity } from "#node/versions.ts";
 import type { ConditionReport } from "#status/condition.ts";
@@ -32,11 +31,6 @@ const answerBytesMax = 16_777_216;
 const spanBlocks = 10_000;
 
 const block = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,13}$/i) });
-
-const watchedLook: WatchedCheck = {
-  what: "The comparison of the node's version with the release list",
-  types: ["VersionSupported"],
-};
 
 export type ReleaseWatch = ReturnType<typeof watchReleases>;
 
@@ -78,8 +72,9 @@ export function watchReleases(
     const worst = pickWorst(reports);
     if (worst !== undefined) board.set(worst);
   };
-  const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
-  const watching = poll({ name: "releases", failed, intervalMs }, checkReleases, { log });
+  const what = "The comparison of the node's version with the release list";
+  const options = { name: "releases", what, intervalMs };
+  const watching = pollCheck({ ...options, types: ["VersionSupported"] }, checkReleases, { board, log });
   return {
     commits: lists.commits,
     [Symbol.asyncDispose]: async () => {

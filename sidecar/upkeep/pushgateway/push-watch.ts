@@ -1,9 +1,8 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/send-request.ts";
-import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
+import { pollCheck } from "#status/failed-check.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import {
   followGroups,
@@ -29,8 +28,6 @@ export type PushWatchDependencies = Readonly<{
 export type PushCheck = Readonly<
   { state: "notPushing" | "unreachable" | "missing" } | { state: "pushed"; lastPushSeconds: number }
 >;
-
-const watchedLook: WatchedCheck = { what: "The check of the Pushgateway", types: ["MetricsArriving"] };
 
 /** Polls the Pushgateway: only a fresh group shows that metrics arrive, since keys of another version fail silently (specification, "Errors"). */
 export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDependencies) {
@@ -66,15 +63,16 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
     intervalSeconds = typeof pushes === "object" ? pushes.intervalSeconds : unknownIntervalSeconds;
     await checkPushes(signal);
   };
-  const { ended: done } = poll(
+  const { ended: done } = pollCheck(
     {
       name: "pushgateway",
-      failed: (error) => reportFailedCheck(watchedLook, error, board),
+      what: "The check of the Pushgateway",
+      types: ["MetricsArriving"],
       intervalMs: () => (intervalSeconds * 1_000) / checksPerInterval,
       signal: options.signal,
     },
     lookAndTime,
-    { log },
+    { board, log },
   );
   return { lastPush: checkPushes, done };
 }
