@@ -51,6 +51,13 @@ test("waits for the configured confirmations", () => {
   expect(decide(entry(), seen({ head, nextNonce: 6, receipt: receipt() }), deep)).toMatchObject({ kind: "finish" });
 });
 
+test("resends an open transaction after an earlier one succeeded without the transfer", () => {
+  const later = attempt({ hash: `0x${"bb".repeat(32)}`, nonce: 6 });
+  const both = entry([attempt(), later], { sentAtMs: nowMs - 10_000, pricedAtMs: nowMs });
+  const empty = receipt({ logs: [] });
+  expect(decide(both, seen({ nextNonce: 6, receipt: empty }), options)).toEqual({ kind: "resend" });
+});
+
 test("diagnoses a successful transaction without the transfer", () => {
   const other = receipt({ logs: [{ ...receipt().logs[0]!, data: `0x${encodeInteger(9_999n)}` }] });
   expect(decide(entry(), seen({ nextNonce: 6, receipt: other }), options)).toEqual({

@@ -45,12 +45,14 @@ export function decide(entry: InFlightSettlement, seen: Observation, options: De
   const newest = entry.attempts.at(-1);
   if (newest === undefined || entry.queued) return wait;
   const receipts = entry.attempts.flatMap(({ hash }) => seen.receipts.get(hash) ?? []);
-  const settled = receipts.find((receipt) => isExecuted(entry, receipt));
+  const executed = receipts.filter((receipt) => isExecuted(entry, receipt));
+  const settled = executed.find((receipt) => showsTransfer(receipt, entry.settlement));
   if (settled !== undefined) return finishSuccess(entry, settled, seen, options);
   const mayStillSettle = entry.attempts.some((attempt) => isOpen(attempt, seen));
-  const reverted = receipts.at(-1);
-  if (reverted !== undefined && !mayStillSettle) {
-    return isConfirmed(reverted, seen, options) ? diagnoseWhenDue(entry, "reverted", seen) : wait;
+  const failed = executed.at(-1) ?? receipts.at(-1);
+  if (failed !== undefined && !mayStillSettle) {
+    const cause = executed.length > 0 ? "nothing_moved" : "reverted";
+    return isConfirmed(failed, seen, options) ? diagnoseWhenDue(entry, cause, seen) : wait;
   }
   if (BigInt(seen.head.timestamp) > entry.settlement.validBefore + expiryMarginSeconds) {
     return diagnoseWhenDue(entry, "expired", seen);
@@ -95,17 +97,13 @@ export function isOpen({ signer, nonce, hash }: Attempt, seen: Observation): boo
 }
 
 function finishSuccess(
-  entry: InFlightSettlement,
+  { settlement: { amount } }: InFlightSettlement,
   receipt: Receipt,
   seen: Observation,
   options: DecisionOptions,
 ): Decision {
   if (!isConfirmed(receipt, seen, options)) return wait;
-  const transaction = receipt.transactionHash;
-  const { amount } = entry.settlement;
-  return showsTransfer(receipt, entry.settlement)
-    ? { kind: "finish", outcome: { state: "settled", transaction, amount } }
-    : diagnoseWhenDue(entry, "nothing_moved", seen);
+  return { kind: "finish", outcome: { state: "settled", transaction: receipt.transactionHash, amount } };
 }
 
 function isConfirmed({ blockNumber }: Receipt, { head }: Observation, { confirmations }: DecisionOptions): boolean {
