@@ -1,10 +1,15 @@
 import type { Hex } from "#x402/hex.ts";
 import type { Ask, Purchase } from "./buyers.ts";
 import { signOffer } from "./payments.ts";
+import type { SignedOffer } from "./signed-offers.ts";
 import { contractWallet, signers, token } from "./wallets.ts";
 import { nameSlot, type VirtualChain, type VirtualChains } from "./virtual-chain.ts";
-import { approve, cancel, drain, listCalls, nameCalled, revoke, toggleWallet } from "./virtual-contracts.ts";
+import { cancel, drain, revoke, silence, toggleWallet } from "./token-acts.ts";
+import { approve, listCalls, nameCalled } from "./virtual-contracts.ts";
 import type { World } from "./world.ts";
+
+/** How often another seller asks for an outcome. */
+const triesMax = 20;
 
 /** Repeats an event until the chaos phase ends. */
 export function repeat({ time, isUnrest }: World, leastMs: number, mostMs: number, step: () => void): void {
@@ -63,6 +68,16 @@ export function calmWallet({ head, sendForeign }: VirtualChain): void {
   if (head().state.rejecting.size > 0) sendForeign(toggleWallet(contractWallet));
 }
 
+/** Lets the token's transfers succeed without effect for a while, and then move tokens again. */
+export function startSilentToken(world: World, { sendForeign }: VirtualChain): void {
+  const { time, note } = world;
+  repeat(world, 5_000, 40_000, () => {
+    sendForeign(silence(true));
+    note("the token moves nothing");
+    time.after(time.between(1_000, 10_000), () => sendForeign(silence(false)));
+  });
+}
+
 /** Lets accounts run out of gas, for a while. */
 export function startPoverty(world: World, { broke }: VirtualChain): void {
   const { time, weather, note } = world;
@@ -72,6 +87,23 @@ export function startPoverty(world: World, { broke }: VirtualChain): void {
     note(`${from} can't pay for gas`);
     time.after(time.between(1_000, 20_000), () => broke.delete(from));
   });
+}
+
+/** Makes another seller settle some purchases' payments, perhaps first: of the two, only one may get a success. */
+export function startCopier(purchases: readonly Purchase[], ask: Ask, { time }: World): void {
+  const copy = async (purchase: Purchase, [offer]: readonly SignedOffer[]) => {
+    if (offer === undefined) return;
+    await time.pause(purchase.beginsAfterMs + time.between(-500, 5_000));
+    purchase.isGood = false;
+    purchase.excused.add(offer.name);
+    for (let tries = 0; tries < triesMax; tries += 1) {
+      const verdict = await ask(offer, "another seller").catch(() => undefined);
+      if (verdict?.kind === "sold" && verdict.amount > 0n) purchase.copied = offer;
+      if (verdict !== undefined && verdict.kind !== "again") return;
+      await time.pause(time.between(200, 3_000));
+    }
+  };
+  for (const purchase of purchases) if (time.chance(0.15)) void copy(purchase, purchase.offers);
 }
 
 /**

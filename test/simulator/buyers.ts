@@ -22,6 +22,12 @@ export type Purchase = {
   hasLeft: boolean;
   /** Payment that bought what it wants, and the amount. */
   sold: Readonly<{ offer: SignedOffer; amount: bigint }> | undefined;
+  /** Payment that another seller sold for. */
+  copied?: SignedOffer;
+  /** Names of its rejected payments. */
+  readonly rejected: Set<string>;
+  /** Names of its payments that another client settled, or whose request reached the ledger after a response rejected it. */
+  readonly excused: Set<string>;
   /** Reason of the last rejection. */
   refused: string | undefined;
 };
@@ -72,9 +78,17 @@ export function drawPurchases({ time: { pick, chance, between, random }, weather
       (wallet === contractWallet.name && weather.contractWallets === "steady") ||
       (method === "eip3009" && wallet === "rich too") ||
       (kind === "newcomer" && approves);
-    const isGood = isAble && validSeconds === 300 && !weather.hasAdversary && flaw === undefined;
+    const isGood =
+      isAble && validSeconds === 300 && !weather.hasAdversary && !weather.hasSilentToken && flaw === undefined;
     const begun = { name: `purchase ${index}`, beginsAfterMs, wallet, offers, hasLeft: false };
-    purchases.push({ ...begun, isGood: isGood && rival === undefined, sold: undefined, refused: undefined });
+    purchases.push({
+      ...begun,
+      isGood: isGood && rival === undefined,
+      sold: undefined,
+      refused: undefined,
+      rejected: new Set(),
+      excused: new Set(),
+    });
     const before = purchases.at(-2);
     if (rival !== undefined && before !== undefined) before.isGood = false;
   }
@@ -124,6 +138,7 @@ export async function buy(purchase: Purchase, ask: Ask, world: World, chains: Vi
       }
       if (verdict.kind === "refused") {
         purchase.refused = verdict.reason;
+        purchase.rejected.add(offer.name);
         break;
       }
       if (isUnrest() && chance(0.01)) {

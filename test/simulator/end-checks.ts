@@ -3,7 +3,7 @@ import type { SignedOffer } from "./signed-offers.ts";
 import { payTo } from "./wallets.ts";
 import type { Transaction, VirtualChain, VirtualChains } from "./virtual-chain.ts";
 import { listCalls, nameCalled } from "./virtual-contracts.ts";
-import { findTransfers, type Watcher } from "./watcher.ts";
+import { findTransfers, isUndone, type Watcher } from "./watcher.ts";
 import type { World } from "./world.ts";
 
 export type End = Readonly<{ world: World; chains: VirtualChains; watcher: Watcher; purchases: readonly Purchase[] }>;
@@ -13,8 +13,15 @@ export function checkEnd({ world, chains, watcher, purchases }: End): void {
   const { report } = world;
   const transactions = [...chains.values()].flatMap(({ sent }) => [...sent.values()]);
   const sent = new Set(transactions.flatMap(listCalls).map(nameCalled));
-  for (const { name, wallet, offers, sold, isGood, hasLeft, refused } of purchases) {
-    const charges = offers.flatMap((offer) => findTransfers(chains, offer));
+  for (const { name, wallet, offers, sold, isGood, hasLeft, refused, excused, copied } of purchases) {
+    const chargesOf = (some: readonly SignedOffer[]) => some.flatMap((offer) => findTransfers(chains, offer));
+    for (const offer of offers)
+      if (chargesOf([offer]).length > 1) report(`${offer.name} is charged ${chargesOf([offer]).length} times`);
+    if (sold !== undefined && sold.amount > 0n && sold.offer.name === copied?.name)
+      report(`${sold.offer.name} is sold twice`);
+    if (offers.some((offer) => isUndone(chains, offer))) continue;
+    const isOwn = (offer: SignedOffer) => !excused.has(offer.name) || (sold?.offer === offer && sold.amount > 0n);
+    const charges = chargesOf(offers.filter(isOwn));
     if (charges.length > 1) report(`${name} is charged ${charges.length} times`);
     const charged = charges.map(({ amount }) => amount).join(" and ") || "0";
     if (sold !== undefined && charged !== String(sold.amount))
@@ -25,11 +32,12 @@ export function checkEnd({ world, chains, watcher, purchases }: End): void {
       report(`${name} with a good payment is not sold: ${refused ?? "without an end"}`);
     const isFree = ({ signing: { flaw }, name: paying }: SignedOffer) =>
       wallet === "empty" || flaw !== undefined || (sold?.amount === 0n && sold.offer.name === paying);
-    if (offers.some((offer) => isFree(offer) && sent.has(offer.name)))
+    if (offers.some((offer) => isOwn(offer) && isFree(offer) && sent.has(offer.name)))
       report(`gas was offered for ${name}, which pays nothing`);
   }
   for (const offer of watcher.failed)
-    if (findTransfers(chains, offer).length > 0) report(`${offer.name} was answered as failed, and is charged`);
+    if (findTransfers(chains, offer).length > 0 && !isUndone(chains, offer))
+      report(`${offer.name} was answered as failed, and is charged`);
   for (const chain of chains.values()) checkGas(world, chain);
 }
 
@@ -38,7 +46,7 @@ const wastedMax = (isExact: boolean) => (isExact ? 3 : 5);
 
 /** Checks that no gas is spent on unpaid payments, except for changes between simulation and block. */
 function checkGas({ weather, report }: World, { blocks, sent }: VirtualChain): void {
-  const { lagging, unanswered, forgetting } = weather.node;
+  const { lagging, unanswered, forgetting, hiding } = weather.node;
   const isExact = !weather.hasAdversary && lagging === 0;
   const wasted = new Map<string, number>();
   const own = blocks.flatMap(({ included }) => included.filter(({ transaction }) => !transaction.isForeign));
@@ -59,7 +67,7 @@ function checkGas({ weather, report }: World, { blocks, sent }: VirtualChain): v
     if (revert === "together") report(`a transaction with ${name} failed because of another payment`);
     if ((revert === "balance" || revert === "allowance") && isExact)
       report(`gas was spent for ${name}, whose payer had too little (${revert})`);
-    if (revert === "used" && isExact && unanswered + forgetting === 0 && !fillsGap(name, by))
+    if (revert === "used" && isExact && unanswered + forgetting + hiding === 0 && !fillsGap(name, by))
       report(`gas was spent for ${name}, which was charged already`);
     if (revert === "unknown") report("the signer sent something that is no payment");
     if (revert === "sender" || revert === "amount") report(`${name} was sent with a wrong ${revert}`);

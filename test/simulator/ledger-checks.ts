@@ -4,7 +4,7 @@ import { sqliteLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts
 import type { Hex } from "#x402/hex.ts";
 import { findCalled } from "./signed-offers.ts";
 import { getChain, type VirtualChains } from "./virtual-chain.ts";
-import { findTransfers } from "./watcher.ts";
+import { findTransfers, isUndone } from "./watcher.ts";
 import type { World } from "./world.ts";
 
 /** The ledger's tables, and a journal of each transaction ever recorded and each settlement that got a second outcome. */
@@ -28,6 +28,7 @@ export function checkLedger(database: DatabaseSync, { report }: World, chains: V
     const paying = findCalled({ to: String(contract) as Hex, data: String(data) as Hex });
     const name = paying?.offer.name ?? `the settlement ${String(id)}`;
     if (state === "begun") report(`${name} is in flight for ever`);
+    if (paying !== undefined && isUndone(chains, paying.offer)) continue;
     const transfers = paying === undefined ? [] : findTransfers(chains, paying.offer);
     if (state === "failed" && transfers.length > 0) report(`${name} is charged, and failed in the ledger`);
     if (state !== "settled") continue;

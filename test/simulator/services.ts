@@ -63,7 +63,7 @@ export async function startFacilitator(
 ): Promise<RunningFacilitator> {
   const { world, chains, ledger, watcher, onSend } = surroundings;
   const { time, weather, isUnrest } = world;
-  const calm = { unreachable: 0, unanswered: 0, failing: 0, lagging: 0, forgetting: 0 };
+  const calm = { unreachable: 0, unanswered: 0, failing: 0, lagging: 0, hiding: 0, forgetting: 0 };
   const node = { time, latencyMs: weather.isCrowded ? 500 : 30, timeoutMs: rpcTimeoutMs, onSend };
   const faults = () => (isUnrest() ? weather.node : calm);
   const [chain, ...others] = chainIds.slice(0, weather.chains).map((id) => ({
@@ -155,7 +155,7 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
   const calls = await facilitate(process);
   const settling: Facilitation = { ...calls, ...unwatched, [Symbol.asyncDispose]: async () => undefined };
   const facilitation = weather.hasMembers
-    ? sellThroughChannels(settling, process, { store, clock: time.nowMs })
+    ? sellThroughChannels(settling, process, { store, clock: time.nowMs, retentionMs: weather.channelRetentionMs })
     : settling;
   const responses = keepResponses({ bytesMax: 1_000_000 }, ledger);
   const sale = {
@@ -195,11 +195,11 @@ const metrics = createChannelMetrics(new Registry());
 function sellThroughChannels(
   facilitation: Facilitation,
   process: VirtualProcess,
-  { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
+  { store, clock, retentionMs }: Readonly<{ store: SqlStore; clock: () => number; retentionMs: number }>,
 ): Facilitation {
   const ledger = createChannelLedger({ store, clock, log });
   const shared = { ledger, authorizer, clock };
-  const options = { intervalMs: 4_000, claimWithinMs: 15_000, nodeLagMs: 20_000, retentionMs: 86_400_000 };
+  const options = { intervalMs: 4_000, claimWithinMs: 15_000, nodeLagMs: 20_000, retentionMs };
   claimChannels(options, { ...shared, facilitation, metrics, log, pause: process.pause });
   return facilitateChannels(facilitation, { ...shared, withdrawDelaySeconds: withdrawDelay });
 }

@@ -6,7 +6,7 @@ import { computeAddress } from "#facilitator/chain/transaction-signer.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import type { ContractCall } from "#x402/wallet-signature.ts";
 import { allowances, balances, token } from "./wallets.ts";
-import { execute, type Act, type Executed, type Revert, type TokenState } from "./virtual-contracts.ts";
+import { execute, nameCalled, type Act, type Executed, type Revert, type TokenState } from "./virtual-contracts.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** Transaction of one of the facilitator's signers, or a third party's action. */
@@ -66,11 +66,14 @@ export type VirtualChain = Readonly<{
   decode: (raw: Hex) => Transaction;
   /** Accounts without gas. */
   broke: Set<Hex>;
+  /** Names of payments whose transactions a reorg replaced although they had their confirmations. */
+  undone: Set<string>;
   mine: (inclusion: number) => void;
   /**
    * Replaces the latest blocks, adding one; their transactions return to the pool, or are lost with this probability.
+   * Blocks deeper than `depthMax` had their confirmations.
    */
-  reorganise: (depth: number, lossRate: number) => void;
+  reorganise: (depth: number, reorg: Readonly<{ depthMax: number; lossRate: number }>) => void;
   /** Makes a third party call a contract, or do something with its tokens, in the next block, before all others. */
   sendForeign: (what: ContractCall | Act) => void;
   /** Executes a call in the state after a block. */
@@ -101,11 +104,18 @@ const nobody: Hex = `0x${"ff".repeat(20)}`;
 /** Creates a chain with one block, a token, Permit2, its proxies and Multicall3. */
 export function createVirtualChain({ id, time, hasFeeSpikes }: ChainOptions): VirtualChain {
   const genesis = { number: 1, timestamp: Math.floor(time.nowMs() / 1_000), baseFee: gwei };
-  const empty = { nextNonces: new Map(), approvals: new Map(), used: new Set<string>(), rejecting: new Set<string>() };
+  const empty = {
+    nextNonces: new Map(),
+    approvals: new Map(),
+    used: new Set<string>(),
+    rejecting: new Set<string>(),
+    isSilent: false,
+  };
   const first = { ...empty, balances, allowances, channels: new Map(), payee: { claimed: 0n, settled: 0n } };
   const blocks: Block[] = [{ ...genesis, state: first, included: [] }];
   const pool = new Map<string, Transaction>();
   const broke = new Set<Hex>();
+  const undone = new Set<string>();
   const sent = new Map<Hex, Transaction>();
   const decoded = new Map<Hex, Transaction>();
   let foreign: Transaction[] = [];
@@ -163,6 +173,7 @@ export function createVirtualChain({ id, time, hasFeeSpikes }: ChainOptions): Vi
     pool,
     sent,
     broke,
+    undone,
     mine,
     decode: (raw) => {
       const known = decoded.get(raw);
@@ -177,13 +188,16 @@ export function createVirtualChain({ id, time, hasFeeSpikes }: ChainOptions): Vi
       decoded.set(raw, read);
       return read;
     },
-    reorganise: (depth, lossRate) => {
+    reorganise: (depth, { depthMax, lossRate }) => {
+      const confirmed = blocks.slice(0, Math.max(1, blocks.length - depthMax));
       const kept = Math.max(1, blocks.length - depth);
+      for (const { calls } of confirmed.slice(kept).flatMap(({ included }) => included))
+        for (const { call } of calls) undone.add(nameCalled(call) ?? "");
       const dropped = blocks.splice(kept);
-      for (const { transaction } of dropped.flatMap(({ included }) => included)) {
-        if (transaction.nonce < 0) foreign.push(transaction);
-        else if (!time.chance(lossRate)) pool.set(nameSlot(transaction), transaction);
-      }
+      const transactions = dropped.flatMap(({ included }) => included.map(({ transaction }) => transaction));
+      foreign = [...transactions.filter(({ nonce }) => nonce < 0), ...foreign];
+      for (const transaction of transactions)
+        if (transaction.nonce >= 0 && !time.chance(lossRate)) pool.set(nameSlot(transaction), transaction);
       for (let block = 0; block <= dropped.length; block += 1) mine(0.5);
     },
     sendForeign: (what) => {

@@ -1,14 +1,8 @@
 import * as AbiFunction from "ox/AbiFunction";
 import type { ContractLog } from "#facilitator/chain/chain.ts";
-import {
-  authorizationCanceledTopic,
-  authorizationUsedTopic,
-  nonceInvalidationTopic,
-  transferTopic,
-} from "#facilitator/chain/token.ts";
+import { authorizationUsedTopic, transferTopic } from "#facilitator/chain/token.ts";
 import { encodeInteger, isSameHex, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { channelsAddress } from "#x402/batch-settlement/channel.ts";
-import { permit2Address } from "#x402/permit2.ts";
 import { multicall3Address, type ContractCall } from "#x402/wallet-signature.ts";
 import { findCalled, type PaymentCall, type SignedOffer } from "./signed-offers.ts";
 import { addDeposit, executeChannelCall, type ChannelsState } from "./virtual-channels.ts";
@@ -24,6 +18,8 @@ export type TokenState = ChannelsState &
     approvals: ReadonlyMap<string, number>;
     /** Used or cancelled nonces, as {@link nameNonce} names them. */
     used: ReadonlySet<string>;
+    /** Whether transfers move nothing and log nothing, and succeed. */
+    isSilent: boolean;
   }>;
 
 /** Why a contract reverted a call. */
@@ -38,6 +34,7 @@ export type Revert =
   | "gas"
   | "together"
   | "channel"
+  | "silent"
   | "unknown";
 
 /** Result of a call, and of its inner calls. */
@@ -73,7 +70,7 @@ const batches = new Map<Hex, readonly BatchedCall[]>();
 const batchesMax = 1_000;
 
 const usesPermit2 = ({ method }: Pick<SignedOffer["signing"], "method">) => method === "permit2" || method === "upto";
-const digitsOf = (address: Hex) => address.slice(2).toLowerCase();
+export const digitsOf = (address: Hex) => address.slice(2).toLowerCase();
 
 /** Names a nonce; tokens and Permit2 each have their own. */
 export const nameNonce = ({ signing, from, nonce }: SignedOffer) =>
@@ -110,14 +107,15 @@ export function execute(call: ContractCall, gas: bigint, state: MutableState, su
   const ends = readBatch(call.data).map(({ call: inner, mayFail }) => {
     const end = executeAlone(inner, left, state, { ...surroundings, from: multicall3Address });
     left -= end.gas;
-    return { ...end, call: inner, mayFail };
+    return { ...end, call: inner, mayFail, failed: end.calls[0]?.revert };
   });
   const used = gas - left;
   const revert = ends.find((end) => end.revert !== undefined && !end.mayFail)?.revert;
-  if (revert === undefined) return { revert, gas: used, calls: ends, logs: ends.flatMap(({ logs }) => logs) };
+  const calls = ends.map((end) => ({ call: end.call, revert: end.failed }));
+  if (revert === undefined) return { revert, gas: used, calls, logs: ends.flatMap(({ logs }) => logs) };
   Object.assign(state, before);
-  const calls = ends.map((end) => ({ call: end.call, revert: end.revert ?? ("together" as const) }));
-  return { revert, gas: used, calls, logs: [] };
+  const undone = ends.map((end) => ({ call: end.call, revert: end.revert ?? ("together" as const) }));
+  return { revert, gas: used, calls: undone, logs: [] };
 }
 
 /** Encodes Multicall3's return value. */
@@ -133,11 +131,15 @@ function executeAlone(call: ContractCall, gas: bigint, state: MutableState, surr
   const isDear = surroundings.isInBlock && (paying?.offer.signing.number ?? 1) % 4 === 0;
   const needed = (isDear ? 2n : 1n) * usualGas;
   const after = { ...state };
+  // Only in a block, so that no simulation shows it.
+  const isSilent = state.isSilent && paying !== undefined && surroundings.isInBlock;
   const end = paying === undefined ? runForSeller(call, after, surroundings) : pay(paying, after, surroundings);
   const revert = typeof end === "string" ? end : gas < needed ? "gas" : undefined;
-  if (revert === undefined) Object.assign(state, after);
-  const logs = revert === undefined && typeof end !== "string" ? end : [];
-  return { revert, logs, gas: revert === "gas" ? gas : needed, calls: [{ call, revert }] };
+  const isMade = revert === undefined && !isSilent;
+  if (isMade) Object.assign(state, after);
+  const logs = isMade && typeof end !== "string" ? end : [];
+  const calls = [{ call, revert: revert ?? (isSilent ? ("silent" as const) : undefined) }];
+  return { revert, logs, gas: revert === "gas" ? gas : needed, calls };
 }
 
 /** Executes what a seller does with its channels. */
@@ -185,13 +187,13 @@ function pay(
 export const isConfirmed = ({ from, signing }: SignedOffer, { rejecting }: Pick<TokenState, "rejecting">): boolean =>
   signing.flaw !== "signature" && !rejecting.has(from);
 
-const markNonce = (topic: Hex, from: string, nonce: Hex): ContractLog => ({
+export const markNonce = (topic: Hex, from: string, nonce: Hex): ContractLog => ({
   address: token.address,
   topics: [topic, encodeAddressTopic(`0x${from}`), nonce],
   data: "0x",
 });
 
-function move(from: string, to: string, value: bigint, state: MutableState): ContractLog {
+export function move(from: string, to: string, value: bigint, state: MutableState): ContractLog {
   const balances = new Map(state.balances);
   balances.set(from, (balances.get(from) ?? 0n) - value);
   balances.set(to, (balances.get(to) ?? 0n) + value);
@@ -209,41 +211,4 @@ export function approve({ from, value, signing: { approval } }: SignedOffer): Ac
     state.allowances = new Map(state.allowances).set(from, value);
     return [];
   };
-}
-
-/** Revokes the Permit2 approval. */
-export function revoke({ from }: SignedOffer): Act {
-  return (state) => {
-    state.allowances = new Map(state.allowances).set(from, 0n);
-    return [];
-  };
-}
-
-/** Cancels a payment's nonce. */
-export function cancel(offer: SignedOffer): Act {
-  return (state) => {
-    if (state.used.has(nameNonce(offer))) return [];
-    state.used = new Set(state.used).add(nameNonce(offer));
-    if (offer.signing.method === "eip3009") return [markNonce(authorizationCanceledTopic, offer.from, offer.nonce)];
-    const nonce = BigInt(offer.nonce);
-    const topics = [nonceInvalidationTopic, encodeAddressTopic(`0x${offer.from}`)];
-    const data: Hex = `0x${encodeInteger(nonce >> 8n)}${encodeInteger(1n << (nonce & 0xffn))}`;
-    return [{ address: permit2Address, topics, data }];
-  };
-}
-
-/** Lets a contract wallet confirm no signature from now on, or its owner's again. */
-export function toggleWallet({ address }: Readonly<{ address: Hex }>): Act {
-  const account = digitsOf(address);
-  return (state) => {
-    const rejecting = new Set(state.rejecting);
-    if (!rejecting.delete(account)) rejecting.add(account);
-    state.rejecting = rejecting;
-    return [];
-  };
-}
-
-/** Moves all tokens of a buyer away. */
-export function drain({ from }: SignedOffer): Act {
-  return (state) => [move(from, "dead".padStart(40, "0"), state.balances.get(from) ?? 0n, state)];
 }

@@ -2,6 +2,9 @@ import { DatabaseSync } from "node:sqlite";
 import { createStatements } from "#daemon/sql/sqlite-store.ts";
 import type { Migrations } from "#daemon/sql/sqlite.ts";
 import { StoreError, type SqlConnection, type SqlStore, type SqlValue } from "#daemon/sql/store.ts";
+import { settlementColumns } from "#facilitator/settlement/ledger/rows.ts";
+import type { Hex } from "#x402/hex.ts";
+import type { ContractCall } from "#x402/wallet-signature.ts";
 import type { VirtualDisk } from "./virtual-disk.ts";
 import type { VirtualProcess } from "./virtual-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -24,6 +27,8 @@ export type DatabaseOptions = Readonly<{
   /** Returns the current probability that the connection breaks, on each of a statement's legs. */
   faultRate: () => number;
   onTerm: (term: Term, by: VirtualProcess) => void;
+  /** Called when a settlement is requested, with the call that it makes. */
+  onRequest: (call: ContractCall) => void;
   /** Called at the commit of a transaction of the leader: with the term that it checked, and the one that the lease has. */
   onLeaderWrite: (checked: Term, actual: number) => void;
 }>;
@@ -34,7 +39,10 @@ const statementTimeoutMs = 5_000;
 const lockRows = " -- FOR SHARE";
 const acquiresLease = /^INSERT INTO settler\b/;
 const writesLease = /^(?:INSERT INTO|UPDATE) settler\b/;
+const requestsSettlement = /^INSERT INTO settlement\b/;
 const checksTerm = /^SELECT term FROM settler\b/;
+
+const columns = settlementColumns.split(", ");
 
 type Server = DatabaseOptions &
   Readonly<{
@@ -67,7 +75,7 @@ export function createVirtualDatabase(options: DatabaseOptions): VirtualDatabase
 
 /** Connects a process; `travel` is one leg between the two. */
 function connect(server: Server, process: VirtualProcess, travel: () => Promise<void>): SqlStore {
-  const { time, database, statements, lockers, onTerm } = server;
+  const { time, database, statements, lockers, onTerm, onRequest } = server;
   const run = <T>(text: string, statement: () => T): Promise<T> =>
     ask("a statement", process, async () => {
       await travel();
@@ -82,7 +90,12 @@ function connect(server: Server, process: VirtualProcess, travel: () => Promise<
       for (const { term } of found) onTerm({ chain: Number(parameters[0]), number: Number(term) }, process);
     return found;
   };
-  const change: SqlConnection["change"] = (text, parameters) => run(text, () => statements.change(text, parameters));
+  const change: SqlConnection["change"] = (text, parameters = []) =>
+    run(text, () => {
+      const [contract, callData] = [parameters[columns.indexOf("contract")], parameters[columns.indexOf("call_data")]];
+      if (requestsSettlement.test(text)) onRequest({ to: String(contract) as Hex, data: String(callData) as Hex });
+      return statements.change(text, parameters);
+    });
   return {
     rows: (text, parameters) => run(text, () => read(text, parameters)),
     change,

@@ -31,6 +31,8 @@ export type NodeFaults = Readonly<{
   failing: number;
   /** The responding node lacks the latest three blocks. */
   lagging: number;
+  /** A node reports no receipt of a transaction in a block. */
+  hiding: number;
   /** A node reports that it accepted a transaction, and forgets it. */
   forgetting: number;
 }>;
@@ -156,7 +158,8 @@ function createHandlers({ time, chain, faults, onSend }: NodeOptions): Readonly<
       }),
     eth_getTransactionCount: ([account, block], view) =>
       answer(formatQuantity((block === "pending" ? countPending : nextNonce)(account as Hex, view))),
-    eth_getTransactionReceipt: ([hash], view) => answer(findIncluded(hash, view)?.receipt ?? null),
+    eth_getTransactionReceipt: ([hash], view) =>
+      answer(time.chance(faults().hiding) ? null : (findIncluded(hash, view)?.receipt ?? null)),
     eth_getTransactionByHash: ([hash], view) => {
       const { to, data: input } = findIncluded(hash, view)?.transaction ?? {};
       return answer(to === undefined ? null : { to, input });

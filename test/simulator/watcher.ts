@@ -40,6 +40,10 @@ export function findTransfers(chains: VirtualChains, { name, signing }: SignedOf
   );
 }
 
+/** Returns whether a reorg undid a transaction of a payment that had its confirmations, after which no promise about it holds. */
+export const isUndone = (chains: VirtualChains, { name, signing }: SignedOffer): boolean =>
+  getChain(chains, signing.chain).undone.has(name);
+
 export function createWatcher({ world, chains }: Readonly<{ world: World; chains: VirtualChains }>): Watcher {
   const { note, report, weather } = world;
   const failed = new Set<SignedOffer>();
@@ -50,6 +54,7 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
     return offers.some((offer) => offer.name === name && offer.validBefore > head().timestamp);
   };
   const requireUncharged = (offer: SignedOffer, said: string) => {
+    if (isUndone(chains, offer)) return;
     if (findTransfers(chains, offer).length > 0) report(`${said}, and ${offer.name} is charged`);
     else if (isPending(offer)) report(`${said}, and a transaction that charges ${offer.name} is pending`);
   };
@@ -59,6 +64,7 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
   ) => {
     const found = findTransfers(chains, offer).find((each) => each.transaction === transaction);
     const told = amount ?? String(offer.value);
+    if (isUndone(chains, offer)) return;
     if (found === undefined) return report(`success, and the chain does not have the transfer of ${offer.name}`);
     if (String(found.amount) !== told) report(`success of ${told}, and ${found.amount} of ${offer.name} are charged`);
     if (found.depth < weather.confirmations)

@@ -13,7 +13,7 @@ export type Weather = Readonly<{
   diskLatencyMs: number;
   diskFaultRate: number;
   networkFaultRate: number;
-  node: Readonly<Record<"unreachable" | "unanswered" | "failing" | "lagging" | "forgetting", number>>;
+  node: Readonly<Record<"unreachable" | "unanswered" | "failing" | "lagging" | "hiding" | "forgetting", number>>;
   hasFeeSpikes: boolean;
   /** Whether many buy concurrently, so that payments share transactions. */
   isCrowded: boolean;
@@ -32,6 +32,12 @@ export type Weather = Readonly<{
   contractWallets: "none" | "steady" | "fickle";
   /** Whether the resource server also sells through channels. */
   hasMembers: boolean;
+  /** Time for which the resource server retains channels without charges to claim. */
+  channelRetentionMs: number;
+  /** Whether reorgs may replace blocks whose transactions had their confirmations. */
+  hasDeepReorgs: boolean;
+  /** Whether the token's transfers succeed for a while without effect. */
+  hasSilentToken: boolean;
   /** Who calls the facilitator: sellers of their own, or a resource server, with the facilitator in its process or in another. */
   seller: "direct" | "in-process" | "remote";
 }>;
@@ -59,7 +65,12 @@ export function createWorld(seed: number): World & RunRecord {
   const time = createVirtualTime(seed, startMs);
   const drawn = { ...drawWeather(time), ...chooseBySeed(seed) };
   const isApart = drawn.replicas > 1 && drawn.seller === "in-process";
-  const weather: Weather = { ...drawn, seller: isApart ? "remote" : drawn.seller };
+  const weather: Weather = {
+    ...drawn,
+    seller: isApart ? "remote" : drawn.seller,
+    hasAdversary: drawn.hasAdversary && !drawn.hasDeepReorgs,
+    node: { ...drawn.node, hiding: seed % 7 === 0 ? 0.2 : 0 },
+  };
   const steps: string[] = [];
   const problems: string[] = [];
   let crashes = 0;
@@ -84,10 +95,24 @@ export function createWorld(seed: number): World & RunRecord {
 export const replicasEvery = 5;
 
 /** Chooses by the seed alone, so that other seeds keep their worlds. */
-function chooseBySeed(seed: number): Pick<Weather, "contractWallets" | "hasMembers" | "replicas"> {
+function chooseBySeed(
+  seed: number,
+): Pick<
+  Weather,
+  "contractWallets" | "hasMembers" | "replicas" | "channelRetentionMs" | "hasDeepReorgs" | "hasSilentToken"
+> {
   const contractWallets = (["none", "none", "steady", "fickle"] as const)[seed % 4] ?? "none";
   const replicas = seed % replicasEvery === 0 ? 2 + ((seed / replicasEvery) % 3) : 1;
-  return { contractWallets, hasMembers: seed % 3 === 0, replicas };
+  const channelRetentionMs = seed % 9 === 0 ? 10_000 : 86_400_000;
+  const hasDeepReorgs = seed % 11 === 0;
+  return {
+    contractWallets,
+    hasMembers: seed % 3 === 0 && !hasDeepReorgs,
+    replicas,
+    channelRetentionMs,
+    hasDeepReorgs,
+    hasSilentToken: seed % 13 === 0,
+  };
 }
 
 function drawWeather({ pick, chance }: VirtualTime): Omit<Weather, keyof ReturnType<typeof chooseBySeed>> {
@@ -107,6 +132,7 @@ function drawWeather({ pick, chance }: VirtualTime): Omit<Weather, keyof ReturnT
       unanswered: rate(0, 0, 0.05),
       failing: rate(0, 0, 0.05),
       lagging: rate(0, 0, 0.3),
+      hiding: 0,
       forgetting: rate(0, 0, 0.1),
     },
     hasFeeSpikes: chance(0.3),
