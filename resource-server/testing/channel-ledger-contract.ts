@@ -1,20 +1,10 @@
 import { expect, it } from "vitest";
 import type { SqlStore } from "#daemon/sql/store.ts";
-import type { ChannelConfig } from "#x402/batch-settlement/payload.ts";
 import type { Hex } from "#x402/hex.ts";
 import { openTestChannels } from "./claim-store.ts";
+import { config, id } from "./sample-channel.ts";
 
-const address = (digits: string): Hex => `0x${digits.repeat(20)}`;
-const config: ChannelConfig = {
-  payer: address("aa"),
-  payerAuthorizer: address("aa"),
-  receiver: address("bb"),
-  receiverAuthorizer: address("cc"),
-  token: address("dd"),
-  withdrawDelay: 900,
-  salt: `0x${"00".repeat(32)}`,
-};
-const channel = { id: `0x${"ee".repeat(32)}` as Hex, network: "eip155:1672" as const, config };
+const channel = { id, network: "eip155:1672" as const, config };
 const state = { balance: 2n ** 100n, totalClaimed: 50n, withdrawRequestedAt: 0, refundNonce: 2n ** 70n };
 const signature: Hex = `0x${"22".repeat(65)}`;
 

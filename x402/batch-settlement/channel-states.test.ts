@@ -1,33 +1,12 @@
 import { expect, test } from "vitest";
 import type { Answered, SettleAnswer } from "../answer.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
-import type { Order, Transfers } from "../scheme.ts";
+import type { Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
+import { buildOrder, config, id as channelId } from "../testing/sample-channel.ts";
 import { createChannelStates } from "./channel-states.ts";
-import { computeChannelId } from "./channel.ts";
-import type { ChannelPayload } from "./payload.ts";
 import { claimVouchers } from "./seller-calls.ts";
 import { rejectState } from "./voucher.ts";
-
-const account = (byte: string): Hex => `0x${byte.repeat(20)}`;
-const config = {
-  payer: account("01"),
-  payerAuthorizer: account("02"),
-  receiver: account("03"),
-  receiverAuthorizer: account("04"),
-  token: account("05"),
-  withdrawDelay: 900,
-  salt: `0x${"00".repeat(32)}`,
-} as const;
-const requirements = {
-  scheme: "batch-settlement",
-  network: "eip155:1672" as const,
-  amount: "10",
-  asset: config.token,
-  payTo: config.receiver,
-  maxTimeoutSeconds: 60,
-  extra: {},
-};
 
 /** A chain that has a channel of 100, and a facilitator that settles to the given amounts. */
 function openScene() {
@@ -41,12 +20,7 @@ function openScene() {
   const settle = async ({ amount, payer }: SignedPayment): Promise<Answered<SettleAnswer>> => {
     chain.calls.push(`settle ${amount}`);
     if (chain.says === "settled") chain.claimed += amount;
-    const transaction: Hex = "0xaa";
-    const answer =
-      chain.says === "settled"
-        ? ({ state: "settled", transaction } as const)
-        : ({ state: "pending", transaction } as const);
-    return { answer, payer };
+    return { answer: { state: chain.says, transaction: "0xaa" }, payer };
   };
   const transfers = {
     assets: new Map([[config.token, {}]]),
@@ -61,7 +35,6 @@ function openScene() {
     settleNothing: async ({ payer }: SignedPayment) => ({ answer: { state: "unused" } as const, payer }),
   } as unknown as Transfers;
   const states = createChannelStates();
-  const channelId = computeChannelId(config, 1_672);
   const judge = (max: bigint, { isRefund = false } = {}) =>
     states.judge({ channelId, max, isRefund }, transfers, (state) => rejectState({ channelId, max, isRefund }, state));
   const claim = (totalClaimed: bigint) => {
@@ -71,13 +44,7 @@ function openScene() {
       claims: [{ voucher, signature: "0x12" as Hex, totalClaimed }],
       claimAuthorizerSignature: "0x34" as Hex,
     };
-    return claimVouchers(
-      { payment, requirements, accepted: requirements, extensions: {} } as Order<
-        Extract<ChannelPayload, { type: "claim" }>
-      >,
-      transfers,
-      states,
-    );
+    return claimVouchers(buildOrder(payment), transfers, states);
   };
   return { chain, judge, claim };
 }

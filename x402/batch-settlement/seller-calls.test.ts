@@ -1,32 +1,11 @@
 import { expect, test } from "vitest";
 import { refuse, type SettleAnswer } from "../answer.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
-import type { Order, Transfers } from "../scheme.ts";
+import type { Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
+import { buildOrder, config, id } from "../testing/sample-channel.ts";
 import { createChannelStates } from "./channel-states.ts";
-import { computeChannelId } from "./channel.ts";
-import type { ChannelPayload } from "./payload.ts";
 import { refundChannel } from "./seller-calls.ts";
-
-const account = (byte: string): Hex => `0x${byte.repeat(20)}`;
-const config = {
-  payer: account("01"),
-  payerAuthorizer: account("01"),
-  receiver: account("03"),
-  receiverAuthorizer: account("04"),
-  token: account("05"),
-  withdrawDelay: 900,
-  salt: `0x${"00".repeat(32)}`,
-} as const;
-const requirements = {
-  scheme: "batch-settlement",
-  network: "eip155:1672" as const,
-  amount: "0",
-  asset: config.token,
-  payTo: config.receiver,
-  maxTimeoutSeconds: 60,
-  extra: {},
-};
 
 /** Requests a refund of a channel that has 100 units, none of them claimed, and whose next refund is number 100. */
 function openScene() {
@@ -53,16 +32,13 @@ function openScene() {
   const payment = {
     type: "refund" as const,
     channelConfig: config,
-    voucher: { channelId: computeChannelId(config, 1_672), maxClaimableAmount: 0n, signature: "0x12" },
+    voucher: { channelId: id, maxClaimableAmount: 0n, signature: "0x12" },
     amount: 100n,
     refundNonce: 100n,
     claims: [],
     refundAuthorizerSignature: "0x34" as Hex,
   };
-  const order = { payment, requirements, accepted: requirements, extensions: {} } as Order<
-    Extract<ChannelPayload, { type: "refund" }>
-  >;
-  return { scene, refund: () => refundChannel(order, transfers, createChannelStates()) };
+  return { scene, refund: () => refundChannel(buildOrder(payment), transfers, createChannelStates()) };
 }
 
 test("repeats a refund as the same settlement until it failed", async () => {

@@ -2,30 +2,14 @@ import { expect, test } from "vitest";
 import type { SettleAnswer } from "../answer.ts";
 import { encodeInteger, zeroAddress, type Hex } from "../hex.ts";
 import type { Order, Transfers } from "../scheme.ts";
+import { buildOrder, config } from "../testing/sample-channel.ts";
 import { computeChannelId } from "./channel.ts";
 import type { ChannelPayload } from "./payload.ts";
 import { createChannelSettling } from "./settling.ts";
 
-const account = (byte: string): Hex => `0x${byte.repeat(20)}`;
-const token = { address: account("05"), name: "USDC", version: "2", separator: `0x${"00".repeat(32)}` } as const;
-const channelConfig = {
-  payer: account("01"),
-  payerAuthorizer: zeroAddress,
-  receiver: account("03"),
-  receiverAuthorizer: account("04"),
-  token: token.address,
-  withdrawDelay: 900,
-  salt: `0x${"00".repeat(32)}`,
-} as const;
-const requirements = {
-  scheme: "batch-settlement",
-  network: "eip155:1672" as const,
-  amount: "10",
-  asset: token.address,
-  payTo: channelConfig.receiver,
-  maxTimeoutSeconds: 60,
-  extra: { name: token.name, version: token.version, receiverAuthorizer: channelConfig.receiverAuthorizer },
-};
+const token = { address: config.token, name: "USDC", version: "2", separator: `0x${"00".repeat(32)}` } as const;
+const channelConfig = { ...config, payerAuthorizer: zeroAddress };
+const terms = { name: token.name, version: token.version, receiverAuthorizer: config.receiverAuthorizer };
 const payment = {
   type: "deposit",
   channelConfig,
@@ -35,7 +19,7 @@ const payment = {
     authorization: { erc3009Authorization: { validAfter: 0n, validBefore: 2n ** 40n, salt: 1n, signature: "0x34" } },
   },
 } as const;
-const order: Order<ChannelPayload> = { payment, requirements, accepted: requirements, extensions: {} };
+const order = buildOrder<ChannelPayload>(payment, terms);
 const transaction: Hex = "0xaa";
 
 const failToAsk = () => Promise.reject(new Error("the node is not reached"));
