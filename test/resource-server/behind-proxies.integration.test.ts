@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { BenchProcess } from "../bench/gateway/proxies.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { prepareHaproxy, type StartProxy } from "../support/real-proxy.ts";
-import { openMarket, signPaymentFor, createTemporaryFolder, findUrl, type Market } from "../support/payments/shop.ts";
+import { openMarket, signPaymentFor, type Market } from "../support/payments/shop.ts";
 
 let market: Market;
 beforeAll(async () => {
@@ -44,11 +44,10 @@ const ways: readonly (readonly [string, Record<string, string>, StartProxy])[] =
 ];
 
 it.each(ways)("forwards the client's address from HAProxy with %s", async (_, env, startProxy) => {
-  await using folder = await createTemporaryFolder();
   const trusted = { GATEHOUSE_RESOURCE_SERVER_LISTEN_TRUSTED_PROXIES: "127.0.0.1" };
-  await using shop = await market.openShop(folder.path, { ...trusted, ...env });
+  await using shop = await market.openOwnShop({ ...trusted, ...env });
   const [port = 0] = await findFreePorts(1);
-  const place = { folder: folder.path, port, behindPort: new URL(findUrl(shop)).port };
+  const place = { folder: shop.folder, port, behindPort: new URL(shop.origin).port };
   await using proxy: BenchProcess = await startProxy(place);
   market.upstream.behave("data");
   expect(await buyFrom("127.0.0.2", new URL("/data", proxy.url).href)).toBe(200);

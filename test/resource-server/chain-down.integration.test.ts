@@ -2,41 +2,28 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startRpcTap, type RpcTap, type TapRule } from "../support/facilitator/rpc-tap.ts";
 import { accelerateService } from "../support/accelerated-waits.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
-import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import {
-  openMarket,
-  findOperationsUrl,
-  pay,
-  payee,
-  readSettlement,
-  signPaymentFor,
-  createTemporaryFolder,
-  findUrl,
-  type Market,
-} from "../support/payments/shop.ts";
+import { openMarket, pay, payee, readSettlement, signPaymentFor, type Market } from "../support/payments/shop.ts";
 
 const resources = new AsyncDisposableStack();
 let market: Market;
 let tap: RpcTap;
 /** Verifies and settles by itself, on a node that a test can break. */
-let shop: ServiceProcess;
+let shop: Awaited<ReturnType<Market["openOwnShop"]>>;
 let url: string;
 
 beforeAll(async () => {
   market = resources.use(await openMarket());
   tap = resources.use(await startRpcTap(market.chain.url));
-  const folder = resources.use(await createTemporaryFolder());
   const env = {
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: "",
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey,
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: tap.url,
-    GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${folder.path}/settlement.sqlite`,
     // It checks the chain every ten seconds while that is healthy.
     ...accelerateService({ waitsMs: [10_000], times: 20 }),
   };
-  shop = resources.use(await market.openShop(folder.path, env, { "settlement.rpcTimeoutMs": 500 }));
-  url = `${findUrl(shop)}/data`;
+  shop = resources.use(await market.openOwnShop(env, { constants: { "settlement.rpcTimeoutMs": 500 } }));
+  url = `${shop.origin}/data`;
 });
 afterAll(() => resources.disposeAsync());
 
@@ -77,7 +64,7 @@ describe("a self-settling resource server, while its node is down", () => {
   it("stays in the load balancer as degraded", async () => {
     tap.rule(() => "hang");
     await until("it is degraded", generousMs, async () => {
-      const answer = await fetch(`${findOperationsUrl(shop)}/readyz`);
+      const answer = await fetch(`${shop.operationsUrl}/readyz`);
       expect(answer.status).toBe(200);
       return ((await answer.json()) as { status: string }).status === "degraded";
     });

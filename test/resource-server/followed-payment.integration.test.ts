@@ -1,5 +1,3 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { decodePaymentSignatureHeader } from "@x402/core/http";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { namePayment } from "#x402/payment-identifier.ts";
@@ -12,8 +10,6 @@ import {
   payer,
   readSettlement,
   signPaymentFor,
-  createTemporaryFolder,
-  findUrl,
   type MarketWithShop,
 } from "../support/payments/shop.ts";
 
@@ -74,16 +70,12 @@ test("logs the same request and trace ids in seller, facilitator and gateway", a
     GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
     GATEHOUSE_GATEWAY_ACCESS_LOG_SAMPLE_RATIO: "1",
   });
-  await using folder = await createTemporaryFolder();
-  const routesPath = join(folder.path, "rpc-routes.json5");
   const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
-  await writeFile(routesPath, JSON.stringify({ "POST /rpc": { accepts, upstream: gateway.urls["gateway"] } }));
-  await using shop = await market.openShop(folder.path, {
-    GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
-    // This request bypasses the proxy, which makes its own requests.
-    GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: market.settler.urls["facilitator"] ?? "",
-  });
-  const url = `${findUrl(shop)}/rpc`;
+  const routes = { "POST /rpc": { accepts, upstream: gateway.urls["gateway"] } };
+  // This request bypasses the proxy, which makes its own requests.
+  const direct = { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: market.settler.urls["facilitator"] ?? "" };
+  await using shop = await market.openOwnShop(direct, { routes });
+  const url = `${shop.origin}/rpc`;
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] });
   const ask = { method: "POST", body, headers: { "Content-Type": "application/json" } };
   const buy = async (said: Readonly<Record<string, string>>) => {

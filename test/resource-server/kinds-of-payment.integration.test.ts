@@ -1,26 +1,14 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { x402Client, wrapFetchWithPayment } from "@x402/fetch";
 import { encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
 import { ExactEvmScheme } from "@x402/evm/exact/client";
 import { UptoEvmScheme } from "@x402/evm/upto/client";
-import { createWalletClient, defineChain, encodeFunctionData, erc20Abi, http, maxUint256, publicActions } from "viem";
+import { encodeFunctionData, erc20Abi, maxUint256 } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
-import {
-  createTemporaryFolder,
-  findUrl,
-  openMarket,
-  pay,
-  payee,
-  payer,
-  readRequired,
-  readSettlement,
-  type Market,
-} from "../support/payments/shop.ts";
+import { openMarket, pay, payee, payer, readRequired, readSettlement, type Market } from "../support/payments/shop.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 
 const plainToken = { address: plainTokenAddress, name: "Devnet Plain Token", version: "1", decimals: 18 };
@@ -30,8 +18,6 @@ let shopUrl: string;
 
 beforeAll(async () => {
   market = resources.use(await openMarket());
-  const folder = resources.use(await createTemporaryFolder());
-  const routesPath = join(folder.path, "kinds.json5");
   const offer = { price: "0.02", network: "eip155:1672" };
   const routes = {
     "GET /metered": { accepts: { ...offer, scheme: "upto" }, upstream: market.upstream.url },
@@ -50,27 +36,15 @@ beforeAll(async () => {
       upstream: market.upstream.url,
     },
   };
-  await writeFile(routesPath, JSON.stringify(routes));
-  const shop = resources.use(await market.openShop(folder.path, { GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath }));
-  shopUrl = findUrl(shop);
+  ({ origin: shopUrl } = resources.use(await market.openOwnShop({}, { routes })));
   await until(
     "the seller knows its facilitator",
     generousMs,
     async () => (await fetch(`${shopUrl}/metered`)).status === 402,
   );
-  const chain = defineChain({
-    id: 1672,
-    name: "test",
-    nativeCurrency: { name: "T", symbol: "T", decimals: 18 },
-    rpcUrls: { default: { http: [market.chain.url] } },
-  });
-  const wallet = createWalletClient({ account: payer.account, chain, transport: http(market.chain.url) });
   const args = [canonicalContracts.permit2.address, maxUint256] as const;
-  const hash = await wallet.sendTransaction({
-    to: market.chain.token,
-    data: encodeFunctionData({ abi: erc20Abi, functionName: "approve", args }),
-  });
-  await wallet.extend(publicActions).waitForTransactionReceipt({ hash, pollingInterval: 50 });
+  const approval = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args });
+  await market.chain.send(payer, market.chain.token, approval);
 });
 afterAll(() => resources.disposeAsync());
 

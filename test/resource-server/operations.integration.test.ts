@@ -1,23 +1,12 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { accelerateService } from "../support/accelerated-waits.ts";
 import { openIdleConnections } from "../support/idle-connections.ts";
-import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startFacilitatorProxy } from "./facilitator-proxy.ts";
-import {
-  openMarketWithShop,
-  pay,
-  findOperationsUrl,
-  signPaymentFor,
-  createTemporaryFolder,
-  findUrl,
-  type MarketWithShop,
-} from "../support/payments/shop.ts";
+import { openMarketWithShop, pay, signPaymentFor, type MarketWithShop } from "../support/payments/shop.ts";
 
 let market: MarketWithShop;
-let shop: ServiceProcess;
+let shop: MarketWithShop["shop"];
 beforeAll(async () => {
   market = await openMarketWithShop();
   ({ shop } = market);
@@ -25,29 +14,29 @@ beforeAll(async () => {
 afterAll(() => market?.[Symbol.asyncDispose]());
 
 it.each(["/metrics", "/readyz", "/livez"])("the public port does not serve %s", async (path) => {
-  const response = await fetch(`${findUrl(shop)}${path}`);
+  const response = await fetch(`${shop.origin}${path}`);
   expect([response.status, await response.json()]).toEqual([404, { error: `no such route: GET ${path}` }]);
 });
 
 it("the admin port reports readiness and counts requests of the public port", async () => {
-  await fetch(`${findUrl(shop)}/data`);
-  await until("it is ready", generousMs, async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).status === 200);
-  expect(await (await fetch(`${findOperationsUrl(shop)}/readyz`)).json()).toMatchObject({
+  await fetch(`${shop.origin}/data`);
+  await until("it is ready", generousMs, async () => (await fetch(`${shop.operationsUrl}/readyz`)).status === 200);
+  expect(await (await fetch(`${shop.operationsUrl}/readyz`)).json()).toMatchObject({
     status: "ok",
     checks: { facilitator: { ok: true }, ledger: { ok: true }, sales: { ok: true, message: "open" } },
   });
-  expect((await fetch(`${findOperationsUrl(shop)}/livez`)).status).toBe(200);
-  const metrics = await (await fetch(`${findOperationsUrl(shop)}/metrics`)).text();
+  expect((await fetch(`${shop.operationsUrl}/livez`)).status).toBe(200);
+  const metrics = await (await fetch(`${shop.operationsUrl}/metrics`)).text();
   expect(metrics).toContain('gatehouse_payment_requests_total{route="GET /data",outcome="unpaid"} 1');
   expect(metrics).toContain('gatehouse_http_request_duration_seconds_count{method="GET",route="/data",status="402"} 1');
   expect(metrics).not.toContain('route="/readyz"');
-  const { spendControls } = (await (await fetch(`${findUrl(shop)}/data`)).json()) as { spendControls: object };
-  const { buyers } = (await (await fetch(`${findOperationsUrl(shop)}/status`)).json()) as { buyers: object };
+  const { spendControls } = (await (await fetch(`${shop.origin}/data`)).json()) as { spendControls: object };
+  const { buyers } = (await (await fetch(`${shop.operationsUrl}/status`)).json()) as { buyers: object };
   expect(buyers).toEqual(spendControls);
 });
 
 it("the facilitator counts the seller's terms check apart from payments", async () => {
-  await until("it is ready", generousMs, async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).status === 200);
+  await until("it is ready", generousMs, async () => (await fetch(`${shop.operationsUrl}/readyz`)).status === 200);
   const operations = market.settler.urls["facilitator-operations"];
   expect(await (await fetch(`${operations}/metrics`)).text()).toMatch(
     /^gatehouse_facilitator_verify_duration_seconds_count\{outcome="terms_check",network="eip155:1672"\} [1-9]/m,
@@ -58,62 +47,57 @@ it("the facilitator counts the seller's terms check apart from payments", async 
 
 it("the admin port sells nothing", async () => {
   market.upstream.behave("data");
-  expect((await pay(`${findOperationsUrl(shop)}/data`, await signPaymentFor(market.url))).status).toBe(404);
+  expect((await pay(`${shop.operationsUrl}/data`, await signPaymentFor(market.url))).status).toBe(404);
   expect(market.upstream.hits()).toBe(0);
 });
 
 it("sells routes at /metrics and /readyz of the public port", async () => {
-  await using state = await createTemporaryFolder();
-  const routesPath = join(state.path, "own.json5");
   const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
   const upstream = `${market.upstream.url}/data`;
   const routes = { "GET /metrics": { accepts, upstream }, "GET /readyz": { accepts, upstream } };
-  await writeFile(routesPath, JSON.stringify(routes));
-  await using own = await market.openShop(state.path, { GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath });
+  await using own = await market.openOwnShop({}, { routes });
   market.upstream.behave("data");
-  const url = `${findUrl(own)}/metrics`;
+  const url = `${own.origin}/metrics`;
   expect((await fetch(url)).status).toBe(402);
   const bought = await pay(url, await signPaymentFor(url));
   expect([bought.status, await bought.text()]).toEqual([200, expect.stringContaining("sold")]);
 });
 
 it("sheds idle connections at the limit, and keeps the admin port available", async () => {
-  await using state = await createTemporaryFolder();
-  await using own = await market.openShop(state.path, {}, { "listen.connections": 4 });
-  await using _ = await openIdleConnections(findUrl(own), 12);
-  expect((await fetch(`${findUrl(own)}/health`)).status).toBe(429);
+  await using own = await market.openOwnShop({}, { constants: { "listen.connections": 4 } });
+  await using _ = await openIdleConnections(own.origin, 12);
+  expect((await fetch(`${own.origin}/health`)).status).toBe(429);
   // They have a second to send a request.
-  await until("one gives way", generousMs, async () => (await fetch(`${findUrl(own)}/health`)).status === 200);
-  expect((await fetch(`${findOperationsUrl(own)}/livez`)).status).toBe(200);
-  const metrics = await (await fetch(`${findOperationsUrl(own)}/metrics`)).text();
+  await until("one gives way", generousMs, async () => (await fetch(`${own.origin}/health`)).status === 200);
+  expect((await fetch(`${own.operationsUrl}/livez`)).status).toBe(200);
+  const metrics = await (await fetch(`${own.operationsUrl}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_connections_shed_total\{listener="resource-server"\} [1-9]/m);
   expect(metrics).toMatch(/^gatehouse_connections\{listener="resource-server"\} [1-4]$/m);
 });
 
 it("stays ready as degraded without its facilitator, quotes prices, and returns 503 to payments", async () => {
-  await using state = await createTemporaryFolder();
   await using passing = await startFacilitatorProxy(market.facilitator.url);
-  await using own = await market.openShop(state.path, {
+  await using own = await market.openOwnShop({
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url,
     // It checks every ten seconds while it is healthy.
     ...accelerateService({ waitsMs: [10_000], times: 20 }),
   });
   const readyz = async () => {
-    const answer = await fetch(`${findOperationsUrl(own)}/readyz`);
+    const answer = await fetch(`${own.operationsUrl}/readyz`);
     return [answer.status, ((await answer.json()) as { status: string }).status];
   };
   await until("it is ready", generousMs, async () => (await readyz())[0] === 200);
-  const payment = await signPaymentFor(`${findUrl(own)}/data`);
+  const payment = await signPaymentFor(`${own.origin}/data`);
   await passing[Symbol.asyncDispose]();
   await until("it is degraded", generousMs, async () => {
     const [status, word] = await readyz();
     expect(status).toBe(200);
     return word === "degraded";
   });
-  expect((await fetch(`${findUrl(own)}/data`)).status).toBe(402);
-  const paid = await pay(`${findUrl(own)}/data`, payment);
+  expect((await fetch(`${own.origin}/data`)).status).toBe(402);
+  const paid = await pay(`${own.origin}/data`, payment);
   expect([paid.status, paid.headers.get("Retry-After")]).toEqual([503, "3"]);
-  const metrics = await (await fetch(`${findOperationsUrl(own)}/metrics`)).text();
+  const metrics = await (await fetch(`${own.operationsUrl}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_ready_check\{check="facilitator"\} 0$/m);
   expect(metrics).toMatch(/^gatehouse_ready_check\{check="ledger"\} 1$/m);
 });

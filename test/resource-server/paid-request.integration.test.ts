@@ -14,8 +14,6 @@ import {
   readRequired,
   readSettlement,
   signPaymentFor,
-  createTemporaryFolder,
-  findUrl,
   type MarketWithShop,
 } from "../support/payments/shop.ts";
 import { signPaymentHeader } from "../support/payments/signed-payment.ts";
@@ -154,7 +152,7 @@ describe("a protected route", () => {
   });
 });
 
-describe("an invalid or repeated payment", () => {
+describe("a failed purchase", () => {
   it("gets 402 with the facilitator's reason for a forged signature", async () => {
     const header = await signPaymentFor(url);
     const payload = JSON.parse(Buffer.from(header, "base64").toString()) as {
@@ -172,22 +170,9 @@ describe("an invalid or repeated payment", () => {
     expect(JSON.parse(line)).toMatchObject({ gatehouse: { reason: "invalid_exact_evm_signature", cause: message } });
   });
 
-  it("gets one response and one charge for ten concurrent requests", async () => {
-    const header = await signPaymentFor(url);
-    const { result, gain, hits } = await measureEffect(async () => {
-      const responses = await Promise.all(Array.from({ length: 10 }, () => pay(url, header)));
-      await Promise.all(responses.map((response) => response.arrayBuffer()));
-      return responses.map(({ status }) => status).toSorted();
-    });
-    expect(result.filter((status) => status === 200)).toHaveLength(1);
-    expect(result.every((status) => [200, 402, 409].includes(status))).toBe(true);
-    expect([gain, hits]).toEqual([10_000n, 1]);
-  });
-
   it.each(["error", "hang"] as const)("is not charged if the upstream fails (%s)", async (behaviour) => {
-    await using other = await createTemporaryFolder();
-    await using impatient = await market.openShop(other.path, { GATEHOUSE_RESOURCE_SERVER_UPSTREAM_TIMEOUT_MS: "300" });
-    const target = `${findUrl(impatient)}/data`;
+    await using impatient = await market.openOwnShop({ GATEHOUSE_RESOURCE_SERVER_UPSTREAM_TIMEOUT_MS: "300" });
+    const target = `${impatient.origin}/data`;
     const header = await signPaymentFor(target);
     const { result, gain } = await measureEffect(() => {
       market.upstream.behave(behaviour);

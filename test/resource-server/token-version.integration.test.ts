@@ -3,18 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { compileToken, readTokenSource } from "#devnet/contracts/compiler.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
-import {
-  openMarket,
-  pay,
-  payee,
-  payer,
-  readRequired,
-  signPaymentFor,
-  createTemporaryFolder,
-  findOperationsUrl,
-  findUrl,
-  type Market,
-} from "../support/payments/shop.ts";
+import { openMarket, pay, payee, payer, readRequired, signPaymentFor, type Market } from "../support/payments/shop.ts";
 
 let market: Market;
 beforeAll(async () => {
@@ -40,19 +29,17 @@ async function deployVersion(version: string, decimals = 6): Promise<Address> {
 
 it("sells in a token with EIP-712 domain version 1", async () => {
   const token = await deployVersion("1");
-  await using state = await createTemporaryFolder();
   const settling = {
     GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: token,
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: "",
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey,
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: market.chain.url,
-    GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${state.path}/settlement.sqlite`,
   };
-  await expect(market.openShop(state.path, settling), "it settles by itself, in a token of version 2").rejects.toThrow(
+  await expect(market.openOwnShop(settling), "it settles by itself, in a token of version 2").rejects.toThrow(
     'does not have the EIP-712 domain name "USDC", version "2": the token has name "USDC", version "1"; correct assets.',
   );
-  await using shop = await market.openShop(state.path, { ...settling, GATEHOUSE_RESOURCE_SERVER_TOKEN_VERSION: "1" });
-  const url = `${findUrl(shop)}/data`;
+  await using shop = await market.openOwnShop({ ...settling, GATEHOUSE_RESOURCE_SERVER_TOKEN_VERSION: "1" });
+  const url = `${shop.origin}/data`;
   expect(readRequired(await fetch(url)).accepts[0]).toMatchObject({
     asset: token,
     extra: { name: "USDC", version: "1" },
@@ -91,15 +78,13 @@ describe("a seller with invalid terms", () => {
   ];
 
   it.each(wrong)("is unready with a reason, and returns 503 instead of 402: %s", async (_, env, message) => {
-    await using state = await createTemporaryFolder();
-    const ledger = { GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${state.path}/settlement.sqlite` };
-    await using shop = await market.openShop(state.path, { ...ledger, ...(await env()) });
-    const readyz = () => fetch(`${findOperationsUrl(shop)}/readyz`);
+    await using shop = await market.openOwnShop(await env());
+    const readyz = () => fetch(`${shop.operationsUrl}/readyz`);
     const check = await until("it says why", generousMs, async () => {
       const { checks } = (await (await readyz()).json()) as { checks: { facilitator: { message: string } } };
       return message.test(checks.facilitator.message) ? checks.facilitator : undefined;
     });
     expect(check).toMatchObject({ ok: false });
-    expect([(await readyz()).status, (await fetch(`${findUrl(shop)}/data`)).status]).toEqual([503, 503]);
+    expect([(await readyz()).status, (await fetch(`${shop.origin}/data`)).status]).toEqual([503, 503]);
   });
 });

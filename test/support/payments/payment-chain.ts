@@ -1,5 +1,15 @@
 import { mnemonicToAccount } from "viem/accounts";
-import { bytesToHex, createPublicClient, erc20Abi, http, parseEther, toHex, type Address, type Hex } from "viem";
+import {
+  bytesToHex,
+  createWalletClient,
+  erc20Abi,
+  http,
+  parseEther,
+  publicActions,
+  toHex,
+  type Address,
+  type Hex,
+} from "viem";
 import { createLog } from "#daemon/log/log.ts";
 import { startAnvil, type Anvil } from "#devnet/anvil/anvil.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
@@ -31,7 +41,14 @@ function makeAccount(index: number): TestAccount {
 }
 
 export type PaymentChain = AsyncDisposable &
-  Readonly<{ anvil: Anvil; url: string; token: Address; balanceOf: (holder: Address) => Promise<bigint> }>;
+  Readonly<{
+    anvil: Anvil;
+    url: string;
+    token: Address;
+    balanceOf: (holder: Address) => Promise<bigint>;
+    /** Sends a transaction, and waits for its receipt. */
+    send: (from: TestAccount, to: Address, data: Hex) => Promise<Hex>;
+  }>;
 
 export async function startPaymentChain({
   blockTimeSeconds = 0.2,
@@ -45,13 +62,18 @@ export async function startPaymentChain({
   const holders = Array.from({ length: accounts }, (_, index) => testAccount(index).address);
   await Promise.all(holders.map((holder) => anvil.request("anvil_setBalance", [holder, toHex(parseEther("100"))])));
   const token = await deployContracts(anvil, async () => ({ chainId, holders }));
-  const client = createPublicClient({ transport: http(anvil.url) });
+  const client = createWalletClient({ transport: http(anvil.url), pollingInterval: 50 }).extend(publicActions);
   return {
     anvil,
     url: anvil.url,
     token,
     balanceOf: (holder) =>
       client.readContract({ address: tokenAddress, abi: erc20Abi, functionName: "balanceOf", args: [holder] }),
+    send: async ({ account }, to, data) => {
+      const hash = await client.sendTransaction({ account, chain: null, to, data });
+      await client.waitForTransactionReceipt({ hash });
+      return hash;
+    },
     [Symbol.asyncDispose]: () => anvil[Symbol.asyncDispose](),
   };
 }

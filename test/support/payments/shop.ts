@@ -30,8 +30,16 @@ export type Market = AsyncDisposable &
       env?: Readonly<Record<string, string>>,
       constants?: OtherConstants,
     ) => Promise<ServiceProcess>;
+    /** Opens a seller in a folder of its own; `routes` replaces the usual ones. */
+    openOwnShop: (
+      env?: Readonly<Record<string, string>>,
+      options?: Readonly<{ routes?: object; constants?: OtherConstants }>,
+    ) => Promise<OwnShop>;
     shopEnvironment: (folder: string) => Promise<Record<string, string>>;
   }>;
+
+/** A seller, with its folder and the URLs of its two ports. */
+type OwnShop = ServiceProcess & Readonly<{ folder: string; origin: string; operationsUrl: string }>;
 
 export async function openMarket(more: Readonly<Record<string, string>> = {}): Promise<Market> {
   await using resources = new AsyncDisposableStack();
@@ -61,9 +69,12 @@ export async function openMarket(more: Readonly<Record<string, string>> = {}): P
       GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
       GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: facilitator.url,
       GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(state, "claims.sqlite"),
+      GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: join(state, "settlement.sqlite"),
       GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "200",
     };
   };
+  const openShop: Market["openShop"] = async (state, env = {}, constants) =>
+    startService("resource-server", { ...(await shopEnvironment(state)), ...env }, { constants });
   const owned = resources.move();
   return {
     chain,
@@ -71,23 +82,33 @@ export async function openMarket(more: Readonly<Record<string, string>> = {}): P
     settler: { ...real, folder: folder.path },
     upstream,
     shopEnvironment,
-    openShop: async (state, env = {}, constants) =>
-      startService("resource-server", { ...(await shopEnvironment(state)), ...env }, { constants }),
+    openShop,
+    async openOwnShop(env = {}, { routes, constants } = {}) {
+      await using parts = new AsyncDisposableStack();
+      const own = parts.use(await createTemporaryFolder()).path;
+      const routesPath = join(own, "own-routes.json5");
+      if (routes !== undefined) await writeFile(routesPath, JSON.stringify(routes));
+      const priced = routes === undefined ? env : { ...env, GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath };
+      const shop = parts.use(await openShop(own, priced, constants));
+      const kept = parts.move();
+      const urls = { origin: findUrl(shop), operationsUrl: findOperationsUrl(shop) };
+      return { ...shop, folder: own, ...urls, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
 /** A market with one seller. */
-export type MarketWithShop = Market & Readonly<{ shop: ServiceProcess; folder: string; url: string }>;
+export type MarketWithShop = Market & Readonly<{ shop: OwnShop; folder: string; url: string }>;
 
 /** Starts a market, and a seller in it; `url` is that of its sold route `/data`. */
 export async function openMarketWithShop(env: Readonly<Record<string, string>> = {}): Promise<MarketWithShop> {
   await using resources = new AsyncDisposableStack();
   const market = resources.use(await openMarket());
-  const { path: folder } = resources.use(await createTemporaryFolder());
-  const shop = resources.use(await market.openShop(folder, env));
+  const shop = resources.use(await market.openOwnShop(env));
   const owned = resources.move();
-  const url = `${findUrl(shop)}/data`;
+  const { folder, origin } = shop;
+  const url = `${origin}/data`;
   return { ...market, shop, folder, url, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
