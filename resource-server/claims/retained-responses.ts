@@ -2,7 +2,7 @@ import { deletedMax, type ClaimLedger } from "./claim-ledger.ts";
 
 /** Max responses deleted with one statement, and max statements that delete at a time. */
 const forgottenTogether = 100;
-const roundsMax = 20;
+const roundsMax = 100;
 
 /** Part of the limit that any payer may fill, and each payer's share of the rest: one that fetches nothing does not block others. */
 const commonPart = 3 / 4;
