@@ -6,6 +6,7 @@ import { compilePrograms } from "../support/programs/compile.ts";
 import { startPaymentChain } from "../support/payments/payment-chain.ts";
 import { formatVerdicts, judge, print } from "./gateway/table.ts";
 import type { Measurement } from "./measurement.ts";
+import { ledgerLines } from "./payments/ledger.ts";
 import { memoryLines } from "./payments/memory.ts";
 import { automineLines, blockLines, setBlockTime } from "./payments/settlements.ts";
 import { measureSales } from "./payments/sales.ts";
@@ -18,7 +19,7 @@ import { describeLoad, saveResults } from "./save-results.ts";
 /**
  * Measures our facilitator against the published reference facilitator and, if `x402-facilitator` is on PATH, x402-rs:
  * in one run, on one anvil, in turn. `--rounds` of each line; `--only` some lines, separated by semicolons; `--memory`
- * seconds for which our memory is monitored; `--save` writes the verdicts into `docs/benchmarks.md`, with `--note`
+ * seconds for which our memory is monitored; `--ledger` settlements of the large ledger, 3 KB each; `--save` writes the verdicts into `docs/benchmarks.md`, with `--note`
  * about other load on the machine.
  */
 const suites: readonly PaymentLines[] = [
@@ -27,6 +28,7 @@ const suites: readonly PaymentLines[] = [
   blockLines,
   voucherLines,
   memoryLines,
+  ledgerLines,
   { name: "sales", measure: ({ rounds }) => measureSales({ rounds, sales: 1_500, atOnce: 64 }) },
 ];
 
@@ -35,6 +37,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "3" },
     only: { type: "string", default: suites.map(({ name }) => name).join(";") },
     memory: { type: "string", default: "30" },
+    ledger: { type: "string", default: "200000" },
     save: { type: "boolean", default: false },
     note: { type: "string" },
   },
@@ -51,7 +54,15 @@ const sides = [resources.use(await startOwn(place)), resources.use(await startRe
 const rust = await startX402Rs(chain, place);
 if (rust === undefined) process.stdout.write("x402-rs is not measured: x402-facilitator is not on PATH\n");
 else sides.push(resources.use(rust));
-const surroundings = { chain, place, sides, rounds: Number(values.rounds), memorySeconds: Number(values.memory) };
+const seconds = { memorySeconds: Number(values.memory) };
+const surroundings = {
+  chain,
+  place,
+  sides,
+  rounds: Number(values.rounds),
+  ...seconds,
+  ledgerRows: Number(values.ledger),
+};
 print("machine", [{ node: process.version, load }]);
 const measured = new Map<string, readonly Measurement[]>();
 for (const name of values.only.split(";")) {

@@ -5,14 +5,20 @@ import type { Hex } from "#x402/hex.ts";
 import { buildFacilitatorEnvironment } from "../../support/facilitator/running-facilitator.ts";
 import { findProgram } from "../../support/find-program.ts";
 import { programsDirectory } from "../../support/programs/place.ts";
-import { testAccount, type PaymentChain } from "../../support/payments/payment-chain.ts";
+import { testAccount, type PaymentChain, type TestAccount } from "../../support/payments/payment-chain.ts";
 import { startService } from "../../support/service-process.ts";
 import { start } from "../gateway/proxies.ts";
 
 export type Side = AsyncDisposable & Readonly<{ name: string; url: string; pid: number }>;
 
-/** Chain on which all facilitators settle, and a directory for their files. */
-export type SideLocation = Readonly<{ rpcUrl: string; token: Hex; folder: string }>;
+/** Chain on which all facilitators settle, and a directory for their files; our ledger, by default a new one, and signer. */
+export type SideLocation = Readonly<{
+  rpcUrl: string;
+  token: Hex;
+  folder: string;
+  ledgerPath?: string;
+  signer?: TestAccount;
+}>;
 
 /** Name of the side that is measured against the others. */
 export const own = "ours";
@@ -23,9 +29,15 @@ export const reference = "reference";
 const installed = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 
 /** Starts our facilitator as installed, compiled, with the default interval between receipt queries. */
-export async function startOwn({ rpcUrl, token, folder }: SideLocation): Promise<Side> {
-  const ledgerPath = join(folder, `${Date.now()}.sqlite`);
-  const env = { ...installed, GATEHOUSE_FACILITATOR_SETTLEMENT_POLL_INTERVAL_MS: "100" };
+export async function startOwn({
+  rpcUrl,
+  token,
+  folder,
+  ledgerPath = join(folder, `${Date.now()}.sqlite`),
+  signer = testAccount(0),
+}: SideLocation): Promise<Side> {
+  const key = { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: signer.privateKey };
+  const env = { ...installed, ...key, GATEHOUSE_FACILITATOR_SETTLEMENT_POLL_INTERVAL_MS: "100" };
   const program = join(programsDirectory, "cli/gatehouse.js");
   const settings = buildFacilitatorEnvironment({ rpcUrl, token, ledgerPath, env });
   const service = await startService("facilitator", settings, { program });

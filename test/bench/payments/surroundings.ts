@@ -13,6 +13,8 @@ export type Surroundings = Readonly<{
   rounds: number;
   /** Time for which our memory is monitored, in seconds. */
   memorySeconds: number;
+  /** Settlements in the large ledger. */
+  ledgerRows: number;
 }>;
 
 export type PaymentLines = Readonly<{
@@ -38,7 +40,8 @@ export async function compareSides(
 ): Promise<Rounds> {
   const measured = new Map<string, LoadResult[]>();
   for (let round = 0; round < rounds; round += 1) {
-    for (const side of sides) {
+    // In turn the other way round, because the first of a round has another share of a busy machine.
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
       const bodies = load.sign(side.name === own ? load.requests.ours : load.requests.others);
       const result = await sendAll({ ...side, ...postBodies(side, bodies, load), atOnce: load.atOnce });
       measured.set(side.name, [...(measured.get(side.name) ?? []), result]);
