@@ -4,12 +4,12 @@ import { expect, test } from "vitest";
 import { printBenchmarks } from "./benchmarks-page.ts";
 import { readResults } from "./results.ts";
 
-test("docs/benchmarks.md is printed from the saved runs", async () => {
+test("docs/benchmarks.md equals the page generated from the saved results", async () => {
   const page = await readFile(join(import.meta.dirname, "../../docs/benchmarks.md"), "utf8");
   expect(page).toBe(printBenchmarks(await readResults()));
 });
 
-test("The README says what the saved runs measured of a hot read", async () => {
+test("the README states the saved CPU ratio of a hot read to nginx", async () => {
   const readme = await readFile(join(import.meta.dirname, "../../README.md"), "utf8");
   const figures = Object.values(await readResults())
     .flatMap(({ measurements }) => measurements)
@@ -19,7 +19,7 @@ test("The README says what the saved runs measured of a hot read", async () => {
   expect(readme).toContain(`**${Math.min(...figures)} to ${Math.max(...figures)} times** the CPU that nginx needs`);
 });
 
-test("What misses its target stands first, and a bracket begins no element", () => {
+test("lists missed targets first and escapes angle brackets", () => {
   const page = printBenchmarks({
     part: {
       date: "2026-01-02",

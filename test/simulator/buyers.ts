@@ -72,7 +72,10 @@ export function drawPurchases({ time: { pick, chance, between, random }, weather
       signOffer({ ...signing, number: number + which, validSeconds: validSeconds - which }),
     );
     // A settled payment shows the token's logs; after that, others may share transactions.
-    const beginsAfterMs = weather.isCrowded ? 18_000 * (index % 3) + random() * 100 : random() * 30_000;
+    const part = random();
+    const usualMs = weather.isCrowded ? 18_000 * (index % 3) + part * 100 : part * 30_000;
+    const previousMs = purchases.at(-1)?.beginsAfterMs ?? 0;
+    const beginsAfterMs = rival === undefined ? usualMs : previousMs + part * 2_000;
     const isAble =
       wallet === "rich" ||
       (wallet === contractWallet.name && weather.contractWallets === "steady") ||

@@ -205,8 +205,8 @@ export function keepRunning<Live>(
   };
 }
 
-/** Max time of a response: the receipt timeout, the slowest disk before and after it, and a suspension. */
-const responseMaxMs = 60_000;
+/** Max time of a response: the receipt timeout, suspensions and partitions, and what the disk takes before and after. */
+const responseMaxMs = ({ diskLatencyMs }: Weather) => 60_000 + 20 * diskLatencyMs;
 
 /** Request that did not reach a service. */
 export class NotReachedError extends Error {
@@ -232,7 +232,7 @@ export async function request<Live, T>(
   const working = found.process.resumed().then(() => work(found.value));
   const ended = () => {
     const tookMs = time.nowMs() - beganMs;
-    if (tookMs > responseMaxMs) report(`${name} responds after ${tookMs} ms`);
+    if (tookMs > responseMaxMs(weather)) report(`${name} responds after ${tookMs} ms`);
   };
   const result = await Promise.race([working, found.process.gone]).finally(ended);
   await time.pause(time.random() * 20);
