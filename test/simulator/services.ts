@@ -42,7 +42,7 @@ export type FacilitatorSurroundings = Readonly<{
   chains: VirtualChains;
   ledger: VirtualDisk;
   watcher: Watcher;
-  onSend: (transaction: Transaction) => void;
+  onSend: (transaction: Transaction, by: VirtualProcess, chain: number) => void;
 }>;
 
 /** The facilitator as called by sellers; its responses are checked when they are sent. */
@@ -64,7 +64,7 @@ export async function startFacilitator(
   const { world, chains, ledger, watcher, onSend } = surroundings;
   const { time, weather, isUnrest } = world;
   const calm = { unreachable: 0, unanswered: 0, failing: 0, lagging: 0, hiding: 0, forgetting: 0 };
-  const node = { time, latencyMs: weather.isCrowded ? 500 : 30, timeoutMs: rpcTimeoutMs, onSend };
+  const node = { time, latencyMs: weather.isCrowded ? 500 : 30, timeoutMs: rpcTimeoutMs };
   const faults = () => (isUnrest() ? weather.node : calm);
   const [chain, ...others] = chainIds.slice(0, weather.chains).map((id) => ({
     ...facilitatorDefaults.chain,
@@ -101,7 +101,13 @@ export async function startFacilitator(
       signal: stopping.signal,
       pause: process.pause,
       random: time.random,
-      connect: ({ id }) => connectVirtualNode(process, { ...node, faults, chain: getChain(chains, id) }),
+      connect: ({ id }) =>
+        connectVirtualNode(process, {
+          ...node,
+          faults,
+          chain: getChain(chains, id),
+          onSend: (transaction) => onSend(transaction, process, id),
+        }),
       openStore: async () => ({ store: ledger.open(process), isShared: ledger.isShared }),
     },
   );

@@ -91,6 +91,7 @@ const slowRate = 0.01;
 function startReplicas(world: World, parts: Parts): Pick<Started, "facilitators" | "ledger"> {
   const { time, weather, isUnrest, report } = world;
   const facilitators: Service<RunningFacilitator>[] = [];
+  const leaders = new Map<number, string>();
   const ledger = createVirtualDatabase({
     time,
     migrations: journaledLedger,
@@ -102,27 +103,35 @@ function startReplicas(world: World, parts: Parts): Pick<Started, "facilitators"
       for (const { rejected, excused } of parts.purchases)
         if (offer !== undefined && rejected.has(offer.name)) excused.add(offer.name);
     },
-    onTerm: (term, by) => void checkSoleLeader(term, by, facilitators, world),
+    onTerm: (term, by) => {
+      leaders.set(term.chain, by.name);
+      void checkSoleLeader(term, by, facilitators, world);
+    },
     onLeaderWrite: ({ chain, number }, actual) => {
       if (number !== actual) report(`a write of term ${number} on ${chain} was accepted in term ${actual}`);
     },
   });
-  const surroundings = { ...parts, ledger, onSend: requireJournal(world, ledger) };
+  const isFormer = ({ name }: VirtualProcess, chain: number) => leaders.get(chain) !== name;
+  const surroundings = { ...parts, ledger, onSend: requireJournal(world, ledger, isFormer) };
   for (let index = 0; index < weather.replicas; index += 1)
     facilitators.push(keepRunning(`replica ${index}`, world, (process) => startFacilitator(process, surroundings)));
   disturbReplicas(world, facilitators, ledger);
   return { facilitators, ledger: ledger.database };
 }
 
-/** Requires that each transaction is on disk before a node receives it. */
+/**
+ * Requires that each transaction is on disk before a node receives it; that of a former leader may have been withdrawn
+ * by its successor since.
+ */
 function requireJournal(
   { report }: World,
-  { database, isShared }: Pick<VirtualDisk, "database" | "isShared">,
+  { database }: Pick<VirtualDisk, "database">,
+  isFormer: (process: VirtualProcess, chain: number) => boolean = () => false,
 ): FacilitatorSurroundings["onSend"] {
-  // Another replica may have withdrawn it meanwhile.
-  const journal = database.prepare(`SELECT 1 FROM ${isShared ? "recorded" : "attempt"} WHERE hash = ?`);
-  return ({ hash, nonce }) => {
-    const found = journal.get(hash);
+  const current = database.prepare("SELECT 1 FROM attempt WHERE hash = ?");
+  const ever = database.prepare("SELECT 1 FROM recorded WHERE hash = ?");
+  return ({ hash, nonce }, by, chain) => {
+    const found = (isFormer(by, chain) ? ever : current).get(hash);
     if (found === undefined) report(`the transaction with nonce ${nonce} was sent and is not in the journal`);
   };
 }

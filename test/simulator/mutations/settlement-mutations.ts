@@ -64,7 +64,7 @@ export const settlementMutations: FaultsByFile = {
     },
     "a reverted transaction counts as settled": { "if (receipt.status !== 1) return false;": "" },
     "a settlement ends although another of its transactions is open": {
-      "reverted !== undefined && !mayStillSettle": "reverted !== undefined",
+      "failed !== undefined && !mayStillSettle": "failed !== undefined",
     },
     "a settlement expires before its authorization": {
       "entry.settlement.validBefore + expiryMarginSeconds": "entry.settlement.validBefore - expiryMarginSeconds",
