@@ -1,6 +1,6 @@
 import { isLoopback } from "#daemon/http/address.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { nameSetting } from "./setting-name.ts";
 import type { NetworkOptions } from "./network-options.ts";
 import { hasNoMinimum, type FacilitatorSettings } from "./settings.ts";
 
@@ -30,8 +30,4 @@ export function requireRestrictedCallers({ listen: { host }, apiKeys, openToAnyb
     `${reached} payments of one smallest unit of ${free.address}. Add minAmount to it in ${nameSetting("assets")}: your lowest price, in that ` +
       `unit; or nativePrice: what one unit of the native currency costs, in that unit.`,
   );
-}
-
-function nameSetting(...path: readonly string[]): string {
-  return toEnvironmentName("facilitator", path);
 }

@@ -12,7 +12,7 @@ import { optimizeForSpeed, watchBusy } from "#daemon/process/busy-signal.ts";
 import type { Service } from "#daemon/service.ts";
 import { servicePageApi } from "#status/status-api.ts";
 import { createServicePage } from "#status/page/service-page.ts";
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { nameSetting } from "./setting-name.ts";
 import { readApiKeys } from "./callers/api-keys.ts";
 import { requireRestrictedCallers } from "./exposure.ts";
 import { createFacilitator, type Facilitator } from "./facilitator.ts";
@@ -45,7 +45,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
       await listenForOperations(
         {
           ...settings.operations,
-          setting: nameSetting("operations"),
+          setting: nameSetting("operations", "port"),
           connections: connections.operators(),
         },
         { log, metrics, readiness, mask, configuration, api, addPage: createPage(settings, service) },
@@ -67,7 +67,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const payments = resources.use(
       await listenHttp(app, {
         ...listen,
-        setting: nameSetting("listen"),
+        setting: nameSetting("listen", "port"),
         connections: connections.listener({ name: "facilitator" }),
         isProxy,
         servePost: (request, response) => {
@@ -99,8 +99,4 @@ function createPage({ operations }: FacilitatorSettings, { networks }: Pick<Faci
   const signers = new Set(networks.flatMap((network) => network.signers.map((signer) => `signer ${signer}`)));
   const tags = ["settles x402 payments", ...signers, ...networks.map(({ network }) => network)];
   return createServicePage({ service: "facilitator", tags, pages: operations.pages });
-}
-
-function nameSetting(section: "listen" | "operations"): string {
-  return toEnvironmentName("facilitator", [section, "port"]);
 }

@@ -1,5 +1,4 @@
 import * as Value from "ox/Value";
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { createProcessRateLimiter, type Rates } from "#gateway/limits/rate-limiter.ts";
 import { isSameHex, type Hex } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
@@ -9,6 +8,7 @@ import type { Caller } from "./callers/caller.ts";
 import type { FacilitatorMetrics } from "./facilitator-metrics.ts";
 import type { NetworkOptions, NetworkSeller } from "./network-options.ts";
 import type { Operations } from "./operations.ts";
+import { nameSetting } from "./setting-name.ts";
 import { sumSpent, type Sales } from "./settlement/ledger/sales.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
@@ -27,7 +27,7 @@ function rejectCall(seller: string, { key, most }: ReachedLimit, waitMs: number)
 }
 
 function nameLimit(seller: string, key: string): string {
-  return `${key} of ${seller} in ${toEnvironmentName("facilitator", ["sellers"])}`;
+  return `${key} of ${seller} in ${nameSetting("sellers")}`;
 }
 
 /** Limits the calls of sellers, on all networks together. Sellers without a name have no limit. */

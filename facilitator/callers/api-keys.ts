@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { Secret } from "#daemon/secrets/secret.ts";
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { nameSetting } from "../setting-name.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 
 export type ApiKeys = Readonly<{
@@ -73,8 +73,4 @@ export function identifySeller(
 
 function hashKey(key: string): Buffer {
   return hash("sha256", key, "buffer");
-}
-
-function nameSetting(key: "apiKeys" | "sellers"): string {
-  return toEnvironmentName("facilitator", [key]);
 }

@@ -3,7 +3,7 @@ import { findChainTraits } from "#daemon/chain-traits.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { nameSetting } from "../setting-name.ts";
 import { section } from "#daemon/settings/section.ts";
 import { privateKeys } from "#daemon/settings/types.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
@@ -77,8 +77,4 @@ export async function openLedgerAccess({
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-}
-
-function nameSetting(...path: readonly string[]): string {
-  return toEnvironmentName(facilitatorSettings.service, path);
 }

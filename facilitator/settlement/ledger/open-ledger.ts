@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log/log.ts";
 import { rejectBothLedgers, type PostgresSettings } from "#daemon/sql/postgres-settings.ts";
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { nameSetting } from "../../setting-name.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { postgresLedgerMigrations, sqliteLedgerMigrations } from "./schema.ts";
@@ -23,19 +23,20 @@ export async function openLedgerStore(
   { path, url, isHandedOver = false, ...limits }: LedgerLocation,
   { log }: Readonly<{ log: Logger }>,
 ): Promise<LedgerStore> {
-  if (path !== undefined && url !== undefined) throw rejectBothLedgers(nameSetting("path"), nameSetting("url"));
+  if (path !== undefined && url !== undefined)
+    throw rejectBothLedgers(nameSetting("ledger", "path"), nameSetting("ledger", "url"));
   if (url === undefined) {
-    const place = { path: path ?? defaultLedgerPath, setting: nameSetting("path"), rival: "the other facilitator" };
+    const place = {
+      path: path ?? defaultLedgerPath,
+      setting: nameSetting("ledger", "path"),
+      rival: "the other facilitator",
+    };
     const options = { ...place, migrations: sqliteLedgerMigrations, isShared: isHandedOver };
     return { store: openSqliteStore(options), isShared: isHandedOver };
   }
   // Lazy import, so that a start with SQLite does not pay for it.
   const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
-  const place = { url, setting: nameSetting("url"), schema: "gatehouse_facilitator" };
+  const place = { url, setting: nameSetting("ledger", "url"), schema: "gatehouse_facilitator" };
   const store = await openPostgresStore({ ...limits, ...place, migrations: postgresLedgerMigrations }, { log });
   return { store, isShared: true };
-}
-
-function nameSetting(key: "path" | "url"): string {
-  return toEnvironmentName("facilitator", ["ledger", key]);
 }
