@@ -22,25 +22,14 @@ type MeteredState = Readonly<{
 /** Ends a measurement with the outcome (`valid`, `terms_check`, `settled`, a reason code, or the error's code), and the payment's network, empty if it is not served. */
 export type EndMeasurement = (outcome: string, network: string) => void;
 
-export type FacilitatorMetrics = Readonly<{
-  startVerify: () => EndMeasurement;
-  startSettle: () => EndMeasurement;
-  addSellerCall: (seller: string, operation: "verify" | "settle", result: "served" | "limited") => void;
-  of: (network: string) => NetworkMetrics;
-}>;
+export type FacilitatorMetrics = ReturnType<typeof createFacilitatorMetrics>;
 
-export type NetworkMetrics = Readonly<{
-  observeRpc: JsonRpcObserver;
-  /** Adds the signer's gas cost of a settlement; the payee is one from the settings, or `other`. */
-  addGasCost: (payee: string, paid: number) => void;
-  addSellerGas: (seller: string, paid: number) => void;
-  watch: (state: MeteredState) => void;
-}>;
+export type NetworkMetrics = ReturnType<FacilitatorMetrics["of"]>;
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** Registers the facilitator's metrics. Label values come from fixed sets, never from requests. */
-export function createFacilitatorMetrics(registers: Registry[]): FacilitatorMetrics {
+export function createFacilitatorMetrics(registers: Registry[]) {
   const measure = (name: string, help: string) =>
     new Histogram({ name, help, labelNames: ["outcome", "network"], buckets, registers });
   const count = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
@@ -79,17 +68,19 @@ export function createFacilitatorMetrics(registers: Registry[]): FacilitatorMetr
   );
   const states = watchStates(registers);
   return {
-    addSellerCall: (seller, operation, result) => sellerCalls.inc({ seller, operation, result }),
+    addSellerCall: (seller: string, operation: "verify" | "settle", result: "served" | "limited") =>
+      sellerCalls.inc({ seller, operation, result }),
     startVerify: () => startMeasurement(verify),
     startSettle: () => startMeasurement(settle),
-    of: (network) => ({
-      addGasCost: (payee, paid) => gas.inc({ payee, network }, paid),
-      addSellerGas: (seller, paid) => sellerGas.inc({ seller, network }, paid),
-      observeRpc: ({ calls: made, durationMs, outcome }) => {
+    of: (network: string) => ({
+      /** Adds the signer's gas cost of a settlement; the payee is one from the settings, or `other`. */
+      addGasCost: (payee: string, paid: number) => gas.inc({ payee, network }, paid),
+      addSellerGas: (seller: string, paid: number) => sellerGas.inc({ seller, network }, paid),
+      observeRpc: ({ calls: made, durationMs, outcome }: Parameters<JsonRpcObserver>[0]) => {
         rpc.observe({ outcome, network }, durationMs / 1_000);
         calls.inc({ network }, made);
       },
-      watch: (state) => void states.set(network, state),
+      watch: (state: MeteredState) => void states.set(network, state),
     }),
   };
 }

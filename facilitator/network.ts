@@ -10,7 +10,7 @@ import { createChain } from "./chain/chain.ts";
 import type { connectToNode } from "./chain/batching-client.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
 import { createFeeQuotes } from "./chain/fees.ts";
-import { createGasLimits } from "./chain/gas-limits.ts";
+import { computeGasCost, createGasLimits } from "./chain/gas-limits.ts";
 import { listAddresses } from "./chain/open-signers.ts";
 import { createSignerWatch } from "./chain/signer-watch.ts";
 import type { NetworkMetrics } from "./facilitator-metrics.ts";
@@ -23,16 +23,16 @@ import { createSellerLimits } from "./seller-limits.ts";
 import type { SettlementContext } from "./settlement/context.ts";
 import { createRecordChecks } from "./settlement/ledger/ledger.ts";
 import type { LedgerStore } from "./settlement/ledger/open-ledger.ts";
-import { computeGasCost, createSales, sumSpent, type Sales } from "./settlement/ledger/sales.ts";
+import { createSales, sumSpent, type Sales } from "./settlement/ledger/sales.ts";
 import { startEngine } from "./settlement/start-engine.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
 export type NetworkDependencies = Pick<
   SettlementContext,
-  "signers" | "clock" | "monotonicMs" | "pause" | "random" | "log" | "audit"
+  "signers" | "clock" | "monotonicMs" | "pause" | "random" | "signal" | "log" | "audit"
 > &
   LedgerStore &
-  Readonly<{ signal: AbortSignal; metrics: NetworkMetrics; connect: typeof connectToNode }>;
+  Readonly<{ metrics: NetworkMetrics; connect: typeof connectToNode }>;
 
 export type Network = AsyncDisposable &
   SettledNetwork &

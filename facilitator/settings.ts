@@ -4,8 +4,7 @@ import { connectionSettings, connectionsMax, defineOperationsSettings, proxySett
 import { secret } from "#daemon/secrets/secret.ts";
 import { address, chainId, host, port, positiveInteger, privateKeys, yesOrNo } from "#daemon/settings/types.ts";
 import { chain, networkChainSchema } from "./chain/settings.ts";
-import { ledger } from "./settlement/ledger/settings.ts";
-import { networkSettlement, settlement } from "./settlement/settings.ts";
+import { ledger, networkSettlement, settlement } from "./settlement/settings.ts";
 import { section } from "#daemon/settings/section.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";

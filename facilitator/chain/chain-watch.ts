@@ -13,15 +13,6 @@ import type { FeeQuotes } from "./fees.ts";
 import type { SignerWatch } from "./signer-watch.ts";
 import { decimalsCall, domainCall, domainSeparatorCall, labelCall, versionCall } from "./token.ts";
 
-/** Last known state of the chain; reading it never calls the node. */
-export type ChainWatch = AsyncDisposable &
-  Readonly<{
-    checks: () => Readonly<Record<"chain" | "signer", ReadinessCheck>>;
-    decimals: () => TokenDecimals;
-    /** Canonical contracts that the chain has, and the wallet factories, by lowercase address; undefined until the chain is checked. */
-    contracts: () => ReadonlySet<string> | undefined;
-  }>;
-
 /** Decimals of the tokens, by address in the settings; undefined for a token without decimals. */
 export type TokenDecimals = ReadonlyMap<Hex, number | undefined>;
 
@@ -39,14 +30,14 @@ export type ChainWatchDependencies = Readonly<{
 
 /**
  * Monitors whether the node responds, is on the right chain, and whether the signers can settle. A node that does not respond at
- * startup may do so later.
+ * startup may do so later. The returned state is the last known one; reading it never calls the node.
  *
  * @throws {StartupError} when the node responds but is on another chain, or is in sync and its tokens differ from the settings.
  */
 export async function startChainWatch(
   options: ExpectedChain,
   { chain, fees, signers, clock, log, pause }: ChainWatchDependencies,
-): Promise<ChainWatch> {
+) {
   const rpc = new URL(options.rpcUrl).origin;
   let contracts: FoundContracts | undefined;
   let problem: string | undefined = "the chain has not been queried yet";
@@ -75,12 +66,13 @@ export async function startChainWatch(
   const watching = repeat(checkChain, { intervalMs, failed, waitsFirst: true }, { pause });
   signers.onShortage(watching.wake);
   return {
-    checks: () => ({
+    checks: (): Readonly<Record<"chain" | "signer", ReadinessCheck>> => ({
       chain: { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` },
       signer: signers.check(),
     }),
-    decimals: () => contracts?.decimals ?? unknownDecimals,
-    contracts: () => contracts?.contracts,
+    decimals: (): TokenDecimals => contracts?.decimals ?? unknownDecimals,
+    /** Canonical contracts that the chain has, and the wallet factories, by lowercase address; undefined until the chain is checked. */
+    contracts: (): ReadonlySet<string> | undefined => contracts?.contracts,
     [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
   };
 }

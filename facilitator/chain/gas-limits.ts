@@ -5,9 +5,10 @@ import { readChannelCall } from "#x402/batch-settlement/channel.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { ContractCall } from "#x402/wallet-signature.ts";
 import { retainNewest } from "#daemon/memoize.ts";
-import type { Chain, MessageCall } from "./chain.ts";
+import type { Chain, MessageCall, Receipt } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 import type { FeeQuotes } from "./fees.ts";
+import { readGasLimit } from "./transaction-signer.ts";
 import { getNamedSigner } from "./transfer-method.ts";
 
 export type GasLimitOptions = Readonly<{ gasLimit: number; gasMarginPercent: number; entriesMax: number }>;
@@ -152,4 +153,31 @@ function parseEstimate(result: unknown): bigint {
 /** Key of payments that need about the same gas; the length of call data reveals their method. */
 function namePayee({ asset, contract, payTo, callData }: AuthorizedTransfer): string {
   return `${asset} ${contract} ${payTo} ${callData.length}`.toLowerCase();
+}
+
+type MinedPart = Readonly<{
+  hash: Hex;
+  rawTransaction: Hex;
+  maxFeePerGas: bigint;
+  batch?: Readonly<{ index: number; size: number }> | undefined;
+}>;
+
+/**
+ * Computes the signer's gas cost of a settlement, in wei: for the whole limit of each transaction if the chain charges
+ * that. Settlements that share a transaction have equal shares, which add up to its cost.
+ */
+export function computeGasCost(
+  attempts: readonly MinedPart[],
+  receipts: ReadonlyMap<Hex, Receipt>,
+  { chargesGasLimit }: Readonly<{ chargesGasLimit: boolean }>,
+): bigint {
+  return attempts.reduce((sum, attempt) => {
+    const receipt = receipts.get(attempt.hash);
+    if (receipt === undefined) return sum;
+    const gas = chargesGasLimit ? readGasLimit(attempt.rawTransaction) : receipt.gasUsed;
+    const cost = gas * (receipt.effectiveGasPrice ?? attempt.maxFeePerGas);
+    const { index, size } = attempt.batch ?? { index: 0, size: 1 };
+    const partBefore = (count: number) => (cost * BigInt(count)) / BigInt(size);
+    return sum + partBefore(index + 1) - partBefore(index);
+  }, 0n);
 }

@@ -45,21 +45,14 @@ export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTran
     if (response.statusCode >= 200 && response.statusCode < 300) return text;
     throw new ChainError("bad_answer", `the node returned HTTP ${response.statusCode} instead of a JSON-RPC response`);
   };
-  const postWithRetry = async (body: string, signal: AbortSignal): Promise<string> => {
-    for (let retries = 0; ; retries += 1) {
-      try {
-        return await postOnce(body, signal);
-      } catch (error) {
-        if (retries >= connectionRetriesMax || !isLostConnection(error)) throw error;
-      }
-    }
-  };
   return {
     post: async (body, signal) => {
-      try {
-        return await postWithRetry(body, signal);
-      } catch (error) {
-        throw toChainError(error);
+      for (let retries = 0; ; retries += 1) {
+        try {
+          return await postOnce(body, signal);
+        } catch (error) {
+          if (retries >= connectionRetriesMax || !isLostConnection(error)) throw toChainError(error);
+        }
       }
     },
     [Symbol.asyncDispose]: () => pool.destroy(),

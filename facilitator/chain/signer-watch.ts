@@ -84,7 +84,7 @@ export function createSignerWatch(
      */
     canPay: (gas: bigint, asked?: Hex): boolean =>
       findAsked(accounts, asked).some(
-        (account) => explain(account) === undefined && hasAtLeast(account, gas * gasPrice),
+        (account) => explain(account) === undefined && (account.balance ?? Infinity) >= gas * gasPrice,
       ),
     /** Takes an account out of use until the next {@link SignerWatch.look} finds that it can settle. */
     recordProblem: (address: Hex, problem: string): void => {
@@ -107,10 +107,6 @@ export function createSignerWatch(
 
 function findAsked(accounts: readonly Account[], asked: Hex | undefined): readonly Account[] {
   return accounts.filter(({ signer }) => asked === undefined || isSameHex(signer.address, asked));
-}
-
-function hasAtLeast({ balance }: Account, cost: bigint): boolean {
-  return balance === undefined || balance >= cost;
 }
 
 function readBalance({ signer, balance }: Account): readonly (readonly [Hex, number])[] {

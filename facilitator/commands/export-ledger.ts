@@ -5,7 +5,7 @@ import { describeMissingOnChain } from "../settlement/ledger-comparison.ts";
 import { readSettlements, type ExportedSettlement, type ExportRange } from "../settlement/ledger/settlement-queries.ts";
 import { showsTransfer } from "../chain/transfer-method.ts";
 import { isExecuted } from "../settlement/track/decision.ts";
-import { computeGasCost } from "../settlement/ledger/sales.ts";
+import { computeGasCost } from "../chain/gas-limits.ts";
 import type { NetworkOptions } from "../network-options.ts";
 import type { LedgerAccess } from "./open-ledger-access.ts";
 

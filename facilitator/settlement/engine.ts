@@ -3,11 +3,11 @@ import { createBackoff, repeat, type Repetition } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { SettlementContext } from "./context.ts";
-import type { Ledger } from "./ledger/ledger.ts";
+import type { Journal, Ledger } from "./ledger/ledger.ts";
 import type { Ownership } from "./ownership.ts";
 import { createPayerFunds, type PayerFunds } from "./payer-funds.ts";
 import { createInFlightSettlements, type InFlightSettlements, type Recorded } from "./settlement.ts";
-import { createSettler, type Settler, type SettlerContext } from "./settler.ts";
+import { createSettler, type Settler } from "./settler.ts";
 import { createSignerQueues, type SignerQueues, type SignerState } from "./submit/signer-queues.ts";
 import { createTracker } from "./track/tracker.ts";
 
@@ -19,7 +19,7 @@ export type Settling = AsyncDisposable &
   Readonly<{ book: InFlightSettlements; funds: PayerFunds; queues: Pick<SignerQueues, "submit" | "states"> }>;
 
 /** Resumes the settlements that the ledger records as started: looks for their transactions, and resends missing ones. */
-export async function startSettling(context: SettlementContext, ledger: Ledger): Promise<Settling> {
+export async function startSettling(context: SettlementContext, ledger: Journal): Promise<Settling> {
   const { log, settlement } = context;
   const unfinished = (await ledger.unfinished()).filter(({ attempts }) => attempts.length > 0);
   const book = createInFlightSettlements(context);
@@ -62,8 +62,6 @@ export async function startSettling(context: SettlementContext, ledger: Ledger):
   };
 }
 
-export type EngineContext = SettlementContext & SettlerContext;
-
 /** Settlement engine of one network. After disposal, the next start or another replica resumes what is in flight. */
 export type Engine = AsyncDisposable &
   Settler &
@@ -82,7 +80,11 @@ export type Engine = AsyncDisposable &
   }>;
 
 /** Starts the engine of a process with exclusive use of its ledger: requester and settler are the same process, and communicate in memory. */
-export async function startSoleEngine(context: EngineContext, ledger: Ledger, ownership: Ownership): Promise<Engine> {
+export async function startSoleEngine(
+  context: SettlementContext,
+  ledger: Ledger,
+  ownership: Ownership,
+): Promise<Engine> {
   const settling = await startSettling(context, ledger);
   const { book, queues } = settling;
   return {

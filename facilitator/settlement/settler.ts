@@ -19,12 +19,6 @@ export function createSettlementOverload(full: "caller" | "all", most: number): 
   return new OverloadError(503, `${what}; try again in a moment`);
 }
 
-export type SettlerContext = Pick<SettlementContext, "settlement" | "clock" | "pause"> &
-  Readonly<{
-    check: (payment: SignedPayment) => Promise<Refusal | undefined>;
-    signal: AbortSignal;
-  }>;
-
 type SettlerParts = Readonly<{
   book: InFlightSettlements;
   funds: PayerFunds;
@@ -47,7 +41,7 @@ export type Settler = Readonly<{
  * for a finished one gets the same outcome from the ledger, even after restarts; `ownership.ts` decides which callers may.
  */
 export function createSettler(
-  context: SettlerContext,
+  context: SettlementContext,
   { book, funds, ledger, ownership, queues }: SettlerParts,
 ): Settler {
   const { check, clock } = context;
@@ -141,7 +135,7 @@ export const nonceUsed: Refusal = {
 async function waitForOther(
   { id, callData }: SignedPayment,
   book: InFlightSettlements,
-  context: SettlerContext,
+  context: SettlementContext,
 ): Promise<void> {
   for (let entry = book.get(id); entry !== undefined; entry = book.get(id)) {
     if (entry.settlement.callData === callData || entry.attempts.length > 0) return;
@@ -153,7 +147,7 @@ async function waitFor(
   entry: InFlightSettlement,
   caller: Caller,
   book: InFlightSettlements,
-  context: SettlerContext,
+  context: SettlementContext,
 ): Promise<SettleAnswer> {
   const ended = await waitWithinReceiptTimeout(entry.ended, context);
   if (ended !== undefined) return requireAnswer(ended);
@@ -188,7 +182,11 @@ export function acquireSettlementSlot(slots: FairSlots, { waiting }: Pick<Caller
 /** Waits for the outcome; returns `undefined` on timeout or when `signal` reports that the process is stopping. */
 export async function waitWithinReceiptTimeout<Ending>(
   ended: Promise<Ending>,
-  { settlement: { receiptTimeoutMs, drainMs }, pause, signal }: Omit<SettlerContext, "check">,
+  {
+    settlement: { receiptTimeoutMs, drainMs },
+    pause,
+    signal,
+  }: Pick<SettlementContext, "settlement" | "pause" | "signal">,
 ): Promise<Ending | undefined> {
   const over = new AbortController();
   const hurry = new AbortController();

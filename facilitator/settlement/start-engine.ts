@@ -4,8 +4,9 @@ import { encodeBytes, type Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
 import { findForeignUse } from "../chain/foreign-use.ts";
-import { startSoleEngine, type Engine, type EngineContext } from "./engine.ts";
-import { startLedgerComparison, type LedgerComparison } from "./ledger-comparison.ts";
+import type { SettlementContext } from "./context.ts";
+import { startSoleEngine } from "./engine.ts";
+import { startLedgerComparison } from "./ledger-comparison.ts";
 import { createSharedLedger } from "./leader/shared-ledger.ts";
 import { startSharedEngine } from "./leader/shared-settler.ts";
 import { createLedger, createRecordChecks, recordForeign, type Ledger } from "./ledger/ledger.ts";
@@ -13,22 +14,13 @@ import type { LedgerStore } from "./ledger/open-ledger.ts";
 import { createOwnership, respondTo, type Ownership } from "./ownership.ts";
 import { auditSettlement, toSettlement } from "./settlement.ts";
 
-/** Engine whose ledger is compared with the chain, and which records what third parties settled. */
-export type ComparedEngine = Omit<Engine, "callInFlight"> &
-  Pick<Ownership, "recordVerified" | "forgetRejected" | "wasVerified"> &
-  Readonly<{
-    /** Records a payment that a third party executed before it was sent from here, for its first caller; undefined if none did. */
-    adopt: (payment: SignedPayment, caller: Caller) => Promise<SettleAnswer | undefined>;
-    /** `undefined` before the first successful comparison with the chain, and in a replica that does not settle. */
-    comparison: () => LedgerComparison | undefined;
-    /** Returns whether a settlement has started with the same signature, valid then. Throws `StoreError`. */
-    hasBegun: (payment: Pick<SignedPayment, "id" | "callData" | "walletSignature">) => Promise<boolean>;
-  }>;
+export type ComparedEngine = Awaited<ReturnType<typeof startEngine>>;
 
+/** Starts the engine, which compares its ledger with the chain, and records what third parties settled. */
 export async function startEngine(
-  context: EngineContext & LedgerStore,
+  context: SettlementContext & LedgerStore,
   { compareIntervalMs }: Readonly<{ compareIntervalMs: number }>,
-): Promise<ComparedEngine> {
+) {
   const { chainId, isShared } = context;
   await using resources = new AsyncDisposableStack();
   const ledger = createLedger(context, context);
@@ -41,17 +33,17 @@ export async function startEngine(
   const isSettler = () => engine.signerStates() !== undefined;
   const compared = startLedgerComparison({ chainId, compareIntervalMs }, { ...context, isSettler });
   const { comparison } = resources.use(compared);
-  const { recordVerified, forgetRejected, wasVerified } = ownership;
   const owned = resources.move();
   return {
     ...engine,
-    recordVerified,
-    forgetRejected,
-    wasVerified,
-    adopt: (payment, caller) => adoptForeign(payment, caller, { ...context, ledger, ownership }),
-    // The ledger first: in-flight settlements stay in flight until they are recorded.
-    hasBegun: async (payment) =>
+    ...ownership,
+    /** Records a payment that a third party executed before it was sent from here, for its first caller; undefined if none did. */
+    adopt: (payment: SignedPayment, caller: Caller) => adoptForeign(payment, caller, { ...context, ledger, ownership }),
+    /** Returns whether a settlement has started with the same signature, valid then. Throws `StoreError`. */
+    hasBegun: async (payment: Pick<SignedPayment, "id" | "callData" | "walletSignature">): Promise<boolean> =>
+      // The ledger first: in-flight settlements stay in flight until they are recorded.
       hasSameSignature(await findCall(payment.id), payment) || hasSameSignature(callInFlight(payment.id), payment),
+    /** `undefined` before the first successful comparison with the chain, and in a replica that does not settle. */
     comparison,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -84,7 +76,7 @@ async function adoptForeign(
     store,
     ledger,
     ownership,
-  }: EngineContext & Readonly<{ store: SqlStore; ledger: Ledger; ownership: Ownership }>,
+  }: SettlementContext & Readonly<{ store: SqlStore; ledger: Ledger; ownership: Ownership }>,
 ): Promise<SettleAnswer | undefined> {
   const settlement = toSettlement(payment, caller.owner, clock());
   if (await ledger.hasConflict(settlement)) return undefined;

@@ -7,7 +7,7 @@ import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../../callers/caller.ts";
-import type { EngineContext } from "../engine.ts";
+import type { SettlementContext } from "../context.ts";
 import { sqliteLedgerMigrations } from "../ledger/schema.ts";
 import { toSettlement } from "../settlement.ts";
 import { createSharedLedger } from "./shared-ledger.ts";
@@ -62,9 +62,9 @@ function startReplica({
   const { requests, lease, inTerm } = shared;
   const settlement = { pollIntervalMs: intervalMs, receiptTimeoutMs: 1_000_000, drainMs, inFlightMax: 10 };
   const context = { settlement, pause, check, clock: () => sampleMs, signal: stop.signal, log, random: Math.random };
-  const watch = createOutcomeWatch(context as unknown as EngineContext, requests);
+  const watch = createOutcomeWatch(context as unknown as SettlementContext, requests);
   const parts = { watch, onRequest: () => undefined };
-  const settler = createSharedSettler(context as unknown as EngineContext, shared, parts);
+  const settler = createSharedSettler(context as unknown as SettlementContext, shared, parts);
   const poll = () => {
     for (const end of paused.splice(0)) end();
   };

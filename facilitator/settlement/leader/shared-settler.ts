@@ -4,7 +4,7 @@ import type { Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { ChainError } from "../../chain/chain-error.ts";
 import type { SettlementContext } from "../context.ts";
-import { createPollLoop, type Engine, type EngineContext } from "../engine.ts";
+import { createPollLoop, type Engine } from "../engine.ts";
 import { respondTo } from "../ownership.ts";
 import { toSettlement, type Recorded } from "../settlement.ts";
 import {
@@ -13,7 +13,6 @@ import {
   nonceUsed,
   waitWithinReceiptTimeout,
   type Settler,
-  type SettlerContext,
 } from "../settler.ts";
 import { startCandidate } from "./leader-election.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
@@ -94,7 +93,7 @@ export function createOutcomeWatch(
  * Recorded requests are settled even if this process exits meanwhile, so a caller whose outcome is not available gets `pending`.
  */
 export function createSharedSettler(
-  context: SettlerContext,
+  context: SettlementContext,
   { requests, ownership }: Pick<SharedLedger, "requests" | "ownership">,
   {
     watch,
@@ -171,7 +170,7 @@ class CallsInFlight {
 async function waitFor(
   { id }: SignedPayment,
   watch: OutcomeWatch,
-  context: SettlerContext,
+  context: SettlementContext,
 ): Promise<CompletedRecord | Readonly<{ state: "pending"; transaction: Hex | "" }> | "gone"> {
   const watched = watch.watch(id);
   try {
@@ -186,7 +185,7 @@ async function waitFor(
 async function answerDeclined(
   payment: SignedPayment,
   requests: SharedLedger["requests"],
-  { check }: SettlerContext,
+  { check }: SettlementContext,
 ): Promise<SettleAnswer> {
   const refusal = await check(payment);
   if (refusal !== undefined) return { state: "refused", refusal };
@@ -198,7 +197,7 @@ async function answerDeclined(
  * Starts the engine of one of several replicas. Each accepts payments, checks them and reports their outcome; one at a time settles for
  * all, because the signers' nonces are sequential, and another takes over when it fails. They communicate only through the database.
  */
-export function startSharedEngine(context: EngineContext, shared: SharedLedger): Engine {
+export function startSharedEngine(context: SettlementContext, shared: SharedLedger): Engine {
   const { requests } = shared;
   const candidate = startCandidate(context, shared);
   const watch = createOutcomeWatch(context, requests);

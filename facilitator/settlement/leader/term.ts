@@ -7,7 +7,7 @@ import type { InFlightSettlement } from "../settlement.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import { verdictFreshMs } from "../../verification/verified-payments.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { Journal } from "../ledger/ledger.ts";
 import type { SettlementContext } from "../context.ts";
 import { startSettling, type Settling } from "../engine.ts";
 import { TermEndedError, type TermLedger } from "./shared-ledger.ts";
@@ -79,15 +79,12 @@ function isFault(error: unknown): boolean {
 /** Runs a ledger query unless the term is lost, and detects its loss. */
 type Write = <T>(work: () => Promise<T>) => Promise<T>;
 
-function guardWrites(write: Write, ledger: Ledger): Ledger {
+function guardWrites(write: Write, ledger: Journal): Journal {
   return {
-    progress: (id) => write(() => ledger.progress(id)),
-    hasConflict: (settlement) => write(() => ledger.hasConflict(settlement)),
     begin: (begun) => write(() => ledger.begin(begun)),
     finish: (outcomes) => write(() => ledger.finish(outcomes)),
     withdraw: (attempt) => write(() => ledger.withdraw(attempt)),
     unfinished: () => write(() => ledger.unfinished()),
-    prune: (...prune) => write(() => ledger.prune(...prune)),
   };
 }
 

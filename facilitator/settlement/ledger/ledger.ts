@@ -18,28 +18,10 @@ import type { Attempt, Outcome, Recorded, Settlement, Unfinished } from "../sett
 
 type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
 
-/**
- * Journal of settlements on one chain. Writes are durable on disk when a promise resolves, even if the process or
- * machine crashes afterwards. At most one settlement per authorization nonce can be in flight or settled. Any method
- * throws `StoreError` when the database is unavailable.
- */
-export type Ledger = Readonly<{
-  progress: (id: Hex) => Promise<Recorded | undefined>;
-  /** Returns whether a payment other than `settlement` has used, or is about to use, the same authorization nonce. */
-  hasConflict: (
-    settlement: Pick<Settlement, "id" | "asset" | "contract" | "payer" | "authorizationNonce" | "callData">,
-  ) => Promise<boolean>;
-  begin: (begun: readonly Begun[]) => Promise<void>;
-  finish: (outcomes: ReadonlyMap<Hex, Outcome>) => Promise<void>;
-  /**
-   * Deletes a transaction that no node accepted, and its settlements without other transactions. If it fails, `begin` deletes it first:
-   * the next process would send it besides another transaction of the same settlement.
-   */
-  withdraw: (attempt: Attempt) => Promise<void>;
-  unfinished: () => Promise<readonly Unfinished[]>;
-  /** Deletes at most `max` settlements finished before the given time, oldest first. Returns the number deleted. */
-  prune: (beforeMs: number, max: number) => Promise<number>;
-}>;
+export type Ledger = ReturnType<typeof createLedger>;
+
+/** The writes of whoever settles, and what it starts from. */
+export type Journal = Pick<Ledger, "begin" | "finish" | "withdraw" | "unfinished">;
 
 export type LedgerDependencies = Readonly<{
   store: SqlStore;
@@ -70,10 +52,15 @@ const deleteChildlessSql = `DELETE FROM settlement WHERE chain_id = $1 AND state
 const deleteFinishedSql = `DELETE FROM settlement WHERE (chain_id, id) IN (SELECT chain_id, id FROM settlement
   WHERE state <> 'begun' AND finished_at_ms < $1 ORDER BY finished_at_ms LIMIT $2)`;
 
+/**
+ * Creates the ledger of settlements on one chain. Writes are durable on disk when a promise resolves, even if the process or
+ * machine crashes afterwards. At most one settlement per authorization nonce can be in flight or settled. Any method
+ * throws `StoreError` when the database is unavailable.
+ */
 export function createLedger(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock, guard = async () => undefined }: LedgerDependencies,
-): Ledger {
+) {
   const runGuarded = (work: (connection: SqlConnection) => Promise<void>) =>
     store.transaction(async (connection) => {
       await guard(connection);
@@ -83,25 +70,34 @@ export function createLedger(
     runGuarded((connection) => deleteAttempts(connection, chainId, hashes)),
   );
   return {
-    progress: async (id) => {
+    progress: async (id: Hex): Promise<Recorded | undefined> => {
       const [row] = await store.rows(progressSql, [chainId, id]);
       return row === undefined ? undefined : toRecorded(row);
     },
-    hasConflict: async (settlement) => {
+    /** Returns whether a payment other than `settlement` has used, or is about to use, the same authorization nonce. */
+    hasConflict: async (
+      settlement: Pick<Settlement, "id" | "asset" | "contract" | "payer" | "authorizationNonce" | "callData">,
+    ): Promise<boolean> => {
       const rows = await store.rows(rivalSql, [chainId, ...toAuthorizationKey(settlement), settlement.id]);
       return rows.length > 0;
     },
-    begin: async (begun) => {
+    begin: async (begun: readonly Begun[]): Promise<void> => {
       if (begun.length === 0) return;
       await withdraw();
       await runGuarded((connection) => insertBegun(connection, chainId, begun));
     },
-    finish: async (outcomes) => {
+    finish: async (outcomes: ReadonlyMap<Hex, Outcome>): Promise<void> => {
       if (outcomes.size > 0) await runGuarded((connection) => updateFinished(connection, chainId, outcomes, clock()));
     },
-    withdraw: ({ hash }) => withdraw(hash),
-    unfinished: () => store.transaction((connection) => readUnfinished(connection, chainId, store)),
-    prune: (beforeMs, max) => store.change(deleteFinishedSql, [beforeMs, max]),
+    /**
+     * Deletes a transaction that no node accepted, and its settlements without other transactions. If it fails, `begin` deletes it first:
+     * the next process would send it besides another transaction of the same settlement.
+     */
+    withdraw: ({ hash }: Attempt): Promise<void> => withdraw(hash),
+    unfinished: (): Promise<readonly Unfinished[]> =>
+      store.transaction((connection) => readUnfinished(connection, chainId, store)),
+    /** Deletes at most `max` settlements finished before the given time, oldest first. Returns the number deleted. */
+    prune: (beforeMs: number, max: number): Promise<number> => store.change(deleteFinishedSql, [beforeMs, max]),
   };
 }
 

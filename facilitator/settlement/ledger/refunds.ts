@@ -17,12 +17,7 @@ export type Refund = Readonly<{
 }>;
 
 /** Record of refunds. Writes are durable when their promise resolves. Any method throws `StoreError`. */
-export type Refunds = Readonly<{
-  find: (id: Hex) => Promise<Refund | undefined>;
-  /** Records a signed refund before it is sent, replacing a failed one or `lost`. False if there is another. */
-  begin: (refund: Omit<Refund, "state">, lost?: Hex) => Promise<boolean>;
-  end: (refund: Refund, state: "refunded" | "failed") => Promise<void>;
-}>;
+export type Refunds = ReturnType<typeof createRefunds>;
 
 const beginSql = `INSERT INTO refund (chain_id, id, amount, state, hash, nonce, raw_transaction, at_ms)
   VALUES ($1, $2, $3, 'sent', $4, $5, $6, $7)
@@ -34,17 +29,22 @@ const endSql = "UPDATE refund SET state = $4 WHERE chain_id = $1 AND id = $2 AND
 export function createRefunds(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
-): Refunds {
+) {
   return {
-    find: async (id) => {
+    find: async (id: Hex): Promise<Refund | undefined> => {
       const [row] = await store.rows("SELECT * FROM refund WHERE chain_id = $1 AND id = $2", [chainId, id]);
       return row && toRefund(row);
     },
-    begin: async ({ id, amount, hash, nonce, rawTransaction }, lost = "0x") => {
+    /** Records a signed refund before it is sent, replacing a failed one or `lost`. False if there is another. */
+    begin: async (
+      { id, amount, hash, nonce, rawTransaction }: Omit<Refund, "state">,
+      lost: Hex = "0x",
+    ): Promise<boolean> => {
       const values = [chainId, id, String(amount), hash, nonce, rawTransaction, clock(), lost];
       return (await store.change(beginSql, values)) === 1;
     },
-    end: async ({ id, hash }, state) => void (await store.change(endSql, [chainId, id, hash, state])),
+    end: async ({ id, hash }: Refund, state: "refunded" | "failed"): Promise<void> =>
+      void (await store.change(endSql, [chainId, id, hash, state])),
   };
 }
 

@@ -1,9 +1,6 @@
 import type { SqlConnection, SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { BoundIdentifier } from "../../callers/caller.ts";
-import type { Receipt } from "../../chain/chain.ts";
-import { readGasLimit } from "../../chain/transaction-signer.ts";
-import type { Attempt } from "../settlement.ts";
 
 /** Settlement about to be requested: the name of its caller's seller, if any, and the payment's own identifier. */
 export type Sale = Readonly<{
@@ -102,26 +99,6 @@ export function createSales(
       return Math.max(...(await Promise.all(counts)));
     },
   };
-}
-
-/**
- * Computes the signer's gas cost of a settlement, in wei: for the whole limit of each transaction if the chain charges
- * that. Settlements that share a transaction have equal shares, which add up to its cost.
- */
-export function computeGasCost(
-  attempts: readonly Attempt[],
-  receipts: ReadonlyMap<Hex, Receipt>,
-  { chargesGasLimit }: Readonly<{ chargesGasLimit: boolean }>,
-): bigint {
-  return attempts.reduce((sum, attempt) => {
-    const receipt = receipts.get(attempt.hash);
-    if (receipt === undefined) return sum;
-    const gas = chargesGasLimit ? readGasLimit(attempt.rawTransaction) : receipt.gasUsed;
-    const cost = gas * (receipt.effectiveGasPrice ?? attempt.maxFeePerGas);
-    const { index, size } = attempt.batch ?? { index: 0, size: 1 };
-    const partBefore = (count: number) => (cost * BigInt(count)) / BigInt(size);
-    return sum + partBefore(index + 1) - partBefore(index);
-  }, 0n);
 }
 
 export function sumSpent(hours: readonly GasOfHour[]): bigint {

@@ -2,7 +2,7 @@ import type { Hex } from "#x402/hex.ts";
 import type { Chain, SendOutcome } from "../../chain/chain.ts";
 import { ChainError } from "../../chain/chain-error.ts";
 import { readGasLimit } from "../../chain/transaction-signer.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { Journal } from "../ledger/ledger.ts";
 import { createBatchPlanner, type Job } from "./batch-planner.ts";
 import { signBatch, type Nonces, type SignedJob, type SigningAccount } from "./sign-batch.ts";
 import type { SettlementContext } from "../context.ts";
@@ -25,7 +25,7 @@ const foreignNoncesMax = 5;
 export function createSendBatch(
   context: SettlementContext,
   account: SigningAccount,
-  { ledger, logsUses }: Readonly<{ ledger: Ledger; logsUses: (asset: Hex) => boolean }>,
+  { ledger, logsUses }: Readonly<{ ledger: Journal; logsUses: (asset: Hex) => boolean }>,
 ): (jobs: readonly Job[]) => Promise<SentBatch> {
   const { chain, fees, gas, monotonicMs } = context;
   const { nonces, signer } = account;
@@ -72,7 +72,7 @@ function listEntries(jobs: readonly Job[]): readonly InFlightSettlement[] {
   return jobs.flatMap(({ entries }) => entries);
 }
 
-async function recordBatch(signed: readonly SignedJob[], ledger: Ledger, nonces: Nonces): Promise<void> {
+async function recordBatch(signed: readonly SignedJob[], ledger: Journal, nonces: Nonces): Promise<void> {
   try {
     const items = signed.flatMap((job) => job.items);
     await ledger.begin(items.map(({ entry, attempt }) => ({ settlement: entry.settlement, attempt })));
@@ -100,7 +100,7 @@ async function handleUntaken(
   outcome: Exclude<SendOutcome, { kind: "accepted" }>,
   { settlement, log }: SettlementContext,
   { nonces, recordProblem }: SigningAccount,
-  ledger: Ledger,
+  ledger: Journal,
 ): Promise<Omit<SentBatch, "signed">> {
   const entries = items.map(({ entry }) => entry);
   const facts = {

@@ -3,38 +3,19 @@ import { ChainError } from "../../chain/chain-error.ts";
 import { getNamedSigner } from "../../chain/transfer-method.ts";
 import { isSameHex, type Hex } from "#x402/hex.ts";
 import type { SettlementContext } from "../context.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { Journal } from "../ledger/ledger.ts";
 import type { InFlightSettlement, InFlightSettlements } from "../settlement.ts";
 import type { Job } from "./batch-planner.ts";
 import { createSendBatch, type SentBatch, type UnsentBatch } from "./send-batch.ts";
 import { createNonceAllocator, type Nonces } from "./sign-batch.ts";
 
-/**
- * Single queue of a signing account, which assigns all its nonces. Settlements that arrive while others are being sent
- * are next, with one journal write and one request, and in one transaction if the chain and their kind allow it.
- */
-export type Submitter = Readonly<{
-  submit: (...entries: readonly InFlightSettlement[]) => void;
-  /** Queues the replacement of the newest transaction of settlements, or of another one with the given nonce, with a higher fee. */
-  replace: (entries: readonly InFlightSettlement[], nonce?: number) => void;
-  size: () => number;
-  idle: () => Promise<void>;
-}>;
-
 export type SignerState = Readonly<{ address: Hex; nextNonce: number | undefined; inFlight: number }>;
 
-/** Queues of all signing accounts: a settlement goes to the shortest one whose account can settle. */
-export type SignerQueues = Pick<Submitter, "idle"> &
-  Readonly<{
-    /** Queues settlements for a new transaction, preferably by the given account: one, which others may join, or those of an earlier transaction. */
-    submit: (entries: readonly InFlightSettlement[], preferred?: Hex) => void;
-    replace: Submitter["replace"];
-    nonces: ReadonlyMap<Hex, Nonces>;
-    states: () => readonly SignerState[];
-  }>;
+export type SignerQueues = ReturnType<typeof createSignerQueues>;
 
-type Account = Readonly<{ address: Hex; nonces: Nonces; submitter: Submitter }>;
+type Account = Readonly<{ address: Hex; nonces: Nonces; submitter: ReturnType<typeof createSubmitter> }>;
 
+/** Creates the queues of all signing accounts: a settlement goes to the shortest one whose account can settle. */
 export function createSignerQueues(
   context: SettlementContext,
   {
@@ -42,8 +23,8 @@ export function createSignerQueues(
     book,
     logsUses,
     onSent,
-  }: Readonly<{ ledger: Ledger; book: InFlightSettlements; logsUses: (asset: Hex) => boolean; onSent: () => void }>,
-): SignerQueues {
+  }: Readonly<{ ledger: Journal; book: InFlightSettlements; logsUses: (asset: Hex) => boolean; onSent: () => void }>,
+) {
   const { signers, signerWatch, log, gas, settlement: options } = context;
   const accounts = signers.map((signer): Account => {
     const { address } = signer;
@@ -79,7 +60,8 @@ export function createSignerQueues(
   }
 
   return {
-    submit: (entries, preferred) => {
+    /** Queues settlements for a new transaction, preferably by the given account: one, which others may join, or those of an earlier transaction. */
+    submit: (entries: readonly InFlightSettlement[], preferred?: Hex): void => {
       const allowed = listAllowed(entries[0]);
       const usable = findPaying(entries, allowed.filter(isUsable));
       const own = find(preferred);
@@ -89,14 +71,15 @@ export function createSignerQueues(
       const failure = new ChainError("signer", "the account that the payment names submits no transactions here");
       for (const entry of entries) if (entry.attempts.length === 0) book.end(entry, failure);
     },
-    replace: (entries, nonce) => find(entries[0]?.attempts.at(-1)?.signer)?.submitter.replace(entries, nonce),
-    idle: async () => {
+    replace: (entries: readonly InFlightSettlement[], nonce?: number): void =>
+      find(entries[0]?.attempts.at(-1)?.signer)?.submitter.replace(entries, nonce),
+    idle: async (): Promise<void> => {
       // A settlement may move to a queue that was idle.
       while (accounts.some(({ submitter }) => submitter.size() > 0))
         await Promise.all(accounts.map(({ submitter }) => submitter.idle()));
     },
     nonces: new Map(accounts.map(({ address, nonces }) => [address, nonces])),
-    states: () =>
+    states: (): readonly SignerState[] =>
       accounts.map(({ address, nonces }) => ({ address, nextNonce: nonces.known(), inFlight: nonces.heldCount() })),
   };
 }
@@ -109,7 +92,11 @@ function measureQueue({ nonces, submitter }: Account): number {
   return submitter.size() + nonces.heldCount();
 }
 
-/** Creates the submitter of one signing account. Its queue is limited by the max in-flight settlements. */
+/**
+ * Creates the single queue of a signing account, which assigns all its nonces and is limited by the max in-flight
+ * settlements. Settlements that arrive while others are being sent are next, with one journal write and one request,
+ * and in one transaction if the chain and their kind allow it.
+ */
 export function createSubmitter(
   { batchMax }: Readonly<{ batchMax: number }>,
   {
@@ -123,7 +110,7 @@ export function createSubmitter(
     onSent: () => void;
     onUnsent: (unsent: UnsentBatch) => void;
   }>,
-): Submitter {
+) {
   const queue: Job[] = [];
   let isRunning = false;
   let sendingCount = 0;
@@ -174,12 +161,13 @@ export function createSubmitter(
   };
 
   return {
-    submit: (...entries) => enqueue({ entries, replaced: undefined }),
-    replace: (entries, nonce) => {
+    submit: (...entries: readonly InFlightSettlement[]): void => enqueue({ entries, replaced: undefined }),
+    /** Queues the replacement of the newest transaction of settlements, or of another one with the given nonce, with a higher fee. */
+    replace: (entries: readonly InFlightSettlement[], nonce?: number): void => {
       const newest = entries[0]?.attempts.at(-1);
       enqueue({ entries, replaced: newest && { ...newest, nonce: nonce ?? newest.nonce } });
     },
-    size: () => queue.length + sendingCount,
-    idle: () => running,
+    size: (): number => queue.length + sendingCount,
+    idle: (): Promise<void> => running,
   };
 }

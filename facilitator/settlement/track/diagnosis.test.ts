@@ -5,7 +5,7 @@ import type { Hex } from "#x402/hex.ts";
 import { encodeSample, sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
 import type { SettlementContext } from "../context.ts";
 import { createInFlightSettlements } from "../settlement.ts";
-import { computeGasCost } from "../ledger/sales.ts";
+import { computeGasCost } from "../../chain/gas-limits.ts";
 import { ranOutOfGas } from "./diagnosis.ts";
 
 /** A transaction with a gas limit of `limit`; it is in a block if it used any gas. */

@@ -4,7 +4,7 @@ import type { Hex } from "#x402/hex.ts";
 import { showsSharedTransfer } from "../../chain/transfer-method.ts";
 import { decide, isOpen, type Decision, type Observation } from "./decision.ts";
 import { diagnose, ranOutOfGas, type Cause } from "./diagnosis.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import type { Journal } from "../ledger/ledger.ts";
 import type { SettlementContext } from "../context.ts";
 import {
   auditSettlement,
@@ -17,7 +17,7 @@ import type { Nonces } from "../submit/sign-batch.ts";
 import type { SignerQueues } from "../submit/signer-queues.ts";
 
 type TrackerParts = Readonly<{
-  ledger: Ledger;
+  ledger: Journal;
   book: InFlightSettlements;
   queues: Pick<SignerQueues, "submit" | "replace" | "nonces">;
   /** Receives tokens whose receipts show which of several payments were executed. */
