@@ -25,13 +25,13 @@ const wait = (engine: EngineClient, waitTimeout: number) =>
 const check = (container: string, port: number) =>
   `docker exec ${container} node /app/infra/images/health-check.mjs http http://127.0.0.1:${port}/readyz 0`;
 
-it("resolves once a container is healthy", async () => {
+it("the wait for health resolves once a container is healthy", async () => {
   await wait(createEngine([{ health: "starting" }, { health: "healthy", output: "" }]), 60);
 });
 
 const silent: EngineClient = async () => Promise.reject(new Error("The operation was aborted"));
 
-it("retries while the engine is not responding, and reports a lasting outage", async () => {
+it("the wait for health retries while the engine is not responding, and reports a lasting outage", async () => {
   const healthy = createEngine([{ health: "healthy" }]);
   let requests = 0;
   const busy: EngineClient = async (...request) => {
@@ -47,7 +47,7 @@ it("retries while the engine is not responding, and reports a lasting outage", a
   );
 });
 
-it("rejects with the failed check and its last response", async () => {
+it("the wait for health rejects with the failed check and its last response", async () => {
   const output = "no answer from http://127.0.0.1:9602/livez:\n connect ECONNREFUSED";
   const line =
     "gh-facilitator is not healthy; health check `node /app/infra/images/health-check.mjs http http://127.0.0.1:9602/livez`, last response: no answer from http://127.0.0.1:9602/livez: connect ECONNREFUSED. See `docker logs gh-facilitator`.";
@@ -58,7 +58,7 @@ it("rejects with the failed check and its last response", async () => {
   );
 });
 
-it("accepts a live service that is not ready when isLiveEnough is set", async () => {
+it("the wait for health accepts a live service that is not ready if isLiveEnough is set", async () => {
   const ran: unknown[] = [];
   const Healthcheck = { Test: [...test.slice(0, -1), "http://127.0.0.1:9602/readyz"] };
   const responses = ["no answer", ""];

@@ -8,19 +8,19 @@ const context = (prefix: string) => ({ prefix, addresses: dockerAddresses, secre
 const keyOf = (signerPrivateKey: string, prefix: string) =>
   deriveAccessTokens({ devAccounts: false, signerPrivateKey }, context(prefix)).privateKey?.check ?? "";
 
-it("derives a stable Ed25519 key for signing tokens", () => {
+it("a stack derives a stable Ed25519 key for signing tokens", () => {
   const pem = keyOf(`0x${"17".repeat(32)}`, "gatehouse-prod");
   expect(createPrivateKey(pem).asymmetricKeyType).toBe("ed25519");
   expect(createPublicKey(pem).export({ format: "jwk" })).toMatchObject({ crv: "Ed25519" });
   expect(keyOf(`0x${"17".repeat(32)}`, "gatehouse-prod")).toBe(pem);
 });
 
-it("derives a different key for another signer or stack", () => {
+it("another signer or stack derives a different key", () => {
   const pem = keyOf(`0x${"17".repeat(32)}`, "gatehouse-prod");
   expect(keyOf(`0x${"18".repeat(32)}`, "gatehouse-prod")).not.toBe(pem);
   expect(keyOf(`0x${"17".repeat(32)}`, "gatehouse-test")).not.toBe(pem);
 });
 
-it("derives no key without a signer", () => {
+it("a stack without a signer derives no key", () => {
   expect(deriveAccessTokens({ devAccounts: false }, context("gatehouse-prod")).privateKey).toBeUndefined();
 });

@@ -41,7 +41,7 @@ async function service() {
   };
 }
 
-it("checks a starting service at once, and delays the check of a healthy one", async () => {
+it("the health check queries a starting service at once, and a healthy one after a delay", async () => {
   await using starting = await service();
   starting.state.status = 503;
   expect(await starting.checkAtOnce()).toBe(1);
@@ -52,7 +52,7 @@ it("checks a starting service at once, and delays the check of a healthy one", a
   expect(askedAfterMs).toBeGreaterThanOrEqual(1_000);
 });
 
-it("detects an unhealthy service after the delay, then checks it at once", async () => {
+it("the health check detects an unhealthy service after the delay, then queries it at once", async () => {
   await using failing = await service();
   expect(await failing.checkAtOnce()).toBe(0);
   failing.state.status = 503;

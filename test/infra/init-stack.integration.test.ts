@@ -33,7 +33,7 @@ async function initStack(lines: readonly string[]) {
   return { status, ...printed, calls: await readFile(join(folder, "calls"), "utf8").catch(() => "") };
 }
 
-test("writes a devnet stack when every answer is empty", async () => {
+test("init-stack writes a devnet stack when every answer is empty", async () => {
   const { status, stdout, calls } = await initStack(["", "", ""]);
   expect([status, stdout]).toEqual([0, expect.stringContaining("Wrote Pulumi.dev.yaml.")]);
   expect(calls.split("\n")).toEqual([
@@ -45,7 +45,7 @@ test("writes a devnet stack when every answer is empty", async () => {
   ]);
 });
 
-test("reports all invalid answers at once, asks them again, and encrypts secrets", async () => {
+test("init-stack reports all invalid answers at once, asks them again, and encrypts secrets", async () => {
   await writeFile(join(folder, "key"), `0x${"7".repeat(64)}\n`);
   const key = join(folder, "key");
   const address = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
@@ -62,7 +62,7 @@ test("reports all invalid answers at once, asks them again, and encrypts secrets
   expect(stdout + stderr).not.toContain("777");
 });
 
-test("writes nothing when the input ends early", async () => {
+test("init-stack writes nothing when the input ends early", async () => {
   const { status, stderr, calls } = await initStack([""]);
   expect([status, calls]).toEqual([1, ""]);
   expect(stderr).toContain("nothing was written");

@@ -158,7 +158,7 @@ describe.skipIf(!hasPromtool)(`promtool${withoutPromtool}`, () => {
   });
 
   it.each(cases.map((one, at) => [`${one.alert}${one.of === undefined ? "" : `: ${one.of}`}`, at] as const))(
-    "fires %s only when expected, and not in its near miss",
+    "evaluates %s as firing only when expected, and not in its near miss",
     (_, at) => {
       expect(outputs.get(`test-${at}.yaml`) ?? all).toBe("SUCCESS");
     },

@@ -49,7 +49,7 @@ async function gatehouse(args: readonly string[], env: Readonly<Record<string, s
   }
 }
 
-it("is one file of at most 70 MB, with its licences and an SBOM that includes Node", async () => {
+it("the executable is one file of at most 70 MB, with its licences and an SBOM that includes Node", async () => {
   expect((await readdir(join(folder, name))).toSorted()).toEqual(["LICENSE", "LICENSES.md", "gatehouse"]);
   const { size } = await stat(join(artifacts, `${name}.tar.gz`));
   process.stdout.write(`the executable's archive: ${(size / megabytes).toFixed(1)} MB\n`);
@@ -65,7 +65,7 @@ it("is one file of at most 70 MB, with its licences and an SBOM that includes No
   );
 });
 
-it("runs commands without Node, PATH or HOME", async () => {
+it("the executable runs commands without Node, PATH or HOME", async () => {
   expect(await gatehouse(["--version"])).toEqual({ status: 0, stdout: `${packageJson.version}\n`, stderr: "" });
   await writeFile(join(folder, "node.conf"), driftedConfig);
   const plan = await gatehouse(["config", "plan", "--config", join(folder, "node.conf"), "--node-version", "0.16.2"]);
@@ -78,15 +78,18 @@ it("runs commands without Node, PATH or HOME", async () => {
   expect(JSON.parse(doctor.stdout), doctor.stderr).toBeInstanceOf(Object);
 });
 
-it.each(["stack", "devnet"])("reports in one line that %s is not included, with a fix", async (command) => {
-  const { status, stdout, stderr } = await gatehouse([command]);
-  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-  expect(stderr).toMatch(
-    /^\S+: this executable does not include anvil, .*; run it in a clone, or install the npm package .*\n$/,
-  );
-});
+it.each(["stack", "devnet"])(
+  "the executable reports in one line that %s is not included, with a fix",
+  async (command) => {
+    const { status, stdout, stderr } = await gatehouse([command]);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toMatch(
+      /^\S+: this executable does not include anvil, .*; run it in a clone, or install the npm package .*\n$/,
+    );
+  },
+);
 
-it("runs a sidecar with status page, runbooks and metrics, and exits on SIGTERM", async () => {
+it("the executable runs a sidecar with status page, runbooks and metrics, and exits on SIGTERM", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using sidecar = await startGuardingSidecar(node, { program, folder: empty, env: alone });
@@ -109,7 +112,7 @@ it("runs a sidecar with status page, runbooks and metrics, and exits on SIGTERM"
   expect(await sidecar.end("SIGTERM")).toBe(0);
 });
 
-it("serves the RPC of any node", async () => {
+it("the executable serves the RPC of any node", async () => {
   const [port = 0] = await findFreePorts(1);
   await using node = await startBareAnvil(port, 31_337);
   const settings = { GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.url, GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "31337" };

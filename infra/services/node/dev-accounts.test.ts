@@ -3,7 +3,7 @@ import { mnemonicToAccount } from "viem/accounts";
 import { expect, it } from "vitest";
 import { devAccounts, devnetMnemonic } from "./dev-accounts.ts";
 
-it("matches the accounts that the devnet funds", () => {
+it("devAccounts matches the accounts that the devnet funds", () => {
   const signer = mnemonicToAccount(devnetMnemonic, { addressIndex: 0 });
   const { privateKey } = signer.getHdKey();
   expect(devAccounts.signer).toEqual({
