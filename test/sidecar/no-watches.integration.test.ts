@@ -8,7 +8,7 @@ import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
 import { buildOwnEnvironment } from "../support/own-environment.ts";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { generousMs, readUntil, until } from "#daemon/testing/until.ts";
-import { importConstants } from "../support/other-constants.ts";
+import { importConstants } from "../support/programs/import-constants.ts";
 
 /** A separate user namespace in which the kernel provides no inotify watches. */
 const withoutWatches = [

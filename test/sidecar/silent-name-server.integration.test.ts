@@ -8,7 +8,7 @@ import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import type { ConditionType } from "#status/condition.ts";
 import type { OtherConstants } from "../support/other-constants.ts";
-import { gatehouseProgram, ownProgram } from "../support/programs/place.ts";
+import { gatehouseProgram } from "../support/programs/place.ts";
 import { startService } from "../support/service-process.ts";
 import { isLong } from "../support/run-size.ts";
 import { mayMount, mountNames, startSilentNameServer, whySkipped } from "../support/silent-name-server.ts";
@@ -28,9 +28,7 @@ async function startSidecar(env: Readonly<Record<string, string>>, constants?: O
   const fake = started.use(await createFakeNode());
   const program = join(folder, "gatehouse");
   const before = await mountNames(folder, nameServer?.address ?? "");
-  const words = [...before, process.execPath, constants === undefined ? gatehouseProgram : ownProgram]
-    .map((word) => `'${word}'`)
-    .join(" ");
+  const words = [...before, process.execPath, gatehouseProgram].map((word) => `'${word}'`).join(" ");
   await writeFile(program, `#!/bin/sh\nexec ${words} "$@"\n`);
   await chmod(program, 0o755);
   const sidecar = started.use(

@@ -1,17 +1,7 @@
 import { z } from "zod";
 import { isFixed } from "#daemon/settings/fixed.ts";
-import type { ServiceName } from "../../cli/service-definitions.ts";
 
 export type OtherConstants = Readonly<Record<string, number | string>>;
-
-/**
- * The Node option that gives a service's process other constants; the process must run the clone's own files, not
- * compiled ones.
- */
-export function importConstants(service: ServiceName, constants: OtherConstants): string {
-  const { href } = new URL("replaced-constants.ts", import.meta.url);
-  return `--import=${href}?service=${service}&constants=${encodeURIComponent(JSON.stringify(constants))}`;
-}
 
 /** Changes constants in the settings that this process reads, until it is disposed of. */
 export function replaceConstants(schema: z.ZodObject, constants: OtherConstants): Disposable {

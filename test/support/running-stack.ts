@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 import type { ServiceName } from "../../cli/service-definitions.ts";
-import { importConstants, type OtherConstants } from "./other-constants.ts";
-import { gatehouseProgram, ownProgram } from "./programs/place.ts";
+import type { OtherConstants } from "./other-constants.ts";
+import { importConstants } from "./programs/import-constants.ts";
+import { gatehouseProgram } from "./programs/place.ts";
 
 export type StackPorts = Readonly<
   Record<
@@ -68,10 +69,9 @@ export async function spawnStack(
   constants: Readonly<Partial<Record<ServiceName, OtherConstants>>> = {},
 ): Promise<RunningStack> {
   const imports = Object.entries(constants).map(([name, ofService]) => importConstants(name as ServiceName, ofService));
-  const program = imports.length === 0 ? gatehouseProgram : ownProgram;
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-stack-"));
   const { ports, env: portsEnv } = await findStackPorts();
-  const command = [process.execPath, program, "stack", "--state-dir", stateDirectory, ...args];
+  const command = [process.execPath, gatehouseProgram, "stack", "--state-dir", stateDirectory, ...args];
   // The usual default umask: files that a process leaves to it are readable by everyone.
   const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", ...command], {
     env: { ...process.env, ...portsEnv, NODE_OPTIONS: imports.join(" "), ...env },

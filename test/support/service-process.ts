@@ -5,8 +5,9 @@ import { buildOwnEnvironment } from "./own-environment.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
 import { within } from "#daemon/time.ts";
 import type { ServiceName } from "../../cli/service-definitions.ts";
-import { importConstants, type OtherConstants } from "./other-constants.ts";
-import { gatehouseProgram, ownProgram } from "./programs/place.ts";
+import type { OtherConstants } from "./other-constants.ts";
+import { importConstants } from "./programs/import-constants.ts";
+import { gatehouseProgram } from "./programs/place.ts";
 
 /** The very first start compiles. */
 const startDeadlineMs = 40_000;
@@ -35,7 +36,7 @@ export async function startService(
   {
     descriptors,
     constants,
-    program = constants === undefined ? gatehouseProgram : ownProgram,
+    program = gatehouseProgram,
     args: more = [],
     reports = waitForUrls,
     ...options
@@ -43,10 +44,7 @@ export async function startService(
     cwd?: string;
     descriptors?: number;
     program?: string;
-    /**
-     * Other values for constants of its settings; it then runs the clone's own files, which start more slowly than
-     * compiled ones.
-     */
+    /** Other values for constants of its settings. */
     constants?: OtherConstants | undefined;
     args?: readonly string[];
     /** Resolves with its URLs when it is ready; by default through a service's report to its parent. */
@@ -83,7 +81,7 @@ export async function startService(
 }
 
 export async function runToEnd(service: ServiceName, env: Environment, constants?: OtherConstants | undefined) {
-  const child = spawn(constants === undefined ? gatehouseProgram : ownProgram, [service], {
+  const child = spawn(gatehouseProgram, [service], {
     env: buildOwnEnvironment({ ...env, ...setConstants(service, env, constants) }),
   });
   const printed = Promise.all([text(child.stdout), text(child.stderr)]);

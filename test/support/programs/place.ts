@@ -8,12 +8,16 @@ const root = join(import.meta.dirname, "../../..");
  */
 export const programsDirectory = join(root, "node_modules/.cache/programs");
 
+/** Its own address has a query, so that it is not rewritten. */
+const replacedConstants = "test/support/replaced-constants.main.ts";
+
 export const programFiles = [
   "cli/launch.js",
   "devnet/command/node-cli.main.ts",
   "devnet/command/ops.main.ts",
   "devnet/node/node.main.ts",
   "test/support/claim-process.main.ts",
+  replacedConstants,
   "test/support/upgrade-process.main.ts",
   "test/support/upkeep-process.main.ts",
   "test/support/workspace-process.main.ts",
@@ -31,16 +35,13 @@ export const programStarters = [
  * Undefined for a text that does not use its own location.
  */
 export function placeAmongPrograms(text: string, path: string): string | undefined {
-  if (!text.includes("import.meta.")) return undefined;
+  if (!text.includes("import.meta.") || path === join(root, replacedConstants)) return undefined;
   const place = join(programsDirectory, relative(root, path)).replace(/\.ts$/, ".js");
   return text
     .replaceAll("import.meta.dirname", JSON.stringify(dirname(place)))
     .replaceAll("import.meta.filename", JSON.stringify(place))
     .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(place).href));
 }
-
-/** The repository's own command, not compiled. */
-export const ownProgram = join(root, "cli/gatehouse.js");
 
 /** The command that tests run: compiled, or the repository's own if `vitest.config.ts` specifies no programs. */
 export const gatehouseProgram = join(process.env["GATEHOUSE_TEST_PROGRAMS"] ?? root, "cli/gatehouse.js");

@@ -1,0 +1,14 @@
+import { enableCompileCache } from "node:module";
+import { join } from "node:path";
+import type { ServiceName } from "../../cli/service-definitions.ts";
+import type { OtherConstants } from "./other-constants.ts";
+
+/** Loaded before a service (`--import`), with `service` and `constants` in its query; see `importConstants`. */
+const { searchParams } = new URL(import.meta.url);
+
+// As the command itself, which starts later.
+enableCompileCache(join(import.meta.dirname, "../../node_modules/.cache/gatehouse"));
+const { loadDefinition } = await import("../../cli/service-definitions.ts");
+const { replaceConstants } = await import("./other-constants.ts");
+const { schema } = await loadDefinition(searchParams.get("service") as ServiceName);
+replaceConstants(schema, JSON.parse(searchParams.get("constants") ?? "{}") as OtherConstants);
