@@ -11,7 +11,8 @@ const why = isPossible ? "" : " (skipped: this user may not mount a file system)
 test.skipIf(!isPossible)(`exits on SIGTERM even if the node's file system hangs${why}`, async () => {
   await using node = await startOwnedNode("node-7");
   const constants = { "upkeep.fileTimeoutMs": 500, "upkeep.rereadIntervalMs": 200 };
-  await using sidecar = await startService("sidecar", buildEnvironment(node), { constants });
+  const environment = buildEnvironment(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
+  await using sidecar = await startService("sidecar", environment, { constants });
   await waitUntilSettled(sidecar.urls["sidecar"]);
   using _hanging = mountHangingDisk(node.binDirectory);
   await waitForReason(sidecar.urls["sidecar"], "ConfigReconciled", "Unresponsive");
