@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import { toEnvironmentName, listSettingsLeaves } from "#daemon/settings/leaf.ts";
@@ -77,40 +78,32 @@ export function readKnownSettings(
   }
 }
 
-type Reader = Readonly<{ definition: SettingsDefinition; readFacts: (sources: SettingsSources) => ServiceInfo }>;
 type Address = ServiceInfo["operations"];
 
-const readers: Readonly<Record<CheckedService, Reader>> = {
-  sidecar: {
-    definition: sidecarSettings,
-    readFacts: (sources) => {
-      const { listen, gateway } = readSettings(sidecarSettings, sources);
-      return listGatewayFacts("sidecar", ["gateway"], { ...gateway, listen });
-    },
-  },
-  gateway: {
-    definition: gatewaySettings,
-    readFacts: (sources) => listGatewayFacts("gateway", [], readSettings(gatewaySettings, sources)),
-  },
-  facilitator: {
-    definition: facilitatorSettings,
-    readFacts: (sources) => {
-      const settings = readSettings(facilitatorSettings, sources);
-      const gasPayers = listNetworks(settings).map(({ chain: { rpcUrl }, settlement }) => {
-        const { gasLimit, maxFeePerGasGwei } = settlement;
-        return { privateKeys: settings.signer.privateKey ?? [], rpcUrl, gasLimit, maxFeePerGasGwei };
-      });
-      return { ...listPaymentListeners("facilitator", settings), gasPayers };
-    },
-  },
-  "resource-server": {
-    definition: resourceServerSettings,
-    readFacts: (sources) => {
-      const settings = readSettings(resourceServerSettings, sources);
-      return { ...listPaymentListeners("resource-server", settings), gasPayers: listOwnGasPayers(settings) };
-    },
-  },
-};
+function createReader<Schema extends z.ZodObject>(
+  definition: SettingsDefinition<Schema>,
+  listFacts: (settings: z.output<Schema>) => ServiceInfo,
+) {
+  return { definition, readFacts: (sources: SettingsSources) => listFacts(readSettings(definition, sources)) };
+}
+
+const readers = {
+  sidecar: createReader(sidecarSettings, ({ listen, gateway }) =>
+    listGatewayFacts("sidecar", ["gateway"], { ...gateway, listen }),
+  ),
+  gateway: createReader(gatewaySettings, (settings) => listGatewayFacts("gateway", [], settings)),
+  facilitator: createReader(facilitatorSettings, (settings) => {
+    const gasPayers = listNetworks(settings).map(({ chain: { rpcUrl }, settlement }) => {
+      const { gasLimit, maxFeePerGasGwei } = settlement;
+      return { privateKeys: settings.signer.privateKey ?? [], rpcUrl, gasLimit, maxFeePerGasGwei };
+    });
+    return { ...listPaymentListeners("facilitator", settings), gasPayers };
+  }),
+  "resource-server": createReader(resourceServerSettings, (settings) => ({
+    ...listPaymentListeners("resource-server", settings),
+    gasPayers: listOwnGasPayers(settings),
+  })),
+} as const satisfies Readonly<Record<CheckedService, object>>;
 
 function nameListener(service: string, section: string, { host, port }: Address): RequestedListener {
   return { host, port, setting: toEnvironmentName(service, [section, "port"]) };

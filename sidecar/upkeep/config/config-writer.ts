@@ -133,19 +133,23 @@ export async function writeWithDeadline(
   }
 }
 
+/** Replaces node.conf, unless it has changed since this reading. */
 export function replaceConfig(
   reading: ConfigReading,
   content: Uint8Array,
   changes: readonly DescribedChange[],
   context: Omit<WriteDependencies, "fileDeadline" | "lock"> &
-    Readonly<{ settings: Readonly<{ upkeep: Readonly<{ configLimitBytes: number }> }>; place: NodeLocation }>,
+    Readonly<{
+      settings: Readonly<{ upkeep: Readonly<{ configLimitBytes: number }> }>;
+      place: Pick<NodeLocation, "fileDeadline" | "layout" | "lock">;
+    }>,
+  path = context.place.layout().configPath,
 ): Promise<ConfigWriteResult> {
   const { place, settings } = context;
   const expected = {
     expectedHash: reading.contentHash,
     expectedProblem: reading.ok ? undefined : reading.problem.reason,
   };
-  const { configPath: path } = place.layout();
   const write = { path, limitBytes: settings.upkeep.configLimitBytes, ...expected, content, changes };
   return writeWithDeadline(write, { ...context, fileDeadline: place.fileDeadline, lock: place.lock() });
 }

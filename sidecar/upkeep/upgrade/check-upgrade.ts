@@ -1,7 +1,9 @@
+import { hash } from "node:crypto";
 import { basename } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { hasRoomFor } from "#daemon/files/disk-space.ts";
+import { describeChange } from "#node/conf/describe-change.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { formatFinding, preventsStart, listNewFindings } from "#node/lint/new-findings.ts";
 import type { NodeLayout } from "#node/layout.ts";
@@ -17,9 +19,9 @@ import type { VersionResolution } from "../version/version-resolution.ts";
 import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependencies } from "./check-node.ts";
 import { explainUseless, readRelease } from "./check-release.ts";
 import type { RequestedUpgrade, UpgradeRequest } from "./requested-upgrade.ts";
+import { clonedSizeText, formatSize } from "../../upgrade/data-size.ts";
 import { createFirstStage, formatWorkId, UpgradeError } from "../../upgrade/progress.ts";
 import { measureCopy, findStores, type CopyCost } from "./data/data-stores.ts";
-import { planUpgrade } from "./upgrade-plan.ts";
 
 /** Findings of the check, and the upgrade's initial record; there is no record if there are problems. */
 export type UpgradeCheck = Readonly<{ plan: RequestedUpgrade["plan"]; record: UpgradeRecord | undefined }>;
@@ -142,4 +144,47 @@ function* findRoomProblems(
       yield `a copy of ${path} takes ${cost.bytes} bytes, but ${cost.freeBytes} are free there`;
     }
   }
+}
+
+type UpgradePlan = RequestedUpgrade["plan"];
+
+type UpgradeFindings = Pick<UpgradeRecord, "source" | "from" | "files" | "stores"> &
+  Pick<UpgradePlan, "problems" | "warnings"> &
+  Readonly<{ to: string | undefined; costs: readonly (CopyCost | undefined)[]; write: ReturnType<typeof findWrite> }>;
+
+function planUpgrade(
+  { from, to, files, source, stores, costs, write, problems, warnings }: UpgradeFindings,
+  { restart, upgrade }: Pick<SidecarSettings, "restart" | "upgrade">,
+): UpgradePlan {
+  const { answersWithinMs, healthyWithinMs, metricsWithinMs } = restart;
+  const { keepSnapshot } = upgrade;
+  const paths = stores.map(({ path }) => path).join(" and ");
+  const more = files.length > namesShown ? ` and ${files.length - namesShown} more` : "";
+  const programs = files.slice(0, namesShown).map(({ name }) => name);
+  const changes = write?.changes.map(describeChange).join("; ");
+  const steps = [
+    `Stop the node (${from}).`,
+    `Copy its data (${paths}) while it is stopped: ${describeCopy(costs, upgrade)}. Save its programs and node.conf, too.`,
+    `Replace the old programs by ${programs.join(", ")}${more} from ${source}.`,
+    changes === undefined ? "Leave node.conf unchanged." : `Change node.conf: ${changes}.`,
+    `Start ${to ?? "the new version"} and verify it: it responds (${answersWithinMs} ms), reports its version and advances past the old height with the ` +
+      `same blocks (${healthyWithinMs} ms), its metrics arrive where they are checked (${metricsWithinMs} ms), and pruning is as before.`,
+    keepSnapshot
+      ? "Once it is verified, keep the copy of the data (upgrade.keepSnapshot)."
+      : "Once it is verified, remove the copy of the data and the old programs (upgrade.keepSnapshot is false): from then on there is no rollback to the old data.",
+    "If anything fails before: restore the old data, programs and node.conf, verify the old version, and pause. Blocks that the new version received are fetched again.",
+  ];
+  const agreed = [source, from, to, files, paths, keepSnapshot, write?.text];
+  const digest = hash("sha256", JSON.stringify(agreed)).slice(0, 16);
+  const known = to === undefined ? {} : { to };
+  return { from, ...known, steps: problems.length > 0 ? [] : steps, problems, warnings, digest };
+}
+
+const namesShown = 12;
+
+function describeCopy(costs: readonly (CopyCost | undefined)[], limit: SidecarSettings["upgrade"]): string {
+  const known = costs.filter((cost) => cost !== undefined);
+  const size = formatSize(known.reduce((sum, cost) => sum + cost.bytes, 0));
+  if (known.every((cost) => cost.isCloned)) return `${size}, ${clonedSizeText}`;
+  return `${size}, copied in full within ${limit.copyTimeoutMs} ms (upgrade.copyTimeoutMs)`;
 }

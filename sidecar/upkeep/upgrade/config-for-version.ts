@@ -13,7 +13,7 @@ import { readConfigWithDeadline, type ConfigReading } from "../config/config-fil
 import type { ConfigVersions } from "../config/config-versions.ts";
 import { planWithEarlierValues, saveHealthyConfig } from "../config/healthy-config.ts";
 import type { NodeLocation } from "../config/node-location.ts";
-import { writeWithDeadline, type DescribedChange } from "../config/config-writer.ts";
+import { replaceConfig, type DescribedChange } from "../config/config-writer.ts";
 import { findWrite } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
@@ -68,7 +68,7 @@ export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigS
     message: `${basename(record.configPath)}: ${formatChange(change)}.`,
     why: `the upgrade from ${record.from} to ${record.to}`,
   }));
-  await writeOver(record.configPath, reading, { content: Buffer.from(write.text), changes }, dependencies);
+  await replace(reading, Buffer.from(write.text), changes, record, dependencies);
 }
 
 /** Restores the old node.conf. Does nothing if none was saved, or if it is already restored. */
@@ -79,23 +79,17 @@ export async function restoreConfig(record: UpgradeRecord, dependencies: ConfigS
   const now = await readConfig(record.configPath, dependencies);
   if (now.contentHash === before.contentHash) return;
   const message = `${basename(record.configPath)}: restored as it was before.`;
-  const changes = [{ message, why: record.failure }];
-  await writeOver(record.configPath, now, { content: before.bytes, changes }, dependencies);
+  await replace(now, before.bytes, [{ message, why: record.failure }], record, dependencies);
 }
 
-/** Writes node.conf if it hasn't changed since it was read. */
-async function writeOver(
-  path: string,
+async function replace(
   now: ConfigReading,
-  made: Readonly<{ content: Uint8Array; changes: readonly DescribedChange[] }>,
+  content: Uint8Array,
+  changes: readonly DescribedChange[],
+  { configPath }: UpgradeRecord,
   dependencies: ConfigStepDependencies,
 ): Promise<void> {
-  const { settings, place } = dependencies;
-  const expected = { expectedHash: now.contentHash, expectedProblem: now.ok ? undefined : now.problem.reason };
-  const written = await writeWithDeadline(
-    { path, limitBytes: settings.upkeep.configLimitBytes, ...expected, ...made },
-    { ...dependencies, fileDeadline: place.fileDeadline, lock: place.lock() },
-  );
+  const written = await replaceConfig(now, content, changes, dependencies, configPath);
   if (!written.ok) throw new UpgradeError(written.message);
 }
 
