@@ -1,12 +1,12 @@
 import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
-import { createPublicClient, createWalletClient, http, parseAbi, parseSignature, type Hex } from "viem";
+import { createPublicClient, createWalletClient, http } from "viem";
 import { expect, test } from "vitest";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { runToEnd } from "../support/service-process.ts";
 import { sendCopies, startPublishedSeller } from "../support/facilitator/published-seller.ts";
 import { buildFacilitatorEnvironment } from "../support/facilitator/running-facilitator.ts";
-import { signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
+import { encodeSubmission, signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({
   ledger: "keys",
@@ -77,24 +77,10 @@ test("reports success after a restart for a verified payment that a third party 
   expect((await next.as(sellerA).settle(payment)).body).toMatchObject({ success: true });
 });
 
-async function submit({ paymentPayload }: PaymentBody): Promise<void> {
-  const { authorization, signature } = paymentPayload.payload as {
-    authorization: Record<"from" | "to" | "value" | "validAfter" | "validBefore" | "nonce", Hex>;
-    signature: Hex;
-  };
-  const { from, to, value, validAfter, validBefore, nonce } = authorization;
-  const { r, s, v = 27n } = parseSignature(signature);
-  const { account } = testAccount(9);
-  const wallet = createWalletClient({ account, transport: http(scene.chain.url) });
-  const hash = await wallet.writeContract({
-    address: scene.chain.token,
-    abi: parseAbi([
-      "function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)",
-    ]),
-    functionName: "transferWithAuthorization",
-    args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, Number(v), r, s],
-    chain: null,
-  });
+async function submit(payment: PaymentBody): Promise<void> {
+  const wallet = createWalletClient({ account: testAccount(9).account, transport: http(scene.chain.url) });
+  const request = { to: scene.chain.token, data: encodeSubmission(payment), chain: null };
+  const hash = await wallet.sendTransaction(request);
   const client = createPublicClient({ transport: http(scene.chain.url), pollingInterval: 50 });
   await client.waitForTransactionReceipt({ hash });
 }

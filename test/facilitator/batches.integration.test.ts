@@ -56,7 +56,7 @@ async function settleTogether(
     return decide(calls);
   });
   const settling = Promise.all(payments.map(at.settle));
-  await until("all are queued", generousMs, async () => (await readPending(at)) === payments.length);
+  await until("all are queued", generousMs, async () => (await at.metric("settlements_pending")) === payments.length);
   queued.resolve();
   return { settling };
 }
@@ -118,15 +118,7 @@ test("settles queued payments in one transaction, and a single payment at once",
   expect((await readGasPaid()) - paidBefore).toBeCloseTo(cost, 14);
 });
 
-async function readMetric({ operationsUrl }: RunningFacilitator, name: string, labels: string): Promise<number> {
-  const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
-  return Number(new RegExp(`^gatehouse_facilitator_${name}\\{${labels}\\} (.*)$`, "m").exec(metrics)?.[1]);
-}
-
-const readGasPaid = () =>
-  readMetric(facilitator, "gas_paid_native_total", `payee="${payee.toLowerCase()}",network="eip155:1672"`);
-
-const readPending = (at: RunningFacilitator) => readMetric(at, "settlements_pending", 'network="eip155:1672"');
+const readGasPaid = () => facilitator.metric("gas_paid_native_total", `payee="${payee.toLowerCase()}",`);
 
 test("fails only the payment that its payer cancels, and rejects the payer for a while", async () => {
   const good = await signMany(6);

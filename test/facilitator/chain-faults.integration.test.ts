@@ -62,20 +62,6 @@ test("settles once when the response to eth_sendRawTransaction is lost", async (
   expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
-test("replaces a transaction that no block includes by one at a higher fee", async () => {
-  const payment = await signPayment(scene.chain.token);
-  const before = await scene.chain.balanceOf(payee);
-  const settling = scene.facilitator.settle(payment);
-  const first = await until("the first is in the pool", generousMs, async () => (await pooled())[0]);
-  const second = await until("another took its place", generousMs, async () =>
-    (await pooled()).find(({ hash }) => hash !== first.hash),
-  );
-
-  expect(BigInt(second.maxFeePerGas)).toBeGreaterThan(BigInt(first.maxFeePerGas));
-  expect((await mineUntil(settling)).body).toMatchObject({ success: true });
-  expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
-});
-
 test("settles the next payment after a chain rollback", async () => {
   const snapshot = await scene.chain.anvil.request<Hex>("evm_snapshot");
   expect((await mineUntil(scene.facilitator.settle(await signPayment(scene.chain.token)))).body.success).toBe(true);

@@ -56,6 +56,12 @@ const network = "eip155:1672";
 const payee = testAccount(2).address;
 const authorizer = testAccount(3);
 const price = 1_000n;
+const channelsDomain = {
+  name: "x402 Batch Settlement",
+  version: "1",
+  chainId: 1672,
+  verifyingContract: canonicalContracts.batchSettlement.address,
+} as const;
 
 beforeAll(() => {
   const wallet = connectAs(9);
@@ -395,12 +401,7 @@ async function signClaimBatch(claims: readonly { voucher: { channel: never }; to
     { name: "totalClaimed", type: "uint128" },
   ];
   return authorizer.account.signTypedData({
-    domain: {
-      name: "x402 Batch Settlement",
-      version: "1",
-      chainId: 1672,
-      verifyingContract: canonicalContracts.batchSettlement.address,
-    },
+    domain: channelsDomain,
     types: { ClaimBatch: [{ name: "claims", type: "ClaimEntry[]" }], ClaimEntry: entry },
     primaryType: "ClaimBatch",
     message: {
@@ -446,12 +447,7 @@ async function signSellerCalls(voucher: { channelConfig: never; voucher: { chann
   const claim = await signClaim(voucher as never);
   const message = { channelId: voucher.voucher.channelId, nonce: 0n, amount };
   const refundAuthorizerSignature = await authorizer.account.signTypedData({
-    domain: {
-      name: "x402 Batch Settlement",
-      version: "1",
-      chainId: 1672,
-      verifyingContract: canonicalContracts.batchSettlement.address,
-    },
+    domain: channelsDomain,
     types: {
       Refund: [
         { name: "channelId", type: "bytes32" },

@@ -5,7 +5,6 @@ import { accelerateService } from "../support/accelerated-waits.ts";
 import { takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startRpcTap } from "../support/facilitator/rpc-tap.ts";
-import { type RunningFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
@@ -13,11 +12,6 @@ const { mineUntil, start } = scene;
 const payee = testAccount(2).address;
 /** Idempotency key of a caller; a caller that retries after the crash must repeat it. */
 const sale = "a-sale";
-
-async function readOldestSeconds({ operationsUrl }: RunningFacilitator): Promise<number> {
-  const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
-  return Number(/^gatehouse_facilitator_oldest_settlement_seconds\{network="eip155:1672"\} (.+)$/m.exec(metrics)?.[1]);
-}
 
 /** Expects that a client is cut off. */
 async function expectCutOff(work: Promise<unknown>): Promise<void> {
@@ -44,9 +38,10 @@ test("a process restarted after kill -9 sends the journaled transaction, and cha
 
   await using second = await start("before-send");
   const passedSeconds = (Date.now() - begunBeforeMs) / 1_000;
-  expect(await readOldestSeconds(second), "no restart makes a settlement younger").toBeGreaterThanOrEqual(
-    passedSeconds,
-  );
+  expect(
+    await second.metric("oldest_settlement_seconds"),
+    "no restart makes a settlement younger",
+  ).toBeGreaterThanOrEqual(passedSeconds);
   await until("the next process sends it unasked", generousMs, async () => (await scene.countPooled()) === 1);
   for (const other of [second, second.as("another-sale")])
     expect((await other.verify(payment)).body).toMatchObject({ isValid: false, invalidReason: "duplicate_settlement" });

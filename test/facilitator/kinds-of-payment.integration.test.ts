@@ -12,7 +12,6 @@ import {
   http,
   maxUint256,
   parseAbi,
-  parseSignature,
   serializeErc6492Signature,
   toHex,
   type Address,
@@ -22,7 +21,7 @@ import { expect, test } from "vitest";
 import { plainTokenAddress, walletFactoryAddress } from "#devnet/contracts/addresses.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { startPaymentChain, testAccount, type TestAccount } from "../support/payments/payment-chain.ts";
-import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
+import { amount, encodeSubmission, signPayment } from "../support/facilitator/signed-payment.ts";
 
 const payee = testAccount(2).address;
 /** Also signs: a payer of `upto` may name it. */
@@ -334,19 +333,7 @@ test("settles a payment that a third party submitted after verify, once, for its
     await signPayment(scene.chain.token, { payer }),
   ];
   expect((await scene.facilitator.as("one").verify(body)).body).toMatchObject({ isValid: true });
-  const { authorization, signature } = body.paymentPayload.payload as {
-    authorization: Record<"from" | "to" | "value" | "validAfter" | "validBefore" | "nonce", Hex>;
-    signature: Hex;
-  };
-  const { from, to, value, validAfter, validBefore, nonce } = authorization;
-  const { r, s, v = 27n } = parseSignature(signature);
-  const transfer = encodeFunctionData({
-    abi: parseAbi([
-      "function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)",
-    ]),
-    args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, Number(v), r, s],
-  });
-  await send(testAccount(9), scene.chain.token, transfer);
+  await send(testAccount(9), scene.chain.token, encodeSubmission(body));
   // The payer's next settlement invalidates the first verdict, as do two seconds.
   expect((await scene.facilitator.as("one").settle(other)).body).toMatchObject({ success: true });
   const { body: settled } = await scene.facilitator.as("one").settle(body);

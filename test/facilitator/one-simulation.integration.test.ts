@@ -54,16 +54,3 @@ test("sends one of twenty concurrent payments of a payer that can pay only one",
   }
   expect((scene.tap.counts.get("eth_sendRawTransaction") ?? 0) - sentBefore).toBe(1);
 });
-
-test("settles the three of four concurrent payments that the payer's balance covers", async () => {
-  const payer = testAccount(7);
-  const held = await scene.chain.balanceOf(payer.address);
-  const part = { value: String(held / 3n) };
-  const payments = await Promise.all(
-    Array.from({ length: 4 }, () =>
-      signPayment(scene.chain.token, { payer, authorization: part, requirements: { amount: part.value } }),
-    ),
-  );
-  const answers = await Promise.all(payments.map((payment) => scene.facilitator.settle(payment)));
-  expect(answers.filter(({ body }) => (body as { success: boolean }).success)).toHaveLength(3);
-});

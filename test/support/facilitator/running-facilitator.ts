@@ -18,6 +18,8 @@ export type RunningFacilitator = AsyncDisposable &
     post: (path: string, body: string, headers?: Headers) => Promise<Answer<Record<string, unknown>>>;
     verify: (body: unknown) => Promise<Answer<VerifyResponse>>;
     settle: (body: unknown) => Promise<Answer<SettleResponse>>;
+    /** Reads a metric of chain 1672 by its name without the prefix, and its labels before `network`; NaN if it is absent. */
+    metric: (name: string, labels?: string) => Promise<number>;
     as: (caller: string | Headers) => Pick<RunningFacilitator, "verify" | "settle">;
   }>;
 
@@ -74,6 +76,11 @@ export async function startFacilitator(place: FacilitatorLocation): Promise<Runn
     post,
     ...as({}),
     as,
+    metric: async (name, labels = "") => {
+      const text = await (await fetch(`${operationsUrl}/metrics`)).text();
+      const line = new RegExp(`^gatehouse_facilitator_${name}\\{${labels}network="eip155:1672"\\} (.*)$`, "m");
+      return Number(line.exec(text)?.[1]);
+    },
     [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
   };
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import { authorizationTypes } from "@x402/evm";
-import { toHex, type Address, type Hex } from "viem";
+import { encodeFunctionData, parseAbi, parseSignature, toHex, type Address, type Hex } from "viem";
 import { testAccount } from "../payments/payment-chain.ts";
 
 /** Changes to an otherwise valid payment of 10,000 smallest units from account 1 to account 2. */
@@ -66,4 +66,20 @@ export async function signPayment(token: Address, changes: PaymentChanges = {}):
     },
     paymentRequirements,
   };
+}
+
+/** Encodes the call by which anyone may submit an EIP-3009 payment to its token. */
+export function encodeSubmission({ paymentPayload }: PaymentBody): Hex {
+  const { authorization, signature } = paymentPayload.payload as {
+    authorization: Record<"from" | "to" | "value" | "validAfter" | "validBefore" | "nonce", Hex>;
+    signature: Hex;
+  };
+  const { from, to, value, validAfter, validBefore, nonce } = authorization;
+  const { r, s, v = 27n } = parseSignature(signature);
+  return encodeFunctionData({
+    abi: parseAbi([
+      "function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)",
+    ]),
+    args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, Number(v), r, s],
+  });
 }
