@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { readNamedText } from "#daemon/files/regular-file.ts";
+import { parseJson } from "#daemon/json-rpc.ts";
 
 /** Max bytes of stack outputs to read; a stack has fewer. */
 const outputsBytes = 4_194_304;
@@ -19,7 +20,11 @@ export type StackServices = Readonly<Record<string, GivenConfiguration & Readonl
 /** Reads `pulumi stack output --json` from a path, or from standard input (`-`). The given `urls` override the stack's. */
 export function readStackOutputs(path: string, urls: Readonly<Record<string, string>>): StackServices {
   const place = path === "-" ? "standard input" : path;
-  const parsed = outputsSchema.safeParse(parseOutputs(readNamedText(path === "-" ? 0 : path, outputsBytes), place));
+  const document = parseJson(readNamedText(path === "-" ? 0 : path, outputsBytes));
+  if (document === undefined) {
+    throw new Error(`${place}: not JSON; expected the output of "pulumi stack output --json".`);
+  }
+  const parsed = outputsSchema.safeParse(document);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new Error(
@@ -39,12 +44,4 @@ export function readStackOutputs(path: string, urls: Readonly<Record<string, str
   return Object.fromEntries(
     Object.entries(configuration).map(([name, given]) => [name, { ...given, url: known[name] }]),
   );
-}
-
-function parseOutputs(text: string, place: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Error(`${place}: not JSON; expected the output of "pulumi stack output --json".`);
-  }
 }

@@ -1,4 +1,5 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
+import { readBodyStart } from "#daemon/bytes.ts";
 import { readRegularFile, RegularFileError, explainUnreadable } from "#daemon/files/regular-file.ts";
 import { version as toolVersion } from "#daemon/version.ts";
 import { parseNodeVersion, type NodeVersion } from "../versions.ts";
@@ -66,14 +67,9 @@ async function lintFile(
 }
 
 async function readAll(stdin: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of stdin) {
-    length += piece.length;
-    if (length > limitBytes) throw new RegularFileError("too_large", `it is larger than ${limitBytes} bytes`);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
+  const { bytes, isTruncated } = await readBodyStart(stdin, limitBytes);
+  if (isTruncated) throw new RegularFileError("too_large", `it is larger than ${limitBytes} bytes`);
+  return bytes;
 }
 
 function decideStatus(files: readonly LintedFile[]): number {

@@ -22,14 +22,8 @@ export function lintConfig(bytes: Uint8Array, version: NodeVersion | undefined):
   const parsed = parseConfig(bytes);
   if (!parsed.ok) {
     const { reason, message, line = 1, column = 1 } = parsed.problem;
-    const whole =
-      reason === "NoChain"
-        ? parseText(
-            Buffer.from(bytes)
-              .toString("utf8")
-              .replace(/^\uFEFF/, ""),
-          )
-        : undefined;
+    const text = new TextDecoder().decode(bytes);
+    const whole = reason === "NoChain" ? parseText(text) : undefined;
     const tree = whole?.ok === true ? buildConfigTree(whole.parsed) : undefined;
     const older = tree === undefined ? [] : findOlderParts(tree);
     const fix =

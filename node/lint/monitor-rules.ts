@@ -13,21 +13,11 @@ export function findMonitorFindings(tree: ConfigTree, version: NodeVersion | und
   if (monitor === undefined) return [];
   if (typeof monitor.value !== "object" || monitor.value === null || Array.isArray(monitor.value)) {
     const message = `is ${JSON.stringify(monitor.value)}; expected an object.`;
-    return [
-      {
-        rule: "wrong-type",
-        path: monitorPath.join("."),
-        ...monitor.position,
-        message,
-        fix: "write an object with the five keys.",
-      },
-    ];
+    const fix = "write an object with the five keys.";
+    return [{ rule: "wrong-type", path: monitorPath.join("."), ...monitor.position, message, fix }];
   }
-  const keys = tree
-    .properties()
-    .filter(
-      (property) => property.path.length === 3 && property.path[1] === "monitor_config" && property.path[0] === "chain",
-    );
+  const [root, section] = monitorPath;
+  const keys = tree.properties().filter(({ path }) => path.length === 3 && path[0] === root && path[1] === section);
   const found = keys.flatMap((property) => checkKey(property, keys, version));
   return [...found, ...checkLoneSwitch(keys, version)];
 }

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { rightStatus } from "#status/testing/sample-status.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { isLong } from "../support/run-size.ts";
 import { startSmallService, type Acceleration } from "./small-service.ts";
@@ -69,7 +68,10 @@ async function startSmallOverview(options: Readonly<{ count?: number; accelerate
   };
 }
 
-const reportCause = (cause: string) => JSON.stringify({ ...rightStatus, headline: { state: "Node down", cause } });
+const at = "2026-01-01T12:00:00.000Z";
+const figures = { lastBlock: { height: 1_234_567, at, old: false } };
+const reportCause = (cause: string) =>
+  JSON.stringify({ at, verdict: { level: "healthy" }, headline: { state: "Node down", cause }, figures });
 
 function sayStatus(bytes: number): RequestListener {
   const body = reportCause("x".repeat(bytes - reportCause("").length));
