@@ -107,6 +107,9 @@ function startReplicas(world: World, parts: Parts): Pick<Started, "facilitators"
       leaders.set(term.chain, by.name);
       void checkSoleLeader(term, by, facilitators, world);
     },
+    onLeaderCheck: (by) => {
+      if (isUnrest() && time.chance(0.05)) by.suspend(time.random() * 9_000);
+    },
     onLeaderWrite: ({ chain, number }, actual) => {
       if (number !== actual) report(`a write of term ${number} on ${chain} was accepted in term ${actual}`);
     },

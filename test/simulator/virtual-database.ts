@@ -29,6 +29,8 @@ export type DatabaseOptions = Readonly<{
   onTerm: (term: Term, by: VirtualProcess) => void;
   /** Called when a settlement is requested, with the call that it makes. */
   onRequest: (call: ContractCall) => void;
+  /** Called when a transaction of the leader has checked its term, before its writes. */
+  onLeaderCheck: (by: VirtualProcess) => void;
   /** Called at the commit of a transaction of the leader: with the term that it checked, and the one that the lease has. */
   onLeaderWrite: (checked: Term, actual: number) => void;
 }>;
@@ -132,7 +134,7 @@ function ask<T>(what: string, process: VirtualProcess, work: () => Promise<T>): 
 }
 
 async function runTransaction<T>(
-  { time, database, statements, lockers, onLeaderWrite }: Server,
+  { time, database, statements, lockers, onLeaderCheck, onLeaderWrite }: Server,
   process: VirtualProcess,
   travel: () => Promise<void>,
   work: (connection: SqlConnection) => Promise<T>,
@@ -155,6 +157,7 @@ async function runTransaction<T>(
         else {
           checked = { chain: Number(parameters[0]), number: Number(parameters[1]) };
           if (text.endsWith(lockRows)) lockers.add(locker);
+          onLeaderCheck(process);
         }
         return statements.rows(text, parameters);
       },
