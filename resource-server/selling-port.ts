@@ -14,26 +14,20 @@ import type { ServeSold } from "./sold-request.ts";
 
 export type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerResponse }>;
 
+type SellingPortParts = Readonly<{
+  find: FindOfferedRoute;
+  serveSold: ServeSold;
+  bodyLimitBytes: number;
+  metrics: Registry;
+  log: Logger;
+}>;
+
 /**
  * Creates what serves the requests on the selling port: those for sold routes, and those with a payment, without the application, whose
  * middleware costs more than a request for payment. All other requests reach the application, whose own routes must already exist; this
  * function adds its 404 and 405 handlers. Client, log and metrics get the same either way. `metrics` must be the application's.
  */
-export function createSellingPort(
-  app: App,
-  {
-    find,
-    serveSold,
-    bodyLimitBytes,
-    ...reporting
-  }: Readonly<{
-    find: FindOfferedRoute;
-    serveSold: ServeSold;
-    bodyLimitBytes: number;
-    metrics: Registry;
-    log: Logger;
-  }>,
-) {
+export function createSellingPort(app: App, { find, serveSold, bodyLimitBytes, ...reporting }: SellingPortParts) {
   const reports = createRequestReports(reporting);
   const answerUnsold = (method: string, path: string) => {
     const sold = routeMethods.filter((each) => find(each, path) !== undefined);

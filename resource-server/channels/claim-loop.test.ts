@@ -14,7 +14,7 @@ import { createChannelAuthorizer } from "./channel-authorizer.ts";
 import type { ChannelLedger } from "../claims/channel-ledger.ts";
 import { testChannelLedger } from "../testing/channel-ledger-contract.ts";
 import { openTestChannels } from "../testing/claim-store.ts";
-import { authorizer, config } from "../testing/sample-channel.ts";
+import { authorizer, config as sample } from "../testing/sample-channel.ts";
 import { createChannelMetrics } from "./channel-metrics.ts";
 import { claimChannels } from "./claim-loop.ts";
 import { requireKeys } from "./open-channels.ts";
@@ -25,7 +25,7 @@ const signature: Hex = `0x${"22".repeat(65)}`;
 const options = { intervalMs: 1, claimWithinMs: 0, nodeLagMs: 0, retentionMs: 1_000_000 };
 
 /** Terms of a channel with any payee; each has its own salt. */
-const terms: ChannelConfig = { ...config, receiver: address("ee"), salt: `0x${"77".repeat(32)}` };
+const terms: ChannelConfig = { ...sample, receiver: address("ee"), salt: `0x${"77".repeat(32)}` };
 
 /** Opens a channel that was charged 100 by a voucher for 150, and returns its id. */
 async function openChannel(ledger: ChannelLedger, changes: Partial<ChannelConfig> = {}): Promise<Hex> {

@@ -10,21 +10,19 @@ import type { RejectedTerms } from "./terms-check.ts";
 const fitPauseMs = 10_000;
 const unfitPauseMs = 500;
 
+type WatchedFacilitator = Readonly<{
+  log: Logger;
+  supported: () => Promise<SupportedKinds>;
+  rejectedTerms: (supported: SupportedKinds) => Promise<RejectedTerms | undefined>;
+}>;
+
 /**
  * Checks periodically whether a facilitator responds to `/supported` with the kinds of payment sold, and accepts the terms of the current
  * offers; logs each change. Once it was ready, failures are tolerated ({@link tolerateLaterFailures}).
  */
 export function watchFacilitator(
   { kinds: sold }: Readonly<{ kinds: readonly SoldKind[] }>,
-  {
-    log,
-    supported,
-    rejectedTerms,
-  }: Readonly<{
-    log: Logger;
-    supported: () => Promise<SupportedKinds>;
-    rejectedTerms: (supported: SupportedKinds) => Promise<RejectedTerms | undefined>;
-  }>,
+  { log, supported, rejectedTerms }: WatchedFacilitator,
 ): AsyncDisposable & Pick<Facilitation, "readiness" | "settlesNothing" | "supported"> {
   let state: ReadinessCheck = { ok: false, message: "not checked yet" };
   const followed = tolerateLaterFailures();

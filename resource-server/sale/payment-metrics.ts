@@ -12,11 +12,9 @@ export type PaymentMetrics = ReturnType<typeof createPaymentMetrics>;
 
 const register = <Label extends string>(options: GaugeConfiguration<Label>) => new Gauge(options);
 
-export function createPaymentMetrics({
-  ledger,
-  payments,
-  registry,
-}: Readonly<{ ledger: Pick<ClaimLedger, "count">; payments: PaymentsInFlight; registry: Registry }>) {
+type MeteredParts = Readonly<{ ledger: Pick<ClaimLedger, "count">; payments: PaymentsInFlight; registry: Registry }>;
+
+export function createPaymentMetrics({ ledger, payments, registry }: MeteredParts) {
   const registers = [registry];
   const requests = new Counter({
     name: "gatehouse_payment_requests_total",

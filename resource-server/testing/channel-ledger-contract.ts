@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import { openTestChannels } from "./claim-store.ts";
-import { config, id } from "./sample-channel.ts";
+import { config, id as channelId } from "./sample-channel.ts";
 
-const channel = { id, network: "eip155:1672" as const, config };
+const channel = { id: channelId, network: "eip155:1672" as const, config };
 const state = { balance: 2n ** 100n, totalClaimed: 50n, withdrawRequestedAt: 0, refundNonce: 2n ** 70n };
 const signature: Hex = `0x${"22".repeat(65)}`;
 

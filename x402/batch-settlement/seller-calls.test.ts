@@ -3,7 +3,7 @@ import { refuse, type SettleAnswer } from "../answer.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
 import type { Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
-import { buildOrder, config, id } from "../testing/sample-channel.ts";
+import { buildOrder, config, id as channelId } from "../testing/sample-channel.ts";
 import { createChannelStates } from "./channel-states.ts";
 import { refundChannel } from "./seller-calls.ts";
 
@@ -32,7 +32,7 @@ function openScene() {
   const payment = {
     type: "refund" as const,
     channelConfig: config,
-    voucher: { channelId: id, maxClaimableAmount: 0n, signature: "0x12" },
+    voucher: { channelId, maxClaimableAmount: 0n, signature: "0x12" },
     amount: 100n,
     refundNonce: 100n,
     claims: [],
