@@ -22,7 +22,7 @@ const starter = `
 `;
 
 describe.skipIf(!hasPrometheus)(`the Prometheus of a killed stack${withoutPrometheus}`, () => {
-  it("exits as well", { timeout: 120_000 }, async () => {
+  it("exits with the stack", { timeout: 120_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "gatehouse-observe-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const [port = 0] = await findFreePorts(1);

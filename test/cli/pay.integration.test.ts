@@ -135,7 +135,7 @@ describe("a token without EIP-3009", () => {
     expect([bought.status, bought.stdout]).toEqual([0, '{"sold":1}']);
   });
 
-  it("is looked up at Permit2 if nothing was delivered", async () => {
+  it("is verified at Permit2 if nothing was delivered", async () => {
     market.upstream.behave("error");
     const { status, stderr } = await buy("--rpc-url", market.chain.url);
     expect([status, stderr]).toEqual([

@@ -27,7 +27,7 @@ async function silentServer(): Promise<string> {
 it.each([
   ["an uncaught error", "throw error;"],
   ["an unhandled rejection", "Promise.reject(error);"],
-])("%s ends a command with its trace, without keys and passwords", async (_name, statement) => {
+])("exits on %s with its stack trace, without keys and passwords", async (_name, statement) => {
   const url = await silentServer();
   const options = ["--max-amount", "1", "--asset", `0x${"1".repeat(40)}`, "--decimals", "6"];
   const env = { NODE_OPTIONS: await failing(statement), GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: key };

@@ -11,7 +11,7 @@ const nameServer = mayMount ? await startSilentNameServer() : undefined;
 const why = nameServer === undefined ? whySkipped : "";
 
 test.skipIf(nameServer === undefined)(
-  `all clients are still served while no name server responds for other names${why}`,
+  `serves all clients while no name server responds for other names${why}`,
   async () => {
     const folder = await makeTestDirectory();
     await using resources = new AsyncDisposableStack();

@@ -10,9 +10,9 @@ const why = mayRead
 /** For all pages of one reader, on a busy machine. */
 const timeout = 600_000;
 
-describe.skipIf(!mayRead)(`a reader in an empty folder${why}`, () => {
+describe.skipIf(!mayRead)(`in an empty directory${why}`, () => {
   it.concurrent.each(readers.map((pages) => [pages.join(", "), pages] as const))(
-    "types what %s say, in order, and sees what they say",
+    "runs the commands of %s in order, and gets the documented output",
     { timeout },
     async (_, pages) => {
       await using reader = await createReader();

@@ -17,7 +17,7 @@ const typed = readers.flat();
 
 describe("every command block", () => {
   it.each(pages.flatMap(readBlocks).map((block) => ({ ...block, place: `${block.page}:${block.line}` })))(
-    "$place is typed by the test, or says why not, or what runs it",
+    "$place is run by the test, or specifies another test or a reason",
     (block) => {
       if (block.runBy !== undefined) expect(existsSync(join(root, block.runBy)), block.runBy).toBe(true);
       if (isTyped(block)) expect(typed).toContain(block.page);
@@ -25,12 +25,12 @@ describe("every command block", () => {
     },
   );
 
-  it.each(typed)("%s has something to type", (page) => {
+  it.each(typed)("%s has a command that the test runs", (page) => {
     expect(readBlocks(page).filter(isTyped)).not.toEqual([]);
   });
 });
 
-it("no page installs the package by its name: nobody has published it, and somebody else may", () => {
+it("installs the unpublished package by its name on no page", () => {
   const byName = /\bnpm (?:install|i)\b[^`\n]*\sgatehouse-evm(?![-\w])/;
   const named = pages.filter((page) => byName.test(readFileSync(join(root, page), "utf8")));
   expect(named).toEqual([]);

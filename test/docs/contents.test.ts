@@ -5,7 +5,7 @@ import { listPagesBelow, readContents } from "./contents.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-it("docs/README.md lists every page once, so that a reader of the site gets to it", () => {
+it("lists every page once in docs/README.md", () => {
   const pages = globSync(["*.md", "*/README.md", "{docs,examples,infra}/**/*.md"], {
     cwd: root,
     exclude: ["node_modules/**", "**/node_modules/**", "dist/**", "CHANGELOG.md", "docs/README.md"],
@@ -17,7 +17,7 @@ it("docs/README.md lists every page once, so that a reader of the site gets to i
   expect([...listed, ...below.map(({ page }) => page)].toSorted()).toEqual(pages.toSorted());
 });
 
-it("the parts are those of a reader's way", () => {
+it("divides docs/README.md into Start, Guides, Concepts, Operate, Reference and Contribute", () => {
   expect(readContents().map(({ title }) => title)).toEqual([
     "Start",
     "Guides",

@@ -87,11 +87,11 @@ function findGoneOptions(text: string): readonly string[] {
 }
 
 describe.each(pages)("$path", ({ text }) => {
-  it("names metrics, alerts and reasons of conditions that there are", () => {
+  it("names only existing metrics, alerts and condition reasons", () => {
     expect([...findGoneMetrics(text), ...findGoneAlerts(text), ...findGoneReasons(text)]).toEqual([]);
   });
 
-  it("names variables and options that there are", () => {
+  it("names only existing variables and options", () => {
     expect([...findGoneVariables(text), ...findGoneOptions(text)]).toEqual([]);
   });
 });

@@ -50,7 +50,7 @@ const drawn = [
   ["docs/concepts/payments", "upstream"],
 ] as const;
 
-it(`the pages become a site without a dead link, which finds a word without a network, draws diagrams and colours queries${skipped}`, async () => {
+it(`builds a site without dead links, with offline search, diagrams and highlighted queries${skipped}`, async () => {
   await using folder = await temporaryFolder();
   // Fails at a broken link.
   const program = join(root, "node_modules/vitepress/bin/vitepress.js");

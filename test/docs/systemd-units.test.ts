@@ -21,8 +21,8 @@ const exposures: Readonly<Record<string, number>> = {
   "sidecar-with-ops/gatehouse-sidecar.service": 7,
 };
 
-describe("the units of systemd", () => {
-  it("are of every service that runs for years", () => {
+describe("the systemd units", () => {
+  it("exist for every long-running service", () => {
     expect(paths).toEqual(Object.keys(exposures));
   });
 
@@ -63,13 +63,13 @@ describe("the units of systemd", () => {
     expect(() => readSettings(facilitator, { env, file: undefined })).toThrow(`${path}`);
   });
 
-  it("limits nothing of a node that the sidecar starts, nor ends it with the sidecar", () => {
+  it("neither limit nor stop the node with the sidecar", () => {
     const lines = readLines("sidecar-with-ops/gatehouse-sidecar.service");
     expect(lines).toEqual(expect.arrayContaining(["KillMode=process", "TasksMax=infinity", "ProtectSystem=full"]));
     expect(lines.filter((line) => /^(MemoryMax|SystemCallFilter|PrivateTmp|ReadWritePaths)=/.test(line))).toEqual([]);
   });
 
-  it("stop no sooner than the service has stopped by itself", () => {
+  it("give a service 15 s to stop", () => {
     for (const path of paths) {
       const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(readLines(path).join("\n")) ?? [];
       expect(Number(seconds), path).toBe(15);
@@ -78,9 +78,9 @@ describe("the units of systemd", () => {
 });
 
 describe.skipIf(!hasAnalyze)(
-  `the units, as systemd judges them${hasAnalyze ? "" : " (skipped: no systemd-analyze; apt-get install systemd)"}`,
+  `the units, verified by systemd${hasAnalyze ? "" : " (skipped: no systemd-analyze; apt-get install systemd)"}`,
   () => {
-    it.each(paths)("%s is read without a complaint, and leaves little exposed", (path) => {
+    it.each(paths)("%s passes systemd-analyze verify and security", (path) => {
       using stage = stageUnit(path);
       const { status, stderr } = spawnSync("systemd-analyze", ["verify", stage.path], { encoding: "utf8" });
       expect({ status, about: stderr.split("\n").filter((line) => line.includes(basename(path))) }).toEqual({

@@ -70,7 +70,7 @@ test("reports itself as slow after a stall, and neither blames nor restarts the 
   if (isLong) await until("it is on time again", generousMs, async () => (await responsive())?.reason === "Responsive");
 });
 
-test("waits for a head that went stale during its own stall, without blaming anyone", async () => {
+test("waits for a head that went stale during its own stall, and does not report GatewayServing as False", async () => {
   await using node = await startOwnedNode("slow-gateway-head");
   await using rpc = await startRisingNode();
   await using service = await startService(
@@ -97,7 +97,7 @@ test("waits for a head that went stale during its own stall, without blaming any
   expect((await said()).filter((line) => line.startsWith("GatewayServing is False"))).toEqual([]);
 });
 
-test("does not blame a gateway at the moment when a node responds again after a longer outage", async () => {
+test("reports WaitingForHead, not NoHead, when a node responds again after an outage", async () => {
   await using node = await startOwnedNode("slow-gateway-return");
   let isAway = true;
   // Health checks get responses, but the gateway does not learn the head: there is no new block.

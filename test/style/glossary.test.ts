@@ -20,7 +20,7 @@ function occurrences(term: string, among: readonly string[]): number {
 }
 
 describe("docs/glossary.md", () => {
-  it("explains the words that people search for, each once", () => {
+  it("defines each commonly searched term once", () => {
     const sought =
       "retry leader backfill status lease drain hold adopt drift roll-back tier audience settlement nonce replica";
     expect(terms.map(({ term }) => term)).toEqual(expect.arrayContaining([...sought.split(" "), "graceful close"]));

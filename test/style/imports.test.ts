@@ -19,7 +19,7 @@ describe("imports", () => {
     expect(forbidden.map(show)).toEqual([]);
   });
 
-  it("lead to every single file that the table names", () => {
+  it("use every file that the table lists", () => {
     const named = Object.entries(roomTable).flatMap(([room, { mayImport }]) =>
       mayImport.filter((glob) => !glob.includes("**")).map((glob) => ({ room, glob })),
     );
@@ -29,13 +29,13 @@ describe("imports", () => {
     expect(unused).toEqual([]);
   });
 
-  it("lead up in the table: a room imports only those before it", () => {
+  it("lead only to rooms earlier in the table", () => {
     const rooms = ["", ...Object.keys(roomTable)];
     const down = edges.filter(({ from, to }) => rooms.indexOf(findRoom(to)) > rooms.indexOf(findRoom(from)));
     expect(down.filter(({ from }) => findRoom(from) !== "").map(show)).toEqual([]);
   });
 
-  it("are those that docs/architecture.md shows (npm run docs prints the table)", () => {
+  it("match the table in docs/architecture.md (npm run docs prints it)", () => {
     const page = readFileSync(join(root, "docs/architecture.md"), "utf8");
     expect(page).toBe(withRoomTable(page));
   });
@@ -44,7 +44,7 @@ describe("imports", () => {
     expect(edges.filter((edge) => !existsSync(join(root, edge.to))).map(show)).toEqual([]);
   });
 
-  it("make no circle", () => {
+  it("form no cycle", () => {
     const targets = new Map<string, string[]>();
     for (const { from, to } of edges) targets.set(from, [...(targets.get(from) ?? []), to]);
     const finished = new Set<string>();

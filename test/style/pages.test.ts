@@ -71,12 +71,12 @@ describe.each(pages)("$path", ({ path, text }) => {
   // Only the list of limits names constants.
   const isKnown = (name: string) => isSetting(name) || (path === "test/bounds/README.md" && constants.has(name));
 
-  it("names source files that are there", () => {
+  it("names only existing source files", () => {
     const named = [...text.matchAll(sourceFile)].map(([name]) => name);
     expect(named.filter((name) => !entryExists(name, path))).toEqual([]);
   });
 
-  it("names settings that there are", () => {
+  it("names only existing settings", () => {
     const dotted = [...text.matchAll(/`([a-z][a-zA-Z]+(?:\.[a-zA-Z0-9]+)+)`/g)].map(([, name = ""]) => name);
     const named = dotted.filter(
       (name) => sections.has(name.split(".")[0]) && !/\.(?:ts|mjs|conf|json|yaml)$/.test(name),
@@ -84,7 +84,7 @@ describe.each(pages)("$path", ({ path, text }) => {
     expect(named.filter((name) => !isKnown(name))).toEqual([]);
   });
 
-  it("names scripts and commands that there are", () => {
+  it("names only existing scripts and commands", () => {
     const named = [...text.matchAll(/npm run ([\w:-]*\w)/g)].map(([, name = ""]) => name);
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
     const typed = [...text.matchAll(/(?:`gatehouse|`npx gatehouse-evm|^npx gatehouse-evm) ([a-z][a-z-]*)/gm)].map(
@@ -95,7 +95,7 @@ describe.each(pages)("$path", ({ path, text }) => {
     expect(text).not.toMatch(/\bnpx gatehouse(?!-evm)\b/);
   });
 
-  it("links to pages, files and headings that are there", () => {
+  it("links only to existing pages, files and headings", () => {
     const links = [...text.matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)].map(([, link = ""]) => link);
     expect(links.filter((link) => isBroken(link, path))).toEqual([]);
   });

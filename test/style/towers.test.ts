@@ -10,7 +10,7 @@ const floors = findFloors(
     .filter(({ to }) => !to.startsWith("npm:")),
 );
 
-describe("each folder is a tower: what stands in it can be ordered so that each part imports only those before it", () => {
+describe("the parts of each folder import each other without a cycle", () => {
   it.each([...floors])("%s", (_, floor) => {
     expect(findCircles(floor)).toEqual([]);
   });

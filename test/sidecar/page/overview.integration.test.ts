@@ -104,7 +104,7 @@ async function askAs(url: string, host: string): Promise<number | undefined> {
 }
 
 looking(
-  `one page about a sidecar, a facilitator and one that does not answer${skipped}`,
+  `shows a sidecar, a facilitator and an unresponsive target on one page${skipped}`,
   async () => {
     await using sidecar = await serveSidecar();
     await using served = new AsyncDisposableStack();

@@ -38,7 +38,7 @@ async function act(page: Page, label: string): Promise<void> {
 }
 
 looking(
-  `adopt and restart from the page: only with the token, and only once a person agrees${skipped}`,
+  `adopts and restarts from the page only with the token and after confirmation${skipped}`,
   async () => {
     await using node = await createFakeNode();
     await node.start();

@@ -25,7 +25,7 @@ async function captionOf(page: Page, id: string): Promise<string> {
   return page.locator(`#${id} figcaption`).innerText();
 }
 
-looking(`a node that is right: one look says so, with figures, rates and folded checks${skipped}`, async () => {
+looking(`shows a healthy node with figures, rates and collapsed checks${skipped}`, async () => {
   await using node = await serveRightNode();
   await using seen = await openStatusPage(browser(), node.url);
   const { page } = seen;
@@ -50,113 +50,104 @@ looking(`a node that is right: one look says so, with figures, rates and folded 
   expect(seen.complaints()).toEqual([]);
 });
 
-looking(
-  `one dead node is one card: its cause, steps with commands, and what follows folded into it${skipped}`,
-  async () => {
-    await using node = await serveDeadNode(75 * secondMs);
-    await using seen = await openStatusPage(browser(), node.url);
-    const { page } = seen;
-    await waitForLevel(page, "down");
-    expect(await page.locator("#verdict").innerText()).toBe(
-      "Node down for 1 min 15 s\n\nIts RPC refuses connections. Gatehouse has used up this hour's restarts.",
-    );
-    expect(await page.locator("#to-do > li").count()).toBe(1);
-    const card = page.locator("#to-do > li");
-    expect(await card.getByRole("heading").innerText()).toBe("The RPC is not responding");
-    expect(await card.locator(".command code").allInnerTexts()).toEqual([
-      "docker ps --all --filter name=gatehouse-prod-node",
-      "docker logs --tail 50 gatehouse-prod-node",
-      "docker start gatehouse-prod-node",
-      "docker exec gatehouse-prod-sidecar gatehouse doctor",
-    ]);
-    expect(await card.locator("summary").innerText()).toMatch(/^6 more checks do not pass because of this: /);
-    expect((await page.locator("body").innerText()).split("ECONNREFUSED").length - 1).toBe(1);
-    await card.getByRole("link", { name: "runbook" }).click();
-    await page.getByRole("heading", { name: "The node is down" }).waitFor();
-    await page.getByRole("link", { name: "Node status" }).click();
-    await waitForLevel(page, "down");
-    expect(await page.locator("#blocks-chart .band").count()).toBe(1);
-    expect(await page.locator("#figures .old dt").allInnerTexts()).toEqual([
-      expect.stringMatching(/^LAST BLOCK\s+OLD$/i),
-    ]);
-    await expectWellMade(page, "down");
-    expect(seen.complaints()).toEqual([]);
-  },
-);
+looking(`shows a dead node as one card with cause, commands and collapsed consequences${skipped}`, async () => {
+  await using node = await serveDeadNode(75 * secondMs);
+  await using seen = await openStatusPage(browser(), node.url);
+  const { page } = seen;
+  await waitForLevel(page, "down");
+  expect(await page.locator("#verdict").innerText()).toBe(
+    "Node down for 1 min 15 s\n\nIts RPC refuses connections. Gatehouse has used up this hour's restarts.",
+  );
+  expect(await page.locator("#to-do > li").count()).toBe(1);
+  const card = page.locator("#to-do > li");
+  expect(await card.getByRole("heading").innerText()).toBe("The RPC is not responding");
+  expect(await card.locator(".command code").allInnerTexts()).toEqual([
+    "docker ps --all --filter name=gatehouse-prod-node",
+    "docker logs --tail 50 gatehouse-prod-node",
+    "docker start gatehouse-prod-node",
+    "docker exec gatehouse-prod-sidecar gatehouse doctor",
+  ]);
+  expect(await card.locator("summary").innerText()).toMatch(/^6 more checks do not pass because of this: /);
+  expect((await page.locator("body").innerText()).split("ECONNREFUSED").length - 1).toBe(1);
+  await card.getByRole("link", { name: "runbook" }).click();
+  await page.getByRole("heading", { name: "The node is down" }).waitFor();
+  await page.getByRole("link", { name: "Node status" }).click();
+  await waitForLevel(page, "down");
+  expect(await page.locator("#blocks-chart .band").count()).toBe(1);
+  expect(await page.locator("#figures .old dt").allInnerTexts()).toEqual([
+    expect.stringMatching(/^LAST BLOCK\s+OLD$/i),
+  ]);
+  await expectWellMade(page, "down");
+  expect(seen.complaints()).toEqual([]);
+});
 
-looking(
-  `a card that a reader has opened stays open while the page updates, and its command is copied${skipped}`,
-  async () => {
-    await using node = await serveDeadNode(30 * secondMs);
-    await using seen = await openStatusPage(browser(), node.url);
-    const { page } = seen;
-    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    await waitForLevel(page, "down");
-    const card = page.locator("#to-do > li");
-    await card.locator("summary").click();
-    expect(await card.locator(".consequences li").count()).toBe(6);
-    const button = card.getByRole("button", { name: "Copy" }).first();
-    await button.focus();
-    await page.keyboard.press("Enter");
-    await card.getByRole("button", { name: "Copied" }).waitFor();
-    expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
-      "docker ps --all --filter name=gatehouse-prod-node",
-    );
-    // Repeated updates must neither close the card nor take the focus from its button.
-    node.set({ type: "MetricsArriving", status: "False", reason: "Stale", message: "The last push is 99 s old." });
-    await card.locator(".consequences", { hasText: "99 s old" }).waitFor();
-    expect(await card.locator("details").getAttribute("open")).toBe("");
-    expect(await page.evaluate("document.activeElement.tagName")).toBe("BUTTON");
-    expect(seen.complaints()).toEqual([]);
-  },
-);
+looking(`keeps an expanded card open during updates, and copies its command${skipped}`, async () => {
+  await using node = await serveDeadNode(30 * secondMs);
+  await using seen = await openStatusPage(browser(), node.url);
+  const { page } = seen;
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await waitForLevel(page, "down");
+  const card = page.locator("#to-do > li");
+  await card.locator("summary").click();
+  expect(await card.locator(".consequences li").count()).toBe(6);
+  const button = card.getByRole("button", { name: "Copy" }).first();
+  await button.focus();
+  await page.keyboard.press("Enter");
+  await card.getByRole("button", { name: "Copied" }).waitFor();
+  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
+    "docker ps --all --filter name=gatehouse-prod-node",
+  );
+  // Repeated updates must neither close the card nor take the focus from its button.
+  node.set({ type: "MetricsArriving", status: "False", reason: "Stale", message: "The last push is 99 s old." });
+  await card.locator(".consequences", { hasText: "99 s old" }).waitFor();
+  expect(await card.locator("details").getAttribute("open")).toBe("");
+  expect(await page.evaluate("document.activeElement.tagName")).toBe("BUTTON");
+  expect(seen.complaints()).toEqual([]);
+});
 
-looking(
-  `the values of the charts are shown under the pointer and by the keyboard, all at one time${skipped}`,
-  async () => {
-    await using node = await serveRightNode();
-    node.events.add("restart", "Restarting the node (docker): node.conf was changed.", undefined, doneBySidecar);
-    node.set(...nodeGone);
-    await node.live(60 * secondMs, () => ({ failure: refused }));
-    node.setRight(sides);
-    await node.live(2 * minuteMs, (sinceMs) => ({ height: node.height + Math.floor(sinceMs / secondMs) }));
-    await using seen = await openStatusPage(browser(), node.url);
-    const { page } = seen;
-    await waitForLevel(page, "healthy");
-    const blocks = page.getByRole("slider", { name: "Blocks per minute" });
-    await blocks.focus();
-    expect(await blocks.getAttribute("aria-valuetext")).toMatch(/^60 at 12:13:00$/);
-    await page.keyboard.press("Home");
-    expect(await blocks.getAttribute("aria-valuetext")).toMatch(/ at 12:0\d:\d\d$/);
-    await page.keyboard.press("End");
-    for (let looks = 0; looks < 29; looks += 1) await page.keyboard.press("ArrowLeft");
-    expect(await blocks.getAttribute("aria-valuetext")).toBe("not known at 12:10:35");
-    expect(await page.getByRole("slider", { name: "RPC latency" }).getAttribute("aria-valuetext")).toBe(
-      "not known at 12:10:35",
-    );
-    expect(await page.locator("#at-cursor").innerText()).toBe("12:10:35: not serving from 12:10:00, for 60 s");
-    for (let looks = 0; looks < 7; looks += 1) await page.keyboard.press("ArrowLeft");
-    expect(await page.locator("#at-cursor").innerText()).toBe(
-      "12:10:00: restart: Restarting the node (docker): node.conf was changed.; not serving from 12:10:00, for 60 s",
-    );
-    await page.keyboard.press("Escape");
-    expect(await page.locator("#at-cursor").innerText()).toBe("");
-    expect(await page.locator("#requests-chart .flag").count()).toBe(1);
-    expect(await page.locator("#requests-chart .band").count()).toBe(1);
-    const box = (await page.locator("#rpc-chart svg").boundingBox())!;
-    await page.mouse.move(box.x + box.width - 60, box.y + 40);
-    expect(await page.locator("#rpc-chart figcaption").innerText()).toMatch(/^RPC latency at 12:1\d:\d\d\s+3 ms$/);
-    expect(await page.locator("#blocks-chart .cursor").getAttribute("visibility")).toBe("visible");
-    await page.mouse.move(2, 2);
-    expect(await page.locator("#blocks-chart .cursor").getAttribute("visibility")).toBe("hidden");
-    await page.getByText("24 hours").click();
-    expect(await page.locator("#blocks-chart figcaption").innerText()).toMatch(/^Blocks per minute\s/);
-    await expectWellMade(page, "back-again");
-    expect(seen.complaints()).toEqual([]);
-  },
-);
+looking(`shows the values of all charts at the time under the pointer or keyboard cursor${skipped}`, async () => {
+  await using node = await serveRightNode();
+  node.events.add("restart", "Restarting the node (docker): node.conf was changed.", undefined, doneBySidecar);
+  node.set(...nodeGone);
+  await node.live(60 * secondMs, () => ({ failure: refused }));
+  node.setRight(sides);
+  await node.live(2 * minuteMs, (sinceMs) => ({ height: node.height + Math.floor(sinceMs / secondMs) }));
+  await using seen = await openStatusPage(browser(), node.url);
+  const { page } = seen;
+  await waitForLevel(page, "healthy");
+  const blocks = page.getByRole("slider", { name: "Blocks per minute" });
+  await blocks.focus();
+  expect(await blocks.getAttribute("aria-valuetext")).toMatch(/^60 at 12:13:00$/);
+  await page.keyboard.press("Home");
+  expect(await blocks.getAttribute("aria-valuetext")).toMatch(/ at 12:0\d:\d\d$/);
+  await page.keyboard.press("End");
+  for (let looks = 0; looks < 29; looks += 1) await page.keyboard.press("ArrowLeft");
+  expect(await blocks.getAttribute("aria-valuetext")).toBe("not known at 12:10:35");
+  expect(await page.getByRole("slider", { name: "RPC latency" }).getAttribute("aria-valuetext")).toBe(
+    "not known at 12:10:35",
+  );
+  expect(await page.locator("#at-cursor").innerText()).toBe("12:10:35: not serving from 12:10:00, for 60 s");
+  for (let looks = 0; looks < 7; looks += 1) await page.keyboard.press("ArrowLeft");
+  expect(await page.locator("#at-cursor").innerText()).toBe(
+    "12:10:00: restart: Restarting the node (docker): node.conf was changed.; not serving from 12:10:00, for 60 s",
+  );
+  await page.keyboard.press("Escape");
+  expect(await page.locator("#at-cursor").innerText()).toBe("");
+  expect(await page.locator("#requests-chart .flag").count()).toBe(1);
+  expect(await page.locator("#requests-chart .band").count()).toBe(1);
+  const box = (await page.locator("#rpc-chart svg").boundingBox())!;
+  await page.mouse.move(box.x + box.width - 60, box.y + 40);
+  expect(await page.locator("#rpc-chart figcaption").innerText()).toMatch(/^RPC latency at 12:1\d:\d\d\s+3 ms$/);
+  expect(await page.locator("#blocks-chart .cursor").getAttribute("visibility")).toBe("visible");
+  await page.mouse.move(2, 2);
+  expect(await page.locator("#blocks-chart .cursor").getAttribute("visibility")).toBe("hidden");
+  await page.getByText("24 hours").click();
+  expect(await page.locator("#blocks-chart figcaption").innerText()).toMatch(/^Blocks per minute\s/);
+  await expectWellMade(page, "back-again");
+  expect(seen.complaints()).toEqual([]);
+});
 
-looking(`a sidecar that waits for adopt: the page shows the plan and the command${skipped}`, async () => {
+looking(`shows the plan and the command of a sidecar that waits for adopt${skipped}`, async () => {
   await using node = await serveWaitingNode();
   await using seen = await openStatusPage(browser(), node.url);
   const { page } = seen;
@@ -171,7 +162,7 @@ looking(`a sidecar that waits for adopt: the page shows the plan and the command
 });
 
 looking.each(takeSlice(otherStates, 4))(
-  `$name: headline, cards, and a page that is well made${skipped}`,
+  `$name: shows its headline and cards, and is accessible${skipped}`,
   async (state) => {
     const { name, level, title, cards } = state;
     await using node = await serveState(state);
@@ -186,7 +177,7 @@ looking.each(takeSlice(otherStates, 4))(
 );
 
 looking(
-  `a sidecar that knows nothing yet, and one that goes away: the page says so, and what it shows is marked as old${skipped}`,
+  `shows an unknown state before the first check, and marks figures as old once the sidecar stops responding${skipped}`,
   async () => {
     await using node = await servePage({ watched: ["RpcResponding"] });
     await using seen = await openStatusPage(browser(), node.url);
@@ -204,7 +195,7 @@ looking(
   },
 );
 
-looking(`what a node says is shown as text, whatever it says${skipped}`, async () => {
+looking(`shows HTML in a node's messages and events as text${skipped}`, async () => {
   await using node = await serveRightNode({}, 1);
   const message = `answered with <img src=x onerror="document.title='taken'"> and \`<b>code</b>\``;
   node.set({ type: "RpcResponding", status: "False", reason: "NotJsonRpc", message });
@@ -222,19 +213,16 @@ looking(`what a node says is shown as text, whatever it says${skipped}`, async (
   expect(await page.title()).toBe("Node down: validator-eu-1 · Gatehouse");
 });
 
-looking(
-  `a number of the traffic with three digits stands on one line, however narrow the page is${skipped}`,
-  async () => {
-    await using node = await servePage();
-    node.setRight(sides);
-    const failed = { method: "eth_getTransactionReceipt", tier: "public", outcome: "failed" } as const;
-    await node.live(2 * minuteMs, (sinceMs) => ({
-      height: Math.floor(sinceMs / secondMs),
-      traffic: { calls: [{ ...failed, count: Math.round((0.633 * sinceMs) / secondMs) }], limited: [] },
-    }));
-    await using seen = await openStatusPage(browser(), node.url);
-    await waitForLevel(seen.page, "healthy");
-    expect((await seen.page.locator("td.bad").allInnerTexts())[0]).toMatch(/^0\.\d{3}$/);
-    await expectWellMade(seen.page, "failing-calls");
-  },
-);
+looking(`keeps a three-digit error rate on one line at any width${skipped}`, async () => {
+  await using node = await servePage();
+  node.setRight(sides);
+  const failed = { method: "eth_getTransactionReceipt", tier: "public", outcome: "failed" } as const;
+  await node.live(2 * minuteMs, (sinceMs) => ({
+    height: Math.floor(sinceMs / secondMs),
+    traffic: { calls: [{ ...failed, count: Math.round((0.633 * sinceMs) / secondMs) }], limited: [] },
+  }));
+  await using seen = await openStatusPage(browser(), node.url);
+  await waitForLevel(seen.page, "healthy");
+  expect((await seen.page.locator("td.bad").allInnerTexts())[0]).toMatch(/^0\.\d{3}$/);
+  await expectWellMade(seen.page, "failing-calls");
+});

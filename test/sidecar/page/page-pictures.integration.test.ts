@@ -183,7 +183,7 @@ async function readAccepted(file: string): Promise<PNG> {
   return PNG.sync.read(await readFile(join(accepted, file)));
 }
 
-looking.for(pictures)(`$name, $look: looks as it was accepted${skipped}`, async (picture, context) => {
+looking.for(pictures)(`$name, $look: matches the accepted picture${skipped}`, async (picture, context) => {
   const file = `${picture.name}-${picture.look}.png`;
   if (isAccepting) {
     await mkdir(accepted, { recursive: true });

@@ -25,13 +25,13 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync());
 
-looking(`a healthy node: one look says so, and the page updates itself${skipped}`, async () => {
+looking(`shows a healthy node as healthy, and updates itself${skipped}`, async () => {
   await using seen = await openHealthyPage(browser(), sidecar.urls["sidecar"]!);
   await expectWellMade(seen.page, "healthy");
   expect(seen.complaints()).toEqual([]);
 });
 
-looking(`a change of node.conf by hand is put right: the page says what, why and when${skipped}`, async () => {
+looking(`shows a corrected manual edit of node.conf with its change, reason and time${skipped}`, async () => {
   await using seen = await openStatusPage(browser(), sidecar.urls["sidecar"]!);
   const { page } = seen;
   await waitForLevel(page, "healthy", 60_000);
@@ -50,7 +50,7 @@ looking(`a change of node.conf by hand is put right: the page says what, why and
   expect(seen.complaints()).toEqual([]);
 });
 
-looking(`every link can be reached with the keyboard, and shows that it has the focus${skipped}`, async () => {
+looking(`makes every link reachable by keyboard, with a visible focus${skipped}`, async () => {
   await using seen = await openStatusPage(browser(), sidecar.urls["sidecar"]!);
   const { page } = seen;
   await waitForLevel(page, "healthy", 60_000);

@@ -41,7 +41,7 @@ test("responds to an unknown runbook with not found", async () => {
   }
 });
 
-looking(`a runbook is a page of the same look, with links and commands to copy${skipped}`, async () => {
+looking(`renders a runbook like the status page, with links and copyable commands${skipped}`, async () => {
   await using seen = await openStatusPage(browser(), `${url}/runbooks/node-down.md`);
   const { page } = seen;
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -63,7 +63,7 @@ looking(`a runbook is a page of the same look, with links and commands to copy${
   expect(seen.complaints()).toEqual([]);
 });
 
-looking(`a runbook can be read and its commands selected without JavaScript${skipped}`, async () => {
+looking(`renders a runbook with selectable commands without JavaScript${skipped}`, async () => {
   const context = await browser().newContext({ javaScriptEnabled: false });
   await using _ = { [Symbol.asyncDispose]: () => context.close() };
   const page = await context.newPage();

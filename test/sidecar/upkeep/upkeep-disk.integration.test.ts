@@ -18,72 +18,64 @@ const quick = {
   GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "500",
 };
 
-mounting(
-  `the state's disk is full: it is named, all else is reported, nothing is changed, and all is made good once there is room${why}`,
-  async () => {
-    await using disk = await mountSmallDisk(2_048);
-    await using node = await startFakeNode();
-    await using upkeep = await runUpkeep(node, quick, { stateDirectory: disk.path });
-    await upkeep.reason("ConfigReconciled", "Reconciled");
-    const right = await node.config();
-    await disk.fill();
-    // The database's own files may have space left for small writes.
-    const uses = Array.from({ length: 20_000 }, (_, atMs) => ({ atMs, usedBytes: 1 }));
-    upkeep.state.diskHistory.set({ path: disk.path, uses });
-    await node.save(driftedConfig);
-    expect((await upkeep.reason("Reconciling", "DiskFull")).message).toContain(
-      `${join(disk.path, "upkeep.sqlite")} can't be written (database or disk is full); free space on its disk`,
-    );
-    // The little space left in the database's own files may still fit a fact, but no copy of node.conf.
-    const current = await readUntil(
-      () => upkeep.board.get("ConfigReconciled"),
-      (condition) => condition?.status === "False",
-    );
-    expect(current?.message).toMatch(
-      /the sidecar can't store its state \(see Reconciling\): |it can't be backed up to the state directory \(ENOSPC/,
-    );
-    await upkeep.passes(5);
-    expect(await node.config()).toBe(driftedConfig);
-    expect(await upkeep.metric("gatehouse_reconcile_failures_total")).toBe(0);
-    // Changes are reported from memory, and attributed to nobody.
-    await node.save("");
-    await upkeep.reason("ConfigReconciled", "Empty");
-    expect(["Contested", "StartRewrites", "Locked"]).not.toContain(upkeep.board.get("ConfigReconciled")?.reason);
-    const reported = upkeep.events
-      .list()
-      .find(({ message }) => message.startsWith("ConfigReconciled is False (Empty)"));
-    expect(reported).toBeDefined();
-    await node.save(driftedConfig);
-    await disk.empty();
-    await upkeep.reason("Reconciling", "Reconciling");
-    await readUntil(node.config, (text) => text === right);
-    const { database } = upkeep.state.store;
-    expect(
-      database.prepare("SELECT count(*) AS n FROM event WHERE message LIKE 'ConfigReconciled is False (Empty)%'").get(),
-    ).toEqual({
-      n: 1,
-    });
-  },
-);
+mounting(`reports a full state disk, changes nothing until there is space, then corrects node.conf${why}`, async () => {
+  await using disk = await mountSmallDisk(2_048);
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, quick, { stateDirectory: disk.path });
+  await upkeep.reason("ConfigReconciled", "Reconciled");
+  const right = await node.config();
+  await disk.fill();
+  // The database's own files may have space left for small writes.
+  const uses = Array.from({ length: 20_000 }, (_, atMs) => ({ atMs, usedBytes: 1 }));
+  upkeep.state.diskHistory.set({ path: disk.path, uses });
+  await node.save(driftedConfig);
+  expect((await upkeep.reason("Reconciling", "DiskFull")).message).toContain(
+    `${join(disk.path, "upkeep.sqlite")} can't be written (database or disk is full); free space on its disk`,
+  );
+  // The little space left in the database's own files may still fit a fact, but no copy of node.conf.
+  const current = await readUntil(
+    () => upkeep.board.get("ConfigReconciled"),
+    (condition) => condition?.status === "False",
+  );
+  expect(current?.message).toMatch(
+    /the sidecar can't store its state \(see Reconciling\): |it can't be backed up to the state directory \(ENOSPC/,
+  );
+  await upkeep.passes(5);
+  expect(await node.config()).toBe(driftedConfig);
+  expect(await upkeep.metric("gatehouse_reconcile_failures_total")).toBe(0);
+  // Changes are reported from memory, and attributed to nobody.
+  await node.save("");
+  await upkeep.reason("ConfigReconciled", "Empty");
+  expect(["Contested", "StartRewrites", "Locked"]).not.toContain(upkeep.board.get("ConfigReconciled")?.reason);
+  const reported = upkeep.events.list().find(({ message }) => message.startsWith("ConfigReconciled is False (Empty)"));
+  expect(reported).toBeDefined();
+  await node.save(driftedConfig);
+  await disk.empty();
+  await upkeep.reason("Reconciling", "Reconciling");
+  await readUntil(node.config, (text) => text === right);
+  const { database } = upkeep.state.store;
+  expect(
+    database.prepare("SELECT count(*) AS n FROM event WHERE message LIKE 'ConfigReconciled is False (Empty)%'").get(),
+  ).toEqual({
+    n: 1,
+  });
+});
+
+mounting(`reports a state database locked by another program until it is released${why}`, async () => {
+  await using disk = await mountSmallDisk(2_048);
+  await using node = await startFakeNode();
+  await using upkeep = await runUpkeep(node, quick, { stateDirectory: disk.path });
+  await upkeep.reason("ConfigReconciled", "Reconciled");
+  using other = new DatabaseSync(join(disk.path, "upkeep.sqlite"));
+  other.exec("BEGIN IMMEDIATE");
+  upkeep.state.diskHistory.set(undefined);
+  expect((await upkeep.reason("Reconciling", "InUse")).message).toContain("can't be written (database is locked)");
+  other.exec("ROLLBACK");
+  await upkeep.reason("Reconciling", "Reconciling");
+});
 
 mounting(
-  `a state on a read-only file system is named, and so is one that another program has locked${why}`,
-  async () => {
-    await using disk = await mountSmallDisk(2_048);
-    await using node = await startFakeNode();
-    await using upkeep = await runUpkeep(node, quick, { stateDirectory: disk.path });
-    await upkeep.reason("ConfigReconciled", "Reconciled");
-    using other = new DatabaseSync(join(disk.path, "upkeep.sqlite"));
-    other.exec("BEGIN IMMEDIATE");
-    upkeep.state.diskHistory.set(undefined);
-    expect((await upkeep.reason("Reconciling", "InUse")).message).toContain("can't be written (database is locked)");
-    other.exec("ROLLBACK");
-    await upkeep.reason("Reconciling", "Reconciling");
-  },
-);
-
-mounting(
-  `corrections that can't be written, for a read-only mount or a full disk, accuse nobody and are made once they can be${why}`,
+  `blames no other writer for a read-only mount or a full disk, and corrects node.conf once it is writable${why}`,
   async () => {
     await using disk = await mountSmallDisk(64);
     const configPath = join(disk.path, "node.conf");
@@ -107,35 +99,32 @@ mounting(
   },
 );
 
-mounting(
-  `a file system that hangs under node.conf is named, costs no more than its own threads, and ends neither passes nor the stop${why}`,
-  async () => {
-    await using node = await startFakeNode();
-    const resources = new AsyncDisposableStack();
-    const upkeep = resources.use(await runUpkeep(node, quick));
-    await upkeep.reason("ConfigReconciled", "Reconciled");
-    using hanging = mountHangingDisk(node.binDirectory);
-    const { message } = await upkeep.reason("ConfigReconciled", "Unresponsive");
-    expect(message.replaceAll(node.configPath, "node.conf")).toMatch(
-      /^node\.conf can't be read: (checking|reading) \S+ has hung since \S+Z \(limit: 500 ms\): the file system does not respond\./,
-    );
-    expect((await upkeep.reason("Reconciling", "Failing")).message).toMatch(
-      /can't be read, because its file system hangs/,
-    );
-    const failures = () => upkeep.metric("gatehouse_reconcile_failures_total");
-    const before = await failures();
-    await readUntil(failures, (count) => count >= before + 3);
-    // Name lookups and other files still find a thread.
-    expect((await lookup("localhost")).address).toMatch(/127|::1/);
-    await writeFile(join(node.workspace, "other"), "");
-    hanging[Symbol.dispose]();
-    await upkeep.reason("Reconciling", "Reconciling");
-    await upkeep.reason("ConfigReconciled", "Reconciled");
-    using again = mountHangingDisk(node.binDirectory);
-    await upkeep.reason("ConfigReconciled", "Unresponsive");
-    const beganMs = performance.now();
-    await resources.disposeAsync();
-    expect(performance.now() - beganMs).toBeLessThan(20_000);
-    again[Symbol.dispose]();
-  },
-);
+mounting(`reports a hung file system of node.conf, keeps reconciling, and stops in time${why}`, async () => {
+  await using node = await startFakeNode();
+  const resources = new AsyncDisposableStack();
+  const upkeep = resources.use(await runUpkeep(node, quick));
+  await upkeep.reason("ConfigReconciled", "Reconciled");
+  using hanging = mountHangingDisk(node.binDirectory);
+  const { message } = await upkeep.reason("ConfigReconciled", "Unresponsive");
+  expect(message.replaceAll(node.configPath, "node.conf")).toMatch(
+    /^node\.conf can't be read: (checking|reading) \S+ has hung since \S+Z \(limit: 500 ms\): the file system does not respond\./,
+  );
+  expect((await upkeep.reason("Reconciling", "Failing")).message).toMatch(
+    /can't be read, because its file system hangs/,
+  );
+  const failures = () => upkeep.metric("gatehouse_reconcile_failures_total");
+  const before = await failures();
+  await readUntil(failures, (count) => count >= before + 3);
+  // Name lookups and other files still find a thread.
+  expect((await lookup("localhost")).address).toMatch(/127|::1/);
+  await writeFile(join(node.workspace, "other"), "");
+  hanging[Symbol.dispose]();
+  await upkeep.reason("Reconciling", "Reconciling");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
+  using again = mountHangingDisk(node.binDirectory);
+  await upkeep.reason("ConfigReconciled", "Unresponsive");
+  const beganMs = performance.now();
+  await resources.disposeAsync();
+  expect(performance.now() - beganMs).toBeLessThan(20_000);
+  again[Symbol.dispose]();
+});

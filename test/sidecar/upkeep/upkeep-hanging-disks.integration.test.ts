@@ -26,7 +26,7 @@ const quick = {
  */
 const isCorrected = (text: string) => text.includes("storage_cetina") && !text.includes("pamir");
 
-mounting(`a disk of the data that hangs is named, and node.conf is looked after all the same${why}`, async () => {
+mounting(`reports a hung data disk, and still corrects node.conf${why}`, async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, {
     ...quick,
@@ -52,7 +52,7 @@ mounting(`a disk of the data that hangs is named, and node.conf is looked after 
 });
 
 mounting(
-  `an edit waits that names a key on a disk that hangs, and node.conf is looked after all the same${why}`,
+  `delays the restart for an edit whose key file is on a hung disk, and still corrects node.conf${why}`,
   async () => {
     await using node = await startOwnedNode("node-7");
     const keys = join(node.workspace, "keys");
@@ -75,7 +75,7 @@ mounting(
   },
 );
 
-mounting(`a program on a disk that hangs is named, and neither passes nor the process wait for it${why}`, async () => {
+mounting(`reports a program on a hung disk, and still corrects node.conf${why}`, async () => {
   await using node = await startOwnedNode("node-7");
   const tools = join(node.workspace, "tools");
   await mkdir(tools);

@@ -29,9 +29,9 @@ test("gatehouse resume treats a conflicting writer of node.conf as stopped", asy
 });
 
 test.each([
-  ["an operator requested goes ahead even if the budget is used up", true],
-  ["a changed node version triggered waits for the budget, and is cancelled if someone starts the node", false],
-])("a retry of a failed restart that %s", async (_, isAsked) => {
+  ["at once if an operator requested it, even without budget", true],
+  ["after the budget allows it if the node's version changed, unless the node starts before", false],
+])("runs the retry of a failed restart %s", async (_, isAsked) => {
   await using node = await startFakeNode();
   const environment = { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" };
   {
