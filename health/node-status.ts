@@ -18,7 +18,7 @@ export function describeNodeStatus({ name, httpUrl }: ReportedNode, { board, hea
   return {
     /** The service's own time, so that ages do not depend on the reader's clock. */
     at: new Date(clock.wallMs()).toISOString(),
-    right: conditions.every(({ status }) => status !== "False"),
+    healthy: conditions.every(({ status }) => status !== "False"),
     node: {
       name,
       rpc: new URL(httpUrl).origin,

@@ -53,7 +53,7 @@ export const servicePageApi: readonly ApiOperation[] = [
           at: z.iso.datetime(),
           service: z.string(),
           tags: z.array(z.string()),
-          right: z.boolean(),
+          healthy: z.boolean(),
           verdict: statusVerdict,
           headline: statusHeadline,
           conditions: z.array(condition.pick({ title: true, status: true, message: true })),
@@ -73,7 +73,7 @@ export const servicePageApi: readonly ApiOperation[] = [
 export function describeStatusOperation(more: z.ZodRawShape = {}): ApiOperation {
   const body = z.looseObject({
     at: z.iso.datetime().describe("Service time"),
-    right: z.boolean(),
+    healthy: z.boolean(),
     node: z.looseObject(statusNode.shape),
     conditions: z.array(condition),
     events: z.array(event).describe("Newest first"),

@@ -5,9 +5,9 @@ import { expect, test } from "vitest";
 import { runStatusCommand, type StatusCommandOptions } from "./status-command.ts";
 
 const at = "2026-01-01T12:00:00.000Z";
-const right = {
+const healthyStatus = {
   at,
-  right: true,
+  healthy: true,
   node: {
     name: "node-7",
     rpc: "http://127.0.0.1:18100",
@@ -22,11 +22,11 @@ const right = {
   events: [{ at: "2026-01-01T11:30:00.000Z", message: "Pruning was turned on." }],
 };
 const down = {
-  ...right,
-  right: false,
-  node: { ...right.node, answers: false, answeredAt: "2026-01-01T11:58:30.000Z" },
+  ...healthyStatus,
+  healthy: false,
+  node: { ...healthyStatus.node, answers: false, answeredAt: "2026-01-01T11:58:30.000Z" },
   conditions: [
-    ...right.conditions,
+    ...healthyStatus.conditions,
     { title: "The disk is full", status: "False", message: "Free some.", since: "2026-01-01T11:55:00.000Z" },
   ],
   headline: { state: "Node down", cause: "It serves nobody." },
@@ -58,7 +58,7 @@ async function shown(status: number, body: string, options: Readonly<{ json?: bo
 }
 
 test("prints a short summary and exits with 0 for a healthy node", async () => {
-  const { out, code } = await shown(200, JSON.stringify(right));
+  const { out, code } = await shown(200, JSON.stringify(healthyStatus));
   expect(code).toBe(0);
   expect(out).toBe(
     [
@@ -101,7 +101,7 @@ test.each([
 const findTarget = (name: string, url: string) => ({ name, url, shownUrl: `${url}/` });
 
 test("shows several nodes one below the other; exits with 2 if any is unhealthy, 0 if all are healthy", async () => {
-  await using first = await startListener(200, JSON.stringify(right));
+  await using first = await startListener(200, JSON.stringify(healthyStatus));
   await using second = await startListener(200, JSON.stringify(down));
   const targets = [findTarget("node-7", first.url), findTarget("node-8", second.url)];
   const { out, error, code } = await run(targets);
@@ -112,7 +112,7 @@ test("shows several nodes one below the other; exits with 2 if any is unhealthy,
   const listed = await run(targets, true);
   expect([JSON.parse(listed.out), listed.code]).toEqual([
     [
-      { name: "node-7", url: `${first.url}/`, status: right },
+      { name: "node-7", url: `${first.url}/`, status: healthyStatus },
       { name: "node-8", url: `${second.url}/`, status: down },
     ],
     2,

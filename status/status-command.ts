@@ -25,7 +25,7 @@ const eventsShown = 5;
 
 const statusShape = z.object({
   at: z.iso.datetime(),
-  right: z.boolean(),
+  healthy: z.boolean(),
   node: statusNode.pick({
     name: true,
     rpc: true,
@@ -45,7 +45,7 @@ type Status = z.output<typeof statusShape>;
 
 /**
  * Shows the status of one or more nodes in a terminal, as reported by their sidecars or gateways. Returns the exit status: 0 if everything
- * is right, 2 if something is not, 1 if a listener could not be reached.
+ * is healthy, 2 if something is not, 1 if a listener could not be reached.
  */
 export async function runStatusCommand(
   { where, json, everyMs }: StatusCommandOptions,
@@ -109,7 +109,7 @@ function formatPlain(text: string): string {
 const marks = { True: "ok", False: "WRONG", Unknown: "?" } as const;
 const colours = { True: "green", False: "red", Unknown: "yellow" } as const;
 
-/** Formats a status. Conditions that are not right come first, each with its time and what to do about it; those that are right are only counted. */
+/** Formats a status. Conditions that are not met come first, each with its time and remedy; those that are met are only counted. */
 function formatStatus(
   status: Status,
   { isColored, events: shown }: Readonly<{ isColored: boolean; events: number }>,

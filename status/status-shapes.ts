@@ -70,6 +70,9 @@ export const statusFigures = z.object({
 });
 
 /** Returns whether a `/status` requires no action from an operator. Pure. */
-export function isRight({ right, verdict }: Readonly<{ right: boolean; verdict: { level: VerdictLevel } }>): boolean {
-  return right && verdict.level === "healthy";
+export function isRight({
+  healthy,
+  verdict,
+}: Readonly<{ healthy: boolean; verdict: { level: VerdictLevel } }>): boolean {
+  return healthy && verdict.level === "healthy";
 }

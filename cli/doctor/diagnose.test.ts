@@ -24,9 +24,9 @@ test("exits with 0 for a healthy sidecar, and skips the settings that it can't r
   });
   const run = await runDoctor({ urls: { sidecar: url } });
   expect(run.status).toBe(0);
-  expect(listFindings(run, "service")).toEqual([`right: runs at ${url} and is ready`]);
-  expect(listFindings(run, "versions")).toEqual([`right: runs ${version}, the same as this command`]);
-  expect(listFindings(run, "conditions")).toEqual(["right: 1 of 1 conditions of its node are True"]);
+  expect(listFindings(run, "service")).toEqual([`ok: runs at ${url} and is ready`]);
+  expect(listFindings(run, "versions")).toEqual([`ok: runs ${version}, the same as this command`]);
+  expect(listFindings(run, "conditions")).toEqual(["ok: 1 of 1 conditions of its node are True"]);
   expect(listFindings(run, "settings")).toEqual([expect.stringMatching(/^skipped: /)]);
 });
 
@@ -41,18 +41,18 @@ test("reports a service's faults with the service's own messages", async () => {
   const run = await runDoctor({ urls: { sidecar: url } });
   expect(run.status).toBe(2);
   expect(listFindings(run, "service")).toEqual([
-    "wrong: is not ready: rpc: no answer",
-    "wrong: is degraded: facilitator: away",
-    "wrong: /etc/policy.json5 (GATEHOUSE_X) is invalid: ranges: no such key; its previous content stays active until you fix it",
+    "failed: is not ready: rpc: no answer",
+    "failed: is degraded: facilitator: away",
+    "failed: /etc/policy.json5 (GATEHOUSE_X) is invalid: ranges: no such key; its previous content stays active until you fix it",
   ]);
-  expect(listFindings(run, "versions")[0]).toMatch(/^wrong: runs 0\.0\.9, .*run gatehouse doctor of 0\.0\.9$/);
-  expect(listFindings(run, "conditions")).toEqual(["wrong: DiskSpaceSufficient: Free some."]);
+  expect(listFindings(run, "versions")[0]).toMatch(/^failed: runs 0\.0\.9, .*run gatehouse doctor of 0\.0\.9$/);
+  expect(listFindings(run, "conditions")).toEqual(["failed: DiskSpaceSufficient: Free some."]);
 });
 
 test("distinguishes an unknown program, a different service and an address where nothing listens", async () => {
   const other = await serve((_, response) => response.writeHead(404).end("<html>"));
   expect(listFindings(await runDoctor({ urls: { sidecar: other } }), "service")[0]).toMatch(
-    /^wrong: .* returned HTTP 404, but not like a Gatehouse service.*ss -ltnp/,
+    /^failed: .* returned HTTP 404, but not like a Gatehouse service.*ss -ltnp/,
   );
   const seller = await startServiceThat({ service: "resource-server" });
   expect(listFindings(await runDoctor({ urls: { facilitator: seller } }), "service")[0]).toContain(
@@ -71,18 +71,18 @@ test("checks the settings, keys, ports and signer of a stopped service", async (
     env: facilitator(rpcUrl, { GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "1", GATEHOUSE_FACILITATOR_LISTEN_PORT: "2" }),
   });
   expect(run.status).toBe(2);
-  expect(listFindings(run, "service")[0]).toMatch(/^wrong: is not running: /);
+  expect(listFindings(run, "service")[0]).toMatch(/^failed: is not running: /);
   expect(listFindings(run, "service")[0]).toContain(`start it: ${formatOwnCommand()} facilitator`);
-  expect(listFindings(run, "settings")).toEqual(["right: can be read (the environment)"]);
+  expect(listFindings(run, "settings")).toEqual(["ok: can be read (the environment)"]);
   expect(listFindings(run, "keys")).toEqual([
-    "right: signer.privateKey is set by the variable GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY",
+    "ok: signer.privateKey is set by the variable GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY",
   ]);
   expect(listFindings(run, "ports")).toEqual([
     expect.stringContaining(") is free"),
     expect.stringContaining(") is free"),
   ]);
   expect(listFindings(run, "signer")[0]).toMatch(
-    /^right: its signer 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A holds 10 in native currency, enough for 100/,
+    /^ok: its signer 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A holds 10 in native currency, enough for 100/,
   );
   expect(JSON.stringify(run)).not.toContain(key.slice(2));
 });
@@ -91,7 +91,7 @@ test("reports a low signer balance, with the account and the amount to send", as
   const rpcUrl = await startNodeThat({ eth_getBalance: "0x2386f26fc10000" });
   const run = await runDoctor({ env: facilitator(rpcUrl) });
   expect(listFindings(run, "signer")[0]).toMatch(
-    /^wrong: its signer 0x19E7.* holds 0\.01 in native currency, enough for 50 settlements at today's gas price; top it up: 0\.02 is enough for 100$/,
+    /^failed: its signer 0x19E7.* holds 0\.01 in native currency, enough for 50 settlements at today's gas price; top it up: 0\.02 is enough for 100$/,
   );
 });
 
@@ -140,7 +140,7 @@ test("reports a key file that others can read, with the command that fixes it", 
   const { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: _, ...env } = facilitator("http://127.0.0.1:1");
   const look = async () =>
     listFindings(await runDoctor({ env: { ...env, GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: file } }), "keys");
-  expect(await look()).toEqual([`right: signer.privateKey is in ${file}, which other users can't read`]);
+  expect(await look()).toEqual([`ok: signer.privateKey is in ${file}, which other users can't read`]);
   await chmod(file, 0o644);
   expect(await look()).toEqual([expect.stringContaining(`\`chmod o= ${file}\``)]);
 });
@@ -171,5 +171,5 @@ test("finds all services running on this machine, even two of one kind", async (
     expect(existsSync(join(folder, `gateway-${new URL(each).host.replace(":", "-")}/readyz.json`))).toBe(true);
   }
   const { out } = await runDoctor({ env, json: false });
-  expect(out).toMatch(/\n0 wrong, 0 unknown, 2 skipped, 6 right\n$/);
+  expect(out).toMatch(/\n0 failed, 0 unknown, 2 skipped, 6 ok\n$/);
 });

@@ -23,33 +23,33 @@ async function* judgeService(name: string, deployed: StackServices[string]): Asy
   const { configuration, readiness, status } = report;
   if (configuration?.settingsSha256 === undefined) return yield explain(report, "configuration.json", url);
   yield configuration.settingsSha256 === deployed.settingsSha256
-    ? ["right", `runs version ${configuration.version} with the stack's settings`]
-    : ["wrong", "its settings differ from the stack's; fix with `pulumi up --refresh`"];
+    ? ["ok", `runs version ${configuration.version} with the stack's settings`]
+    : ["failed", "its settings differ from the stack's; fix with `pulumi up --refresh`"];
   for (const [file, sha256] of Object.entries(deployed.files)) yield judgeFile(file, sha256, configuration.files);
   if (readiness === undefined) yield explain(report, "readyz.json", url);
   for (const [check, { ok, message }] of Object.entries(readiness?.checks ?? {})) {
-    if (!ok) yield ["wrong", `is not ready: ${check}: ${message}`];
+    if (!ok) yield ["failed", `is not ready: ${check}: ${message}`];
   }
   if (name !== "sidecar") return;
   if (status === undefined) return yield explain(report, "status.json", url);
   const failing = status.conditions.filter(
     (one) => driftConditions.has(one.type) && one.status === "False" && one.reason !== "WaitingForApproval",
   );
-  if (failing.length === 0) yield ["right", "node.conf matches the desired configuration"];
-  for (const { type, message } of failing) yield ["wrong", `${type}: ${message}`];
+  if (failing.length === 0) yield ["ok", "node.conf matches the desired configuration"];
+  for (const { type, message } of failing) yield ["failed", `${type}: ${message}`];
 }
 
 type Files = NonNullable<ServiceReport["configuration"]>["files"];
 
 function judgeFile(file: string, sha256: string, files: Files): Judgement {
   const found = files.find(({ path }) => basename(path) === file);
-  if (found === undefined) return ["wrong", `does not use the stack's file ${file}; fix with \`pulumi up --refresh\``];
+  if (found === undefined) return ["failed", `does not use the stack's file ${file}; fix with \`pulumi up --refresh\``];
   const { path, refused } = found;
-  if (refused !== undefined) return ["wrong", `${path} is invalid (${refused}); its previous content stays active`];
-  if (found.sha256 === sha256) return ["right", `${path} matches the stack's`];
+  if (refused !== undefined) return ["failed", `${path} is invalid (${refused}); its previous content stays active`];
+  if (found.sha256 === sha256) return ["ok", `${path} matches the stack's`];
   const fix =
     "after a change on Kubernetes, wait two minutes, otherwise `pulumi up --refresh --replace` its file delivery (the container …-files or …-live) or Secret";
-  return ["wrong", `${path} differs from the stack's; ${fix}`];
+  return ["failed", `${path} differs from the stack's; ${fix}`];
 }
 
 const paths = {

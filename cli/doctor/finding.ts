@@ -5,8 +5,8 @@ export type Finding = Readonly<{
   check: string;
   subject: string;
   /** `unknown`: the check could not run, so there may be a problem; `skipped`: not requested. */
-  state: "right" | "wrong" | "unknown" | "skipped";
-  /** Description of the state; for `wrong` and `unknown`, also the remedy. */
+  state: "ok" | "failed" | "unknown" | "skipped";
+  /** Description of the state; for `failed` and `unknown`, also the remedy. */
   message: string;
 }>;
 
@@ -18,16 +18,16 @@ export type Check = (
   all: readonly InspectedService[],
 ) => Iterable<Judgement> | AsyncIterable<Judgement>;
 
-/** Returns the exit status for all findings; `wrong` outranks `unknown`. */
+/** Returns the exit status for all findings; `failed` outranks `unknown`. */
 export function toExitStatus(findings: readonly Finding[]): number {
   const has = (state: Finding["state"]) => findings.some((finding) => finding.state === state);
-  if (has("wrong")) return exitStatus.drift;
+  if (has("failed")) return exitStatus.drift;
   return has("unknown") ? exitStatus.error : exitStatus.clean;
 }
 
-/** Formats findings as human-readable lines, `wrong` first. */
+/** Formats findings as human-readable lines, `failed` first. */
 export function formatFindings(findings: readonly Finding[]): string {
-  const order = ["wrong", "unknown", "skipped", "right"] as const;
+  const order = ["failed", "unknown", "skipped", "ok"] as const;
   const sorted = findings.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
   const lines = sorted.map(({ check, subject, state, message }) => `${state}: ${check}: ${subject}: ${message}\n`);
   const counts = order.map((state) => `${findings.filter((finding) => finding.state === state).length} ${state}`);

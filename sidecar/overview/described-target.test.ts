@@ -3,7 +3,7 @@ import { targetStatus, describeTarget } from "./target-watch.ts";
 
 const status = {
   at: "2026-01-01T12:00:00.000Z",
-  right: false,
+  healthy: false,
   node: { answers: false },
   conditions: [],
   verdict: { level: "down" },

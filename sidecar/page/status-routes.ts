@@ -61,7 +61,7 @@ function buildStatus(options: StatusOptions, sources: StatusSources) {
   const status = describeNodePage(page, { ...sources, advise });
   return {
     ...status,
-    right: status.verdict.level === "healthy",
+    healthy: status.verdict.level === "healthy",
     runbooks: runbooks.has("README.md"),
     mode,
     plan: plan(),

@@ -58,7 +58,7 @@ function describeReadiness({ ready, checks }: Readiness) {
   const passing = listed.length === 1 ? "Its check passes." : `All ${listed.length} checks pass.`;
   const cause = failing.map(([name, { message }]) => `${name}: ${message}`).join(" ") || passing;
   return {
-    right: failing.length === 0,
+    healthy: failing.length === 0,
     verdict: { level },
     headline: { state, cause },
     conditions: listed.map(([name, { ok, message }]) => ({ title: name, status: ok ? "True" : "False", message })),

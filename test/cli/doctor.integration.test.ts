@@ -68,8 +68,8 @@ describe("gatehouse doctor --drift", () => {
   it("exits with 0 if the service runs with the stack's settings, and reports what was not queried", async () => {
     const { status, stdout, stderr } = await doctor(await writeOutputs());
     expect([status, stderr]).toEqual([0, ""]);
-    expect(stdout).toContain("right: drift: gateway: runs version ");
-    expect(stdout).toContain(`right: drift: gateway: ${policyPath} matches the stack's`);
+    expect(stdout).toContain("ok: drift: gateway: runs version ");
+    expect(stdout).toContain(`ok: drift: gateway: ${policyPath} matches the stack's`);
     expect(stdout).toContain("skipped: drift: facilitator: its address is unknown here");
   });
 
@@ -81,7 +81,7 @@ describe("gatehouse doctor --drift", () => {
     expect(findings).toContainEqual({
       check: "drift",
       subject: "gateway",
-      state: "wrong",
+      state: "failed",
       message: expect.stringContaining("its settings differ from the stack's") as string,
     });
   });
@@ -90,7 +90,7 @@ describe("gatehouse doctor --drift", () => {
     const path = await writeOutputs();
     await writeFile(policyPath, "{ ranges: { logsBlocks: 51 } }\n");
     await until("the change is seen", generousMs, async () => (await doctor(path)).status === 2);
-    expect((await doctor(path)).stdout).toMatch(/^wrong: drift: gateway: .*policy\.json5 differs from the stack's/);
+    expect((await doctor(path)).stdout).toMatch(/^failed: drift: gateway: .*policy\.json5 differs from the stack's/);
     await writeFile(policyPath, "{ ranges: { logsBlocks: -1 } }\n");
     const seen = async () => (await doctor(path)).stdout;
     await until("the refusal is seen", generousMs, async () =>

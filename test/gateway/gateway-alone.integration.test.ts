@@ -139,9 +139,9 @@ describe("the gateway on its own in front of a bare anvil", () => {
     const { text } = await operations("/metrics");
     expect(text).toMatch(/^gatehouse_gateway_head_age_seconds [\d.]+$/m);
     expect(text).toMatch(/^gatehouse_condition\{type="RpcResponding"\} 1$/m);
-    const status = JSON.parse((await operations("/status")).text) as { right: boolean; node: { rpc: string } };
+    const status = JSON.parse((await operations("/status")).text) as { healthy: boolean; node: { rpc: string } };
     expect(status).toMatchObject({
-      right: true,
+      healthy: true,
       node: { rpc: anvil.url, chainId },
       service: "gateway",
       headline: { state: "Partly unknown" },

@@ -24,8 +24,8 @@ test("reports node health through probes, JSON status and a web page", async () 
   expect((await at("/livez")).status).toBe(200);
   // The node was never started, so it is not ready for traffic.
   expect((await at("/readyz")).status).toBe(503);
-  const status = (await (await at("/status")).json()) as { right: boolean; conditions: { type: string }[] };
-  expect(status.right).toBe(false);
+  const status = (await (await at("/status")).json()) as { healthy: boolean; conditions: { type: string }[] };
+  expect(status.healthy).toBe(false);
   expect(status.conditions.map(({ type }) => type)).toEqual(
     expect.arrayContaining(["ConfigReconciled", "RpcResponding"]),
   );

@@ -23,8 +23,8 @@ export const checks: Readonly<Record<string, Check>> = {
 };
 
 function* checkSettings({ service, source, settings, configuration }: InspectedService): Generator<Judgement> {
-  if (settings?.ok === true) return yield ["right", `can be read (${source})`];
-  for (const problem of settings?.problems ?? []) yield ["wrong", problem];
+  if (settings?.ok === true) return yield ["ok", `can be read (${source})`];
+  for (const problem of settings?.problems ?? []) yield ["failed", problem];
   if (settings !== undefined || configuration === undefined) return;
   const where = source === foundHere ? "" : " on its machine";
   const advice = `run this${where} with its ${toEnvironmentName(service, [])}_… variables, or pass --settings ${service}=<file>`;
@@ -36,7 +36,7 @@ function* checkSettings({ service, source, settings, configuration }: InspectedS
 
 async function* checkKeys({ settings }: InspectedService): AsyncGenerator<Judgement> {
   if (settings?.ok !== true) return;
-  if (settings.secrets.length === 0) yield ["right", "needs no secrets"];
+  if (settings.secrets.length === 0) yield ["ok", "needs no secrets"];
   for (const secret of settings.secrets) yield await checkKey(secret);
 }
 
@@ -44,12 +44,12 @@ async function* checkKeys({ settings }: InspectedService): AsyncGenerator<Judgem
 const othersMode = 0o007;
 
 async function checkKey({ setting, variable, file }: GivenSecret): Promise<Judgement> {
-  if (file === undefined) return ["right", `${setting} is set by the variable ${variable}`];
+  if (file === undefined) return ["ok", `${setting} is set by the variable ${variable}`];
   try {
     const { mode } = await stat(file);
-    if ((mode & othersMode) === 0) return ["right", `${setting} is in ${file}, which other users can't read`];
+    if ((mode & othersMode) === 0) return ["ok", `${setting} is in ${file}, which other users can't read`];
     const fix = `run \`chmod o= ${quoteShellWord(file)}\``;
-    return ["wrong", `${setting} is in ${file}, which every user of this machine can read or change; ${fix}`];
+    return ["failed", `${setting} is in ${file}, which every user of this machine can read or change; ${fix}`];
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "unknown";
     return ["unknown", `${setting} is in ${file}, whose mode can't be read (${code})`];
@@ -77,18 +77,18 @@ async function checkPort(
   const host = findReachedHost(listener.host);
   const rival = all.find((one) => one !== listener && one.port === port && findReachedHost(one.host) === host);
   if (rival !== undefined) {
-    return ["wrong", `${setting} and ${rival.setting} both use port ${port}; change one of them`];
+    return ["failed", `${setting} and ${rival.setting} both use port ${port}; change one of them`];
   }
   const at = `${formatAuthority(host, port)} (${setting})`;
   const state = await testPort(host, port);
   if (state === "unknown") return ["unknown", `${at} neither accepts nor refuses connections`];
-  if (runs && state === "open") return ["right", `listens at ${at}`];
+  if (runs && state === "open") return ["ok", `listens at ${at}`];
   if (runs) {
-    return ["wrong", `runs but does not listen at ${at}: its settings changed after it started; restart it`];
+    return ["failed", `runs but does not listen at ${at}: its settings changed after it started; restart it`];
   }
-  if (state === "free") return ["right", `${at} is free`];
+  if (state === "free") return ["ok", `${at} is free`];
   const fix = `find it with \`ss -ltnp 'sport = :${port}'\` and stop it, or set ${setting} to another port`;
-  return ["wrong", `${at} is used by another process; ${fix}`];
+  return ["failed", `${at} is used by another process; ${fix}`];
 }
 
 async function testPort(host: string, port: number): Promise<"open" | "free" | "unknown"> {
@@ -106,9 +106,9 @@ async function testPort(host: string, port: number): Promise<"open" | "free" | "
 function* checkVersion({ configuration }: InspectedService): Generator<Judgement> {
   const running = configuration?.version;
   if (running === undefined) return;
-  if (running === version) return yield ["right", `runs ${version}, the same as this command`];
+  if (running === version) return yield ["ok", `runs ${version}, the same as this command`];
   const fix = `restart the service with this version, or run gatehouse doctor of ${running}`;
-  yield ["wrong", `runs ${running}, but this command is ${version}; ${fix}`];
+  yield ["failed", `runs ${running}, but this command is ${version}; ${fix}`];
 }
 
 function* checkConditions({ service, configuration, status }: InspectedService): Generator<Judgement> {
@@ -116,11 +116,11 @@ function* checkConditions({ service, configuration, status }: InspectedService):
   if (status === undefined) return yield ["unknown", "it reports nothing about its node: /status does not respond"];
   const { conditions } = status;
   if (conditions.length === 0) return yield ["unknown", "it has just started and has not checked its node yet"];
-  const wrong = conditions.filter((condition) => condition.status === "False");
-  for (const { type, message } of wrong) yield ["wrong", `${type}: ${message}`];
-  if (wrong.length > 0) return;
+  const unmet = conditions.filter((condition) => condition.status === "False");
+  for (const { type, message } of unmet) yield ["failed", `${type}: ${message}`];
+  if (unmet.length > 0) return;
   const unknown = conditions.filter((condition) => condition.status === "Unknown").map(({ type }) => type);
   const others = unknown.length === 0 ? "" : `; unknown: ${unknown.join(", ")}`;
   const known = conditions.length - unknown.length;
-  yield ["right", `${known} of ${conditions.length} conditions of its node are True${others}`];
+  yield ["ok", `${known} of ${conditions.length} conditions of its node are True${others}`];
 }

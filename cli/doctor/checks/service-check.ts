@@ -22,7 +22,7 @@ export function* checkService(service: InspectedService): Generator<Judgement> {
     if (source === defaultSource) return yield ["skipped", `nothing listens at ${url}, its default address`];
     if (source !== "--url" && isLoopback(new URL(url).hostname)) {
       const start = `start it: ${formatOwnCommand()} ${name}`;
-      return yield ["wrong", `is not running: nothing listens at ${url}, ${so}; ${start}`];
+      return yield ["failed", `is not running: nothing listens at ${url}, ${so}; ${start}`];
     }
     const fix = `specify its address with --url ${name}=…`;
     return yield ["unknown", `nothing listens at ${url}, or it can't be reached from here, ${so}; ${fix}`];
@@ -32,25 +32,25 @@ export function* checkService(service: InspectedService): Generator<Judgement> {
   if (configuration === undefined) {
     const fix = `find it with \`ss -ltnp 'sport = :${new URL(url).port}'\``;
     const what = `${url} returned HTTP ${answer.status}, but not like a Gatehouse service`;
-    return yield ["wrong", `${what}; another process uses its port: ${fix}`];
+    return yield ["failed", `${what}; another process uses its port: ${fix}`];
   }
   if (configuration.service !== name) {
     const fix = `give this service its own port, or specify its address with --url ${name}=…`;
-    return yield ["wrong", `${url} belongs to the ${configuration.service}; ${fix}`];
+    return yield ["failed", `${url} belongs to the ${configuration.service}; ${fix}`];
   }
   yield* judgeReadiness(url, readiness);
   for (const { setting, path, refused } of configuration.files) {
     if (refused === undefined) continue;
-    yield ["wrong", `${path} (${setting}) is invalid: ${refused}; its previous content stays active until you fix it`];
+    yield ["failed", `${path} (${setting}) is invalid: ${refused}; its previous content stays active until you fix it`];
   }
 }
 
 function* judgeReadiness(url: string, readiness: InspectedService["readiness"]): Generator<Judgement> {
   if (readiness === undefined) return yield ["unknown", `${url}/readyz does not report whether it is ready`];
   const unmet = Object.entries(readiness.checks).filter(([, { ok }]) => !ok);
-  if (unmet.length === 0) yield ["right", `runs at ${url} and is ready`];
+  if (unmet.length === 0) yield ["ok", `runs at ${url} and is ready`];
   for (const [check, { message, tolerated }] of unmet) {
-    yield ["wrong", `${tolerated === true ? "is degraded" : "is not ready"}: ${check}: ${message}`];
+    yield ["failed", `${tolerated === true ? "is degraded" : "is not ready"}: ${check}: ${message}`];
   }
 }
 

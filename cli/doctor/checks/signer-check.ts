@@ -18,13 +18,13 @@ export async function* checkSigner(service: InspectedService): AsyncGenerator<Ju
   yield* await Promise.all(keys.map(({ key, payer }) => checkBalance(key, payer)));
   if (keys.length > 0 || service.service !== "facilitator" || service.configuration === undefined) return;
   const said = readiness?.checks["signer"];
-  if (said !== undefined) yield [said.ok ? "right" : "wrong", `its signer: ${said.message}`];
+  if (said !== undefined) yield [said.ok ? "ok" : "failed", `its signer: ${said.message}`];
   else yield ["unknown", "its signer's balance is unknown: neither its settings nor its /readyz report it"];
 }
 
 async function checkBalance(key: Secret, { rpcUrl, gasLimit, maxFeePerGasGwei }: GasPayer): Promise<Judgement> {
   const address = deriveAddress(key.reveal());
-  if (address === undefined) return ["wrong", "its key is not a secp256k1 private key; set the signer's key"];
+  if (address === undefined) return ["failed", "its key is not a secp256k1 private key; set the signer's key"];
   const call = createJsonRpcClient({ url: rpcUrl, ...checkLimits });
   const node = maskCredentials(rpcUrl);
   try {
@@ -39,10 +39,10 @@ async function checkBalance(key: Secret, { rpcUrl, gasLimit, maxFeePerGasGwei }:
     const settlements = cost === 0n ? settlementsMin : held / cost;
     const shown = `its signer ${address} holds ${formatEther(held)} in native currency`;
     if (held > 0n && settlements >= settlementsMin) {
-      return ["right", `${shown}, enough for ${settlementsMin} settlements at today's gas price`];
+      return ["ok", `${shown}, enough for ${settlementsMin} settlements at today's gas price`];
     }
     const fix = `top it up: ${formatEther(cost * settlementsMin)} is enough for ${settlementsMin}`;
-    return ["wrong", `${shown}, enough for ${settlements} settlements at today's gas price; ${fix}`];
+    return ["failed", `${shown}, enough for ${settlements} settlements at today's gas price; ${fix}`];
   } catch (error) {
     if (!(error instanceof NoJsonRpcAnswerError)) throw error;
     const why = `${node} is not responding (${error.message})`;
