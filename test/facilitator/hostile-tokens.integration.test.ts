@@ -69,8 +69,8 @@ const signer = testAccount(0).address;
 
 const connect = (url = scene.chain.url) => createPublicClient({ transport: http(url), pollingInterval: 20 });
 
-async function send(request: Readonly<{ to?: Address; data: Hex }>, url = scene.chain.url) {
-  const wallet = createWalletClient({ account: testAccount(9).account, transport: http(url) });
+async function send(request: Readonly<{ to?: Address; data: Hex }>, url = scene.chain.url, from = 9) {
+  const wallet = createWalletClient({ account: testAccount(from).account, transport: http(url) });
   const hash = await wallet.sendTransaction({ ...request, gas: 2_000_000n, chain: null });
   return connect(url).waitForTransactionReceipt({ hash });
 }
@@ -159,12 +159,8 @@ test("rejects a wallet that confirms only in simulations, and settles an honest 
   const createWallet = async (mode: number) => {
     const wallet = (await send({ data })).contractAddress as Address;
     await setMode(wallet, mode);
-    const account = testAccount(1).account;
-    const client = createWalletClient({ account, transport: http(scene.chain.url) });
     const call = encodeFunctionData({ abi: transferAbi, args: [wallet, amount] });
-    await connect().waitForTransactionReceipt({
-      hash: await client.sendTransaction({ to: scene.chain.token, data: call, chain: null }),
-    });
+    await send({ to: scene.chain.token, data: call }, scene.chain.url, 1);
     return { wallet, body: await signPayment(scene.chain.token, { payer: { ...testAccount(6), address: wallet } }) };
   };
   const from = await nextNonce();

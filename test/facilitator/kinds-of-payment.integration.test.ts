@@ -6,7 +6,6 @@ import {
   concatHex,
   createPublicClient,
   createWalletClient,
-  defineChain,
   encodeFunctionData,
   erc20Abi,
   http,
@@ -53,16 +52,8 @@ const balanceOf = (token: Address, holder: Address) =>
   connect().readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [holder] });
 
 async function send({ account }: TestAccount, to: Address, data: Hex): Promise<void> {
-  const chainOf = defineChain({
-    id: 1672,
-    name: "test",
-    nativeCurrency: { name: "T", symbol: "T", decimals: 18 },
-    rpcUrls: { default: { http: [scene.chain.url] } },
-  });
-  const hash = await createWalletClient({ account, chain: chainOf, transport: http(scene.chain.url) }).sendTransaction({
-    to,
-    data,
-  });
+  const wallet = createWalletClient({ account, transport: http(scene.chain.url) });
+  const hash = await wallet.sendTransaction({ to, data, chain: null });
   await connect().waitForTransactionReceipt({ hash });
 }
 
