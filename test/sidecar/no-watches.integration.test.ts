@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
@@ -9,6 +8,7 @@ import { buildOwnEnvironment } from "../support/own-environment.ts";
 import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { generousMs, readUntil, until } from "#daemon/testing/until.ts";
 import { importConstants } from "../support/programs/import-constants.ts";
+import { gatehouseProgram } from "../support/programs/place.ts";
 
 /** A separate user namespace in which the kernel provides no inotify watches. */
 const withoutWatches = [
@@ -38,8 +38,7 @@ async function waitForTick(path: string): Promise<void> {
 
 test.skipIf(!isPossible)(`polls node.conf if the system has no file watches left${why}`, async () => {
   await using node = await createFakeNode();
-  const program = join(import.meta.dirname, "../../cli/gatehouse.js");
-  const child = spawn("unshare", [...withoutWatches, process.execPath, program, "sidecar"], {
+  const child = spawn("unshare", [...withoutWatches, process.execPath, gatehouseProgram, "sidecar"], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: buildOwnEnvironment({
       ...buildEnvironment(node),
