@@ -23,7 +23,8 @@ const unnoticed: Readonly<Record<string, string>> = {
     "what is in flight is held, and what takes another's nonce is signed again",
   "a transaction whose nonce is used is withdrawn":
     "a transaction that was just signed is not what has its nonce: the payment is answered as not sent, and is not",
-  "a transaction is not sent again": "one at a higher fee is sent instead, or the gap is closed",
+  "a transaction is not sent again":
+    "one at a higher fee is sent instead, or the gap is closed; decision.test.ts has it",
   "another's transaction needs no confirmations":
     "ours reverts in the same block or later, and is looked into once it has the confirmations",
   "a node that is behind decides what became of a payment":
@@ -38,6 +39,8 @@ const unnoticed: Readonly<Record<string, string>> = {
     "such a transaction has no estimate, so that each payment goes alone",
   "a request is declined although a transaction was sent":
     "nothing that was sent ends by an error within a term; shared-ledger-contract.ts has it",
+  "a sale gets the success of another's request":
+    "no sale of so few runs waits for a declined request that another one requests again; shared-settler.test.ts has one",
   "a payment with the nonce of another counts as requested":
     "it has no record to wait for, and so is checked again, and rejected",
   "a leader sends after its term":
