@@ -1,4 +1,5 @@
 import type { Server } from "node:http";
+import { Readable } from "node:stream";
 import { BlockList, Socket, type Server as NetServer, type SocketAddress } from "node:net";
 import type { SocketHandle } from "../hand-over/socket-exchange.ts";
 
@@ -79,13 +80,14 @@ function findReadSymbols(): Readonly<{ buffer: symbol; callback: symbol }> | und
 
 type ReadingHandle = Readonly<{ useUserBuffer?: (buffer: Buffer) => void }>;
 
-/** Makes a socket read into a shared buffer; each read calls `received`, and false stops reading until reads resume. */
-function readIntoBuffer(socket: Socket, received: (bytes: Buffer) => boolean, buffer = readBuffer): void {
+/** Makes a socket read into the shared buffer; each read calls `received`, and false stops reading until reads resume. */
+function readIntoBuffer(socket: Socket, received: (bytes: Buffer) => boolean): void {
   const handle = (socket as Socket & Readonly<{ _handle?: ReadingHandle | null }>)._handle;
   if (readInto === undefined || handle?.useUserBuffer === undefined) return;
-  if (Reflect.get(socket, readInto.buffer) !== buffer) handle.useUserBuffer(buffer);
-  const callback = (length: number) => received(buffer.subarray(0, length));
-  Object.assign(socket, { [readInto.buffer]: buffer, [readInto.callback]: callback });
+  const isFirst = Reflect.get(socket, readInto.buffer) !== readBuffer;
+  if (isFirst) handle.useUserBuffer(readBuffer);
+  const callback = (length: number) => received(readBuffer.subarray(0, length));
+  Object.assign(socket, { [readInto.buffer]: readBuffer, [readInto.callback]: callback });
 }
 
 /**
@@ -116,7 +118,7 @@ export function divertReads(socket: Socket, received: (bytes: Buffer) => boolean
       isReleased = true;
       isStopped = false;
       Reflect.deleteProperty(socket, "push");
-      readIntoBuffer(socket, (bytes) => push(copyBytes(bytes)));
+      readIntoBuffer(socket, (bytes) => socket.push(copyBytes(bytes)));
       readAgain();
     },
   };
@@ -136,54 +138,65 @@ export function pushBackBytes(socket: Socket, bytes: Buffer): void {
 export type SlicedReads = Readonly<{
   /** Passes on the next slices after `mustWait` returned true. */
   next: () => void;
+  /** Passes on about this many bytes, which cost their readers little, in slices of any size. */
+  allow: (bytes: number) => void;
   /** Passes on the rest, and from now on everything unsliced. */
   release: () => void;
 }>;
 
 /** Max bytes of a slice. */
 const sliceBytes = 4_096;
-const sliceBuffer = Buffer.allocUnsafeSlow(sliceBytes);
 
 /**
  * Passes a socket's input to its readers in slices of 4 KiB, each once `mustWait` returns false; `isFirst`: none is waiting. While one waits,
- * little more is read. Call it after node:http has attached its parser, which would parse at once whatever was read.
+ * the socket is not read. Call it after node:http has attached its parser, which would parse at once whatever was read.
  */
 export function sliceReads(socket: Socket, mustWait: (isFirst: boolean) => boolean): SlicedReads {
   // node:http reads a socket past its stream until the socket gets another listener for its data.
   socket.on("data", ignore).off("data", ignore);
   const push = socket.push.bind(socket);
+  const readMore = socket._read.bind(socket);
   let rest: Buffer = nothing;
   let hasEnded = false;
+  let allowedBytes = 0;
   const next = () => {
     // A destroyed socket's parser may already serve another connection.
     while (rest.length > 0 && !socket.destroyed) {
       // What a paused socket's stream buffers is parsed at once later.
       if (socket.isPaused()) return void socket.once("resume", () => setImmediate(next));
-      const slice = rest.subarray(0, sliceBytes);
+      const slice = rest.subarray(0, Math.max(sliceBytes, allowedBytes));
       rest = rest.subarray(slice.length);
+      allowedBytes -= slice.length;
       push(slice);
       if (rest.length > 0 && mustWait(false)) return;
     }
     if (hasEnded) push(null);
   };
-  const add = (bytes: Buffer) => {
-    const isFirst = rest.length === 0;
-    rest = isFirst ? bytes : Buffer.concat([rest, bytes]);
-    if (isFirst && !mustWait(true)) next();
-    return rest.length === 0;
+  const own = {
+    push: (bytes: Buffer | null) => {
+      if (bytes === null) {
+        hasEnded = true;
+        if (rest.length === 0) next();
+        return false;
+      }
+      const isFirst = rest.length === 0;
+      rest = isFirst ? bytes : Buffer.concat([rest, bytes]);
+      if (isFirst && !mustWait(true)) next();
+      return rest.length === 0;
+    },
+    // A socket's own methods read it again at once.
+    read: Readable.prototype.read.bind(socket),
+    resume: Readable.prototype.resume.bind(socket),
+    _read: (size: number) => {
+      if (rest.length === 0) readMore(size);
+    },
   };
-  socket.push = (bytes: Buffer | null) => {
-    if (bytes !== null) return add(bytes);
-    hasEnded = true;
-    if (rest.length === 0) next();
-    return false;
-  };
-  readIntoBuffer(socket, (bytes) => add(copyBytes(bytes)), sliceBuffer);
+  Object.assign(socket, own);
   return {
     next,
+    allow: (bytes) => void (allowedBytes = bytes),
     release: () => {
-      Reflect.deleteProperty(socket, "push");
-      readIntoBuffer(socket, (bytes) => push(copyBytes(bytes)));
+      for (const name of Object.keys(own)) Reflect.deleteProperty(socket, name);
       if (rest.length > 0) push(rest);
       rest = nothing;
     },

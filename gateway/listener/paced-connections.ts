@@ -21,5 +21,9 @@ export function paceConnections(
     const reads = sliceReads(socket, (isFirst) => (isFirst ? turn.waitForTurn(address) : turn.waitIfOver(address)));
     paced.set(socket, reads);
   });
+  for (const event of ["request", "checkContinue"])
+    server.prependListener(event, ({ headers, socket }: IncomingMessage) =>
+      paced.get(socket)?.allow(Number(headers["content-length"] ?? 0)),
+    );
   server.prependListener("upgrade", ({ socket }: IncomingMessage) => paced.get(socket)?.release());
 }
