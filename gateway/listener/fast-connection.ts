@@ -61,7 +61,7 @@ export class FastConnection implements ConnectionServer {
     this.#turn = new TurnWait(context.turns, () => this.#proceed(true));
     const current = { context: () => this.#head, finish: (isLast: boolean) => this.#finish(isLast) };
     this.#sink = createFastSink(socket, path, this.#backlog, current);
-    this.#activeAtMs = context.connections.nowMs;
+    this.#activeAtMs = context.turns.now();
     this.#listeners = [
       ["drain", () => this.#drained()],
       ["end", () => (this.#turn.isWaiting ? (this.#hasEnded = true) : this.#end())],
@@ -87,7 +87,7 @@ export class FastConnection implements ConnectionServer {
 
   #receive(bytes: Buffer): boolean {
     if (this.#isGone) return false;
-    this.#activeAtMs = this.#path.context.connections.nowMs;
+    this.#activeAtMs = this.#path.context.turns.now();
     if (this.#isBusy && this.#head.isLast) {
       // Nothing but line endings may follow a last request (RFC 9112, section 2.2); a client that sends more is cut off, as in node:http.
       if (!bytes.every((byte) => byte === 0x0a || byte === 0x0d)) this.#socket.destroy();
@@ -126,7 +126,7 @@ export class FastConnection implements ConnectionServer {
     const { bytes } = this.#unread;
     const request = context.drain.hasBegun ? "odd" : this.#requests.next(bytes);
     if (request === "partial") {
-      this.#begunAtMs ??= this.#path.context.connections.nowMs;
+      this.#begunAtMs ??= this.#path.context.turns.now();
       return false;
     }
     this.#begunAtMs = undefined;
@@ -180,7 +180,7 @@ export class FastConnection implements ConnectionServer {
   #finish(isLast: boolean): void {
     this.#isBusy = false;
     this.#flow = undefined;
-    this.#activeAtMs = this.#path.context.connections.nowMs;
+    this.#activeAtMs = this.#path.context.turns.now();
     if (isLast || this.#path.context.drain.hasBegun) this.#backlog.afterAll(() => this.#leave());
     else this.#proceed(false);
   }
