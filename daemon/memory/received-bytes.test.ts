@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ReceivedBytes } from "./received-bytes.ts";
+import { HeldRequests, ReceivedBytes } from "./received-bytes.ts";
 
 it("keeps bytes in order in any chunking, and forgets dropped ones", () => {
   const received = new ReceivedBytes();
@@ -38,4 +38,22 @@ it("keeps the rest of a chunk when its buffer is reused", () => {
   received.append(Buffer.from(" third"));
   received.own();
   expect(received.bytes.toString()).toBe("second third");
+});
+
+it("takes a request in a buffer of its own, which no longer waits for the client but stays charged", () => {
+  const charged = { bytes: 0, waiting: 0 };
+  const memory = {
+    hold: () => true,
+    tryAcquire: (bytes: number) => (charged.bytes += bytes) > 0,
+    release: (bytes: number) => void (charged.bytes -= bytes),
+    waits: (bytes: number) => void (charged.waiting += bytes),
+  };
+  const received = new HeldRequests(memory, 0);
+  const piece = Buffer.alloc(20_000, "a");
+  received.append(piece);
+  expect([received.count(), charged]).toEqual([true, { bytes: 20_000, waiting: 20_000 }]);
+  const taken = received.take();
+  expect([taken.buffer.byteLength, charged]).toEqual([20_000, { bytes: 20_000, waiting: 0 }]);
+  piece.fill("b");
+  expect(taken.equals(Buffer.alloc(20_000, "a"))).toBe(true);
 });
