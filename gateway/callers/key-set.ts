@@ -119,7 +119,6 @@ const fetchKeySet: FetchImplementation = async (url, { headers, method, signal }
   return new Response(text === "" ? null : text, { status: answer.statusCode ?? 502 });
 };
 
-/** Parses the content of a key set file. */
 function readKeySet(content: unknown): FileReading<JWTVerifyGetKey> {
   try {
     return { ok: true, value: createLocalJWKSet(content as JSONWebKeySet) };

@@ -19,7 +19,6 @@ import {
 /** Max values in one topic position, and max topic positions (geth's limits). */
 const topicValues = 1_000;
 const topicPositions = 4;
-/** Max addresses in one list in a filter. */
 const filterAddresses = 1_000;
 
 const address = /^0x[0-9a-fA-F]{40}$/;

@@ -100,6 +100,7 @@ describe("eth_getLogs", () => {
       { fromBlock: "0x65", toBlock: "0xc8", address },
       { fromBlock: "0xc9", toBlock: "0xfa", address },
     ]);
+    expect(check("eth_getLogs", [{ ...filter, toBlock: "0x12d" }], { splitBlocks: 300 }).kind).toBe("refuse");
   });
 });
 

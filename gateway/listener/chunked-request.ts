@@ -9,7 +9,6 @@ const digits = Uint8Array.from({ length: 256 }, (_, byte) => {
   const digit = Number.parseInt(String.fromCharCode(byte), 16);
   return Number.isNaN(digit) ? notDigit : digit;
 });
-/** Max digits of a chunk size. */
 const sizeDigits = 8;
 
 /** A complete body and the offset after it, or why there is none: `odd` is not in a form that is parsed here. */

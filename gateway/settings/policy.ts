@@ -162,7 +162,6 @@ const overload = section({
     .describe("In-flight calls to the node above which all calls are rejected"),
   /** In-flight calls to the node above which heavy calls are rejected. */
   heavyCallsInFlight: fixed(256),
-  /** Min cost of a heavy call. */
   heavyCostUnits: fixed(75),
   heavyParallel: positiveInteger.default(16).describe("Max concurrent heavy calls to the node"),
   /** Event loop delay above which heavy calls are rejected. */

@@ -202,12 +202,10 @@ const tracingSection = section({
   authorization: secret(z.string().min(1).max(4_096).meta({ expected: "the value of an Authorization header" }))
     .optional()
     .describe("Authorization header for sending spans"),
-  /** Service name of spans. */
   serviceName: fixed("gatehouse-gateway"),
   sampleRatio: ratio
     .default(0.1)
     .describe("Ratio of traces that are sampled; private and internal callers may request sampling by traceparent"),
-  /** Max spans queued for sending. */
   queuedSpans: fixed(4_096),
   /** Timeout for sending spans. */
   timeoutMs: fixed(5_000),

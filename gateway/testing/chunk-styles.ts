@@ -17,7 +17,6 @@ export const fullChunks = fc.record({
   after: fc.constantFrom("", ";a", ';a=b;c="d e"'),
   end: fc.constantFrom("0\r\n\r\n", "0;a\r\n\r\n", "0\r\nX-Sum: 1\r\nX-Other:2\r\n\r\n"),
 });
-/** Chunks of any style. */
 export const chunkStyle = fc.oneof(
   plainChunks,
   fc.record({

@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import { startFakeNode, type FakeNode } from "./fake-node.ts";
 import { startTestGateway, type TestGateway } from "./test-gateway.ts";
 
-/** A fake node and a gateway in front of it. */
 export type StartedGateway = Readonly<{ node: FakeNode; gateway: TestGateway }>;
 
 const hooks = { each: [beforeEach, afterEach], all: [beforeAll, afterAll] } as const;

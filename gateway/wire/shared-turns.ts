@@ -81,7 +81,6 @@ export type Turns = Readonly<{
   run: (step: () => number, isOver: () => boolean) => void;
 }>;
 
-/** Creates turns for one caller's work. */
 export function createTurns(turns: SharedTurns, caller: string): Turns {
   /** Continues in a caller's turn, however little time is left. */
   const goOn: Turns["run"] = (step, isOver) => {

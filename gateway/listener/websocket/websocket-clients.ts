@@ -10,7 +10,6 @@ import type { ListenerContext } from "../listener-context.ts";
 import { closeSoon, type ConnectedClient } from "./client-sender.ts";
 import { ClientSession, type ClientLimits } from "./client-session.ts";
 
-/** Limits on one listener's WebSocket clients. */
 export type WebSocketClientsOptions = ClientLimits &
   Readonly<{
     clients: number;
@@ -29,7 +28,6 @@ export type WebSocketClients = Disposable &
     subscriptions: () => number;
   }>;
 
-/** Creates the WebSocket side of a listener. */
 export function createWebSocketClients(options: WebSocketClientsOptions, context: ListenerContext): WebSocketClients {
   const servers = new Map<number, WebSocketServer>();
   const sessions = new Map<WebSocket, ClientSession>();

@@ -164,18 +164,6 @@ describe("callers", () => {
     expect(node.requests.length).toBe(before + 1);
   });
 
-  it("are rejected by the internal listener for a foreign Host or Origin", async () => {
-    const url = gateway.urls["internal"]!;
-    expect((await post(url, chainId)).status).toBe(200);
-    expect((await post(url, chainId, { Origin: "https://evil.example" })).status).toBe(403);
-    const { hostname, port } = new URL(url);
-    const { sendRaw } = await import("#gateway/testing/raw-exchange.ts");
-    const rebound = `POST / HTTP/1.1\r\nHost: evil.example:${port}\r\nContent-Type: application/json\r\nContent-Length: ${chainId.length}\r\n\r\n${chainId}`;
-    expect(await sendRaw(`http://${hostname}:${port}`, [Buffer.from(rebound)], { expected: 1, quietMs: 10 })).toContain(
-      "403",
-    );
-  });
-
   it("cannot be web pages on loopback, unless their origins are configured", async () => {
     const page = { Origin: "https://dapp.example" };
     const refused = await post(gateway.url, chainId, page);
@@ -273,33 +261,5 @@ describe("callers", () => {
     await expect(startTestGateway(node, { tiers: {} })).rejects.toThrow(
       "gateway.tiers has no tier public, which the public listener needs; add it, or set gateway.public.enabled to false.",
     );
-  });
-
-  it("get new limits as soon as the policy file changes, without a failed call", async () => {
-    node.answer(({ method }) => method);
-    const before = Array.from({ length: 500 }, () => call(gateway.urls["internal"]!, "eth_syncing"));
-    await writeFile(
-      join(folder, "policy.json5"),
-      '{ ranges: { logsBlocks: 7 }, methods: { eth_coinbase: { audience: "internal" }, eth_mining: { audience: "nobody" }, my_own: { audience: "public" } } }',
-    );
-    const answers = await Promise.all(before);
-    expect(answers.filter(({ result }) => result !== "eth_syncing")).toEqual([]);
-    const url = gateway.urls["public"]!;
-    await until(
-      "the policy is in force",
-      generousMs,
-      async () => (await call(url, "eth_coinbase")).error?.code === -32601,
-    );
-    expect((await call(url, "my_own")).result).toBe("my_own");
-    for (const listener of Object.values(gateway.urls).filter((one) => one !== gateway.urls["private"])) {
-      expect((await call(listener, "eth_mining")).error?.code).toBe(-32601);
-    }
-    const range = [{ fromBlock: "0x1", toBlock: "0x8" }];
-    expect((await call(url, "eth_getLogs", range)).error?.message).toContain("limited to 7 blocks");
-    await writeFile(join(folder, "policy.json5"), "{ rateLimit: { enabled: false } }");
-    await until("the fallback cap is in force", generousMs, async () => {
-      const { error } = await call(url, "eth_getLogs", [{ fromBlock: "0x0", toBlock: "0x2710" }]);
-      return error?.message.includes("10001 blocks requested, limited to 10000 blocks") === true;
-    });
   });
 });

@@ -72,6 +72,10 @@ const overHttp: readonly Row[] = [
 const overWebSocket: readonly Row[] = [
   [call("eth_subscribe", '["né"]'), error("1", -32601, 'no "né" subscription in eth namespace')],
   [call("eth_subscribe", '["syncing"]'), error("1", -32601, 'no "syncing" subscription in eth namespace')],
+  [
+    call("eth_subscribe", '["logs",{"topics":"x"}]'),
+    error("1", -32602, "invalid topics: expected at most 4, each null, a 32-byte hash or an array of at most 1000"),
+  ],
   [call("eth_unsubscribe", '["0x1"]'), error("1", -32000, "subscription not found")],
 ];
 
@@ -83,6 +87,9 @@ const messages: readonly Row[] = [
   ["[]", error("null", -32600, "empty batch")],
   [`[${Array.from({ length: 1_001 }, () => "1").join(",")}]`, error("null", -32600, "batch too large")],
 ];
+
+/** A notification, which gets no response. */
+const note = '{"jsonrpc":"2.0","method":"eth_syncing"}';
 
 describe("the JSON-RPC semantics that clients rely on", () => {
   let node: FakeNode;
@@ -106,13 +113,13 @@ describe("the JSON-RPC semantics that clients rely on", () => {
   });
 
   it.each([...everywhere, ...overHttp, ...messages])("individually over HTTP: %.120s", async (body, answer) => {
-    const { status, text } = await post(gateway.url, body);
-    expect([status, text]).toEqual([200, answer]);
+    const { status, headers, text } = await post(gateway.url, body);
+    expect([status, headers.get("content-type"), text]).toEqual([200, "application/json", answer]);
   });
 
   it("in one batch over HTTP", async () => {
     const rows = [...everywhere, ...overHttp];
-    const { status, text } = await post(gateway.url, `[${rows.map(([body]) => body).join(",")}]`);
+    const { status, text } = await post(gateway.url, `[${[note, ...rows.map(([body]) => body)].join(",")}]`);
     expect([status, text]).toEqual([200, `[${rows.map(([, answer]) => answer).join(",")}]`]);
   });
 
@@ -130,7 +137,6 @@ describe("the JSON-RPC semantics that clients rely on", () => {
   });
 
   it("notifications get no response, in a batch or not", async () => {
-    const note = '{"jsonrpc":"2.0","method":"eth_syncing"}';
     for (const body of [note, `[${note},${note}]`]) {
       expect(await post(gateway.url, body)).toMatchObject({ status: 200, text: "" });
     }

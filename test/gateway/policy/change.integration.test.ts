@@ -58,6 +58,21 @@ const changes: Readonly<Record<string, Change>> = {
     },
     holds: async (url) => (await post(url, body("eth_coinbase"))).status === 429,
   },
+  "the audience of a method": {
+    content: { methods: { eth_coinbase: { audience: "internal" } } },
+    holds: async (url) => (await call(url, "eth_coinbase")).error?.code === -32_601,
+  },
+  "an added method": {
+    content: { methods: { my_own: { audience: "public" } } },
+    holds: async (url) => (await call(url, "my_own")).error === undefined,
+  },
+  "the log range without rate limits": {
+    content: { rateLimit: { enabled: false } },
+    holds: async (url) => {
+      const logs = body("eth_getLogs", [{ fromBlock: "0x0", toBlock: "0x2710" }]);
+      return refused(await textOf(url, logs), "10001 blocks requested, limited to 10000 blocks");
+    },
+  },
   "the timeout of a method": {
     content: { methods: { eth_getProof: { timeoutMs: 50 } } },
     holds: async (url) => refused(await textOf(url, body("eth_getProof")), "request timed out"),

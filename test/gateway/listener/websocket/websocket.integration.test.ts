@@ -20,16 +20,6 @@ describe("WebSocket", () => {
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
   });
 
-  it("answers calls, batches and bad messages like HTTP", async () => {
-    await using client = await connectTestClient(gateway.url);
-    node.answer(() => "0x2a");
-    expect(await client.ask(request(null, "eth_syncing"))).toBe('{"jsonrpc":"2.0","id":null,"result":"0x2a"}');
-    expect(await client.ask("{")).toBe('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}');
-    expect(await client.ask(`[${request(1, "eth_mining")},${request(2, "eth_nothing")}]`)).toBe(
-      '[{"jsonrpc":"2.0","id":1,"result":false},{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"the method eth_nothing does not exist/is not available"}}]',
-    );
-  });
-
   it("answers only the last of many simultaneous pings", async () => {
     const { hostname, port } = new URL(gateway.url);
     const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n\r\n`;
@@ -93,14 +83,6 @@ describe("WebSocket", () => {
     const reply = await client.ask(`[${request(1, "eth_subscribe", ["newHeads"])},${request(2, "eth_syncing")}]`);
     await until("a notification comes", generousMs, () => client.texts.length >= 2);
     expect(client.texts[0]).toBe(reply);
-  });
-
-  it("rejects unknown subscriptions", async () => {
-    await using client = await connectTestClient(gateway.url);
-    expect(await client.ask(request(1, "eth_subscribe", ["newPendingTransactions"]))).toContain(
-      '"code":-32601,"message":"no \\"newPendingTransactions\\" subscription in eth namespace"',
-    );
-    expect(await client.ask(request(1, "eth_subscribe", ["logs", { topics: "x" }]))).toContain('"code":-32602');
   });
 
   it("closes subscribed clients if the node connection is lost and cannot be bridged", async () => {
