@@ -4,10 +4,10 @@ import { BlockList, Socket, type Server as NetServer, type SocketAddress } from 
 import type { SocketHandle } from "../hand-over/socket-exchange.ts";
 
 /**
- * Code that depends on undocumented Node internals: an accepted socket forwards its input via `push`; a server serves
- * connections through its "connection" listeners; it checks its `blockList` before it creates a socket; its listening socket is its
+ * Code that depends on undocumented Node internals: an accepted socket forwards its input via `push` and asks for more via `_read`; a server
+ * serves connections through its "connection" listeners; it checks its `blockList` before it creates a socket; its listening socket is its
  * `_handle`, which can be sent to another process unchanged; a socket's handle reads into our buffer once the buffer and a callback are set
- * on the socket under two symbols. All such code is in this file; the tests fail when Node changes.
+ * on the socket under two symbols. All such code is here and, for requests, in `request-chunks.ts`; the tests fail when Node changes.
  */
 
 /** Returns the socket that a server listens on. A server itself can also be sent to another process, but would start to accept connections there. */
