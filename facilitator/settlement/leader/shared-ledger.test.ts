@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
-import { sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
+import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { sqliteLedgerMigrations } from "../ledger/schema.ts";
-import { createRequests } from "./shared-ledger.ts";
+import { createRequests, createSharedLedger } from "./shared-ledger.ts";
 
 test("adds a request whose conflicting request is declined between two statements", async () => {
   const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
@@ -27,4 +27,17 @@ test("adds a request whose conflicting request is declined between two statement
   });
   expect(await declining.add(sampleSettlement)).toBe(true);
   expect(await store.rows("SELECT id FROM settlement")).toEqual([{ id: sampleSettlement.id }]);
+});
+
+test("keeps a request whose transaction was withdrawn, because another account may send it", async () => {
+  const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
+  await using store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
+  const { requests, lease, inTerm } = createSharedLedger({ chainId: 1_672 }, { store, clock: () => sampleMs });
+  const term = inTerm((await lease.acquire()) ?? 0);
+  await requests.add(sampleSettlement);
+  await term.ledger.begin([{ settlement: sampleSettlement, attempt: sampleAttempt }]);
+  await term.ledger.withdraw(sampleAttempt);
+  expect((await requests.states([sampleSettlement.id])).get(sampleSettlement.id)).toMatchObject({ state: "begun" });
+  await term.requests.decline(sampleSettlement.id, "no account can pay for gas");
+  expect(await requests.states([sampleSettlement.id])).toEqual(new Map());
 });

@@ -20,7 +20,10 @@ export function createSharedLedger(options: Readonly<{ chainId: number }>, depen
     lease,
     inTerm: (term: number) => {
       const guarded = { ...dependencies, guard: guard(term) };
-      return { ledger: createLedger(options, guarded), requests: createRequests(options, guarded) };
+      return {
+        ledger: createLedger(options, { ...guarded, keepsRequests: true }),
+        requests: createRequests(options, guarded),
+      };
     },
   };
 }

@@ -28,6 +28,8 @@ export type LedgerDependencies = Readonly<{
   clock: () => number;
   /** Runs first in every transaction that begins, finishes or withdraws; throwing aborts the transaction. */
   guard?: (connection: SqlConnection) => Promise<void>;
+  /** Whether settlements without transactions stay, as requests of replicas. */
+  keepsRequests?: boolean;
 }>;
 
 const progressSql =
@@ -59,7 +61,7 @@ const deleteFinishedSql = `DELETE FROM settlement WHERE (chain_id, id) IN (SELEC
  */
 export function createLedger(
   { chainId }: Readonly<{ chainId: number }>,
-  { store, clock, guard = async () => undefined }: LedgerDependencies,
+  { store, clock, guard = async () => undefined, keepsRequests = false }: LedgerDependencies,
 ) {
   const runGuarded = (work: (connection: SqlConnection) => Promise<void>) =>
     store.transaction(async (connection) => {
@@ -67,7 +69,7 @@ export function createLedger(
       await work(connection);
     });
   const withdraw = createWithdrawals((hashes) =>
-    runGuarded((connection) => deleteAttempts(connection, chainId, hashes)),
+    runGuarded((connection) => deleteAttempts(connection, { chainId, keepsRequests }, hashes)),
   );
   return {
     progress: async (id: Hex): Promise<Recorded | undefined> => {
@@ -90,7 +92,7 @@ export function createLedger(
       if (outcomes.size > 0) await runGuarded((connection) => updateFinished(connection, chainId, outcomes, clock()));
     },
     /**
-     * Deletes a transaction that no node accepted, and its settlements without other transactions. If it fails, `begin` deletes it first:
+     * Deletes a transaction that no node accepted, and its settlements without other transactions unless these stay. If it fails, `begin` deletes it first:
      * the next process would send it besides another transaction of the same settlement.
      */
     withdraw: ({ hash }: Attempt): Promise<void> => withdraw(hash),
@@ -188,11 +190,15 @@ function createWithdrawals(remove: (hashes: readonly Hex[]) => Promise<void>): (
   };
 }
 
-/** Deletes transactions, and their settlements without other transactions. */
-async function deleteAttempts(connection: SqlConnection, chainId: number, hashes: readonly Hex[]): Promise<void> {
+/** Deletes transactions, and their settlements without other transactions unless these stay. */
+async function deleteAttempts(
+  connection: SqlConnection,
+  { chainId, keepsRequests }: Readonly<{ chainId: number; keepsRequests: boolean }>,
+  hashes: readonly Hex[],
+): Promise<void> {
   for (const hash of hashes)
     for (const row of await connection.rows(deleteAttemptSql, [chainId, hash]))
-      await connection.change(deleteChildlessSql, [chainId, String(row["settlement_id"])]);
+      if (!keepsRequests) await connection.change(deleteChildlessSql, [chainId, String(row["settlement_id"])]);
 }
 
 /** Records outcomes; both databases name the columns of VALUES `column1`, `column2`, …. */
