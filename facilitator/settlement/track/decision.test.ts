@@ -51,6 +51,12 @@ test("waits for the configured confirmations", () => {
   expect(decide(entry(), seen({ head, nextNonce: 6, receipt: receipt() }), deep)).toMatchObject({ kind: "finish" });
 });
 
+test("replaces the transaction at the next nonce although a newer one waits behind it", () => {
+  const newer = attempt({ hash: `0x${"bb".repeat(32)}`, nonce: 7 });
+  const both = entry([attempt(), newer], { sentAtMs: nowMs - 1_000, pricedAtMs: nowMs - 20_000 });
+  expect(decide(both, seen(), options)).toEqual({ kind: "replace", nonce: 5, resends: false });
+});
+
 test("resends an open transaction after an earlier one succeeded without the transfer", () => {
   const later = attempt({ hash: `0x${"bb".repeat(32)}`, nonce: 6 });
   const both = entry([attempt(), later], { sentAtMs: nowMs - 10_000, pricedAtMs: nowMs });

@@ -62,12 +62,17 @@ export function decide(entry: InFlightSettlement, seen: Observation, options: De
     return lostForMs >= lostAfterMs ? diagnoseWhenDue(entry, "lost", seen) : wait;
   }
   const resends = entry.sentAtMs === undefined || seen.nowMs - entry.sentAtMs >= resendAfterMs;
-  // A transaction that filled a missing nonce may have reverted, while an older one waits for its own.
-  const waiting = entry.attempts.findLast((attempt) => attempt.signer === newest.signer && isOpen(attempt, seen));
-  const isNextInLine = waiting !== undefined && waiting.nonce === seen.nextNonces.get(waiting.signer);
+  // Not always the newest: that may wait behind one whose nonce another transaction holds in the pool.
+  const nextInLine = entry.attempts.find(
+    (attempt) =>
+      attempt.signer === newest.signer &&
+      isOpen(attempt, seen) &&
+      attempt.nonce === seen.nextNonces.get(attempt.signer),
+  );
   const isOld = seen.nowMs - entry.pricedAtMs >= options.bumpAfterMs;
-  const isReplaced = isNextInLine && isOld && entry.attempts.length < attemptsMax && canPayMore(newest, options);
-  if (isReplaced) return { kind: "replace", nonce: waiting.nonce, resends };
+  const isReplaced =
+    nextInLine !== undefined && isOld && entry.attempts.length < attemptsMax && canPayMore(newest, options);
+  if (isReplaced) return { kind: "replace", nonce: nextInLine.nonce, resends };
   return resends ? { kind: "resend" } : wait;
 }
 
