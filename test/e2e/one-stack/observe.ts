@@ -43,7 +43,7 @@ export function testObserve(running: () => RunningStack, prometheusUrl: () => st
       const { status, stdout } = await runGatehouse(["doctor", ...urls]);
       return status === 0 && stdout;
     });
-    expect(found).toMatch(/right: signer: facilitator: its signer: /);
+    expect(found).toMatch(/ok: signer: facilitator: its signer: /);
     expect(found).not.toMatch(/^(wrong|unknown): /m);
   });
 }
