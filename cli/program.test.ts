@@ -4,7 +4,7 @@ import { createMask } from "#daemon/secrets/mask.ts";
 import { createProgram } from "./program.ts";
 
 /** Runs an invalid command line without exiting this process; returns its exit status and output. */
-async function runRefused(typed: string) {
+async function runRejected(typed: string) {
   const program = createProgram({ mask: createMask() });
   let said = "";
   const capture = (command: Command) => {
@@ -12,11 +12,11 @@ async function runRefused(typed: string) {
     for (const inner of command.commands) capture(inner);
   };
   capture(program);
-  const refusal = await program.parseAsync(typed.split(" "), { from: "user" }).then(
+  const rejection = await program.parseAsync(typed.split(" "), { from: "user" }).then(
     () => undefined,
     (error: unknown) => error as CommanderError,
   );
-  return { status: refusal?.exitCode, said };
+  return { status: rejection?.exitCode, said };
 }
 
 test.each([
@@ -29,7 +29,7 @@ test.each([
   ["status --page nine --targets node", ["Expected a port, a whole number from 0 to 65535."]],
   ["config dmp sidecar", ['("gatehouse config --help" lists the commands)']],
 ])("gatehouse %s exits with 1, suggests the intended command and refers to the help", async (typed, words) => {
-  const { status, said } = await runRefused(typed);
+  const { status, said } = await runRejected(typed);
   expect(status).toBe(1);
   for (const each of words) expect(said).toContain(each);
 });

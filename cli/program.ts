@@ -51,7 +51,7 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   addCompletion(untyped);
   suggestChoices(untyped);
   addExamples(untyped);
-  refuseLeftOut(untyped);
+  rejectLeftOut(untyped);
   nameHelp(untyped, untyped.name());
   return untyped;
 }
@@ -129,7 +129,7 @@ function createChoiceParser(choices: readonly string[]): (text: string) => strin
 const devnetCommands: ReadonlySet<string> = new Set(["stack", "devnet"]);
 
 /** Makes the single executable reject commands that need programs it doesn't include, with a one-line error. */
-function refuseLeftOut(program: UntypedCommand): void {
+function rejectLeftOut(program: UntypedCommand): void {
   if (!isSea()) return;
   program.hook("preAction", (_, command) => {
     const name = command.name();

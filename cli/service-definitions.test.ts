@@ -25,12 +25,12 @@ test.each(services)(
 
 test("rejects a variable with a misspelt service name in the intended service, and suggests the correct name", () => {
   const sidecar = services.find(({ service }) => service === "sidecar")!;
-  const refused = (name: string) =>
+  const rejected = (name: string) =>
     findUnknownVariables("sidecar", sidecar.leaves, { [name]: "x" }).map(({ message }) => message);
   const meant = "did you mean GATEHOUSE_SIDECAR_NODE_WORKSPACE? Correct the name or remove it.";
-  expect(refused("GATEHOUSE_SIDCAR_NODE_WORKSPACE")).toEqual([`no such service as SIDCAR; ${meant}`]);
-  expect(refused("GATEHOUSE_SIDE_CAR_NODE_WORKSPACE")).toEqual([`no such service as SIDE_CAR; ${meant}`]);
-  expect(refused("GATEHOUSE_SIDEACR_NODE_WORKSPCE")).toEqual([`no such service as SIDEACR; ${meant}`]);
+  expect(rejected("GATEHOUSE_SIDCAR_NODE_WORKSPACE")).toEqual([`no such service as SIDCAR; ${meant}`]);
+  expect(rejected("GATEHOUSE_SIDE_CAR_NODE_WORKSPACE")).toEqual([`no such service as SIDE_CAR; ${meant}`]);
+  expect(rejected("GATEHOUSE_SIDEACR_NODE_WORKSPCE")).toEqual([`no such service as SIDEACR; ${meant}`]);
 });
 
 test.each(definitions)("$service has every setting listed first in its help", ({ service, schema, usual }) => {

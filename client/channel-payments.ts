@@ -2,7 +2,7 @@ import type { PaymentRequirements } from "@x402/core/types";
 import type { Scheme } from "#x402/scheme.ts";
 import { batchSettlement } from "#x402/batch-settlement.ts";
 import { createChannelSigner } from "./channel-signer.ts";
-import { PaymentRefusedError, type ChosenPayment } from "./payment-choice.ts";
+import { PaymentRejectedError, type ChosenPayment } from "./payment-choice.ts";
 import type { SpendingBudget } from "./spending-budget.ts";
 
 /** How a client pays through channels (scheme `batch-settlement`). */
@@ -20,7 +20,7 @@ export type ChannelPayments = Readonly<{
    * Deducts a payment from the budget, unless an earlier deposit covers it, and waits for the seller's earlier payments: a channel has one
    * request in flight. The caller disposes of the returned value when the payment's outcome is known.
    *
-   * @throws {PaymentRefusedError} like the budget.
+   * @throws {PaymentRejectedError} like the budget.
    */
   begin(payment: ChosenPayment): Promise<Disposable>;
 }>;
@@ -42,7 +42,7 @@ export function createChannelPayments(
     // A channel is never charged more than it holds.
     if (needed > price) {
       const text = `the seller says that the channel was charged more than it holds, and needs a deposit of ${needed} for a price of ${price}; nothing more was signed. Don't pay this seller through channels.`;
-      throw new PaymentRefusedError("over_payment_cap", text);
+      throw new PaymentRejectedError("over_payment_cap", text);
     }
     const [token, queue] = [nameToken(offer), nameQueue(offer)];
     const decimals = decimalsOf.get(token);

@@ -2,7 +2,7 @@ import type { PaymentRequirements, SchemeNetworkClient } from "@x402/core/types"
 import type { ClientChannelStorage } from "@x402/evm/batch-settlement/client";
 import { reason } from "#x402/reason.ts";
 import type { PayingAccount } from "#x402/scheme.ts";
-import { PaymentRefusedError } from "./payment-choice.ts";
+import { PaymentRejectedError } from "./payment-choice.ts";
 
 type ReportedTotals = Readonly<{ channelId: string; balance: bigint; totalClaimed: bigint }>;
 
@@ -109,7 +109,7 @@ function limitVouchers(files: ClientChannelStorage) {
     const [before, now] = [readSigned(await files.get(channelId)), BigInt(channel.signedMaxClaimable ?? "0")];
     const signed = before > now ? before : now;
     const charged = BigInt(channel.chargedCumulativeAmount ?? "0");
-    if (charged > signed) throw refuseVoucher(channelId, charged, signed);
+    if (charged > signed) throw rejectVoucher(channelId, charged, signed);
     await files.set(channelId, { ...channel, signedMaxClaimable: String(signed) });
   };
   return {
@@ -120,7 +120,7 @@ function limitVouchers(files: ClientChannelStorage) {
       const channel: StoredChannel | undefined = await files.get(channelId);
       const signed = readSigned(channel);
       const limit = own?.channelId === channelId && signed <= own.max ? own.limit : signed + price;
-      if (max > limit) throw refuseVoucher(channelId, max - price, limit - price);
+      if (max > limit) throw rejectVoucher(channelId, max - price, limit - price);
       own = { channelId, max, limit };
       if (deposit !== undefined) deposited = channelId.toLowerCase();
       const opened = deposit === undefined ? {} : { openDeposit: String(deposit) };
@@ -142,8 +142,8 @@ function readSigned(channel: StoredChannel | undefined): bigint {
   return BigInt(channel?.signedMaxClaimable ?? channel?.chargedCumulativeAmount ?? "0");
 }
 
-function refuseVoucher(channelId: string, charged: bigint, signed: bigint): PaymentRefusedError {
-  return new PaymentRefusedError(
+function rejectVoucher(channelId: string, charged: bigint, signed: bigint): PaymentRejectedError {
+  return new PaymentRejectedError(
     "over_payment_cap",
     `the seller says that channel ${channelId} was charged ${charged}, but vouchers were signed for ${signed}; nothing ` +
       "more was signed. If your channels' directory was lost, request again; otherwise don't pay this seller through channels.",

@@ -3,11 +3,11 @@ export const exitStatus = {
   "not-delivered": 1,
   usage: 2,
   "not-allowed": 3,
-  "payment-refused": 4,
+  "payment-rejected": 4,
   "perhaps-paid": 5,
 } as const;
 
-export type PayEnd = keyof typeof exitStatus;
+export type PayOutcome = keyof typeof exitStatus;
 
 export const exitStatusHelp = [
   "Exit status:",

@@ -1,5 +1,5 @@
 import type { SettleResponse } from "@x402/core/types";
-import { exitStatus, type PayEnd } from "./exit-status.ts";
+import { exitStatus, type PayOutcome } from "./exit-status.ts";
 import { formatOffer, type OfferView } from "./offer-view.ts";
 import type { SignedAuthorization } from "#x402/scheme.ts";
 import type { PaymentEvent } from "./payment-event.ts";
@@ -22,7 +22,7 @@ export type PayReport = Readonly<{
   signed(): SignedPayment | undefined;
   settlement(): SettleResponse | undefined;
   repeats(): number;
-  end(end: PayEnd, message?: string): number;
+  end(end: PayOutcome, message?: string): number;
 }>;
 
 type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
@@ -39,7 +39,7 @@ export function formatPayReport(
   let offered: readonly OfferView[] = [];
   let answer: object | null = null;
 
-  const document = (end: PayEnd, message: string | undefined) => ({
+  const document = (end: PayOutcome, message: string | undefined) => ({
     end,
     exitStatus: exitStatus[end],
     message: message === undefined ? null : mask(message),

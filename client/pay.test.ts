@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { caps, runPay as run, url } from "./testing/run-pay.ts";
 import { account, answerDelivered, asset, offer, privateKey, createSeller, settlement } from "./testing/seller.ts";
 
-function refusing(reason: string) {
+function rejecting(reason: string) {
   const paymentRequired = { x402Version: 2, error: reason, resource: { url }, accepts: [offer] };
   const headers = { "PAYMENT-REQUIRED": encodePaymentRequiredHeader(paymentRequired) };
   return createSeller([offer], [() => new Response("{}", { status: 402, headers })]);
@@ -133,8 +133,8 @@ function answerBusy(): Response {
 
 describe("pay, if nothing is delivered", () => {
   it("exits with 1 and the cause if the server is unreachable", async () => {
-    const refused = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
-    const { status, stderr } = await run(caps, { fetch: () => Promise.reject(refused) });
+    const rejected = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
+    const { status, stderr } = await run(caps, { fetch: () => Promise.reject(rejected) });
     expect([status, stderr]).toEqual([1, `pay: ${url} can't be bought: fetch failed: connect ECONNREFUSED\n`]);
   });
 
@@ -154,14 +154,14 @@ describe("pay, if nothing is delivered", () => {
   });
 
   it("exits with 4 and the seller's reason for a rejected payment", async () => {
-    const { status, stderr } = await run(caps, refusing("invalid_exact_evm_signature"));
+    const { status, stderr } = await run(caps, rejecting("invalid_exact_evm_signature"));
     expect([status, stderr]).toEqual([4, expect.stringContaining("returned HTTP 402: invalid_exact_evm_signature.")]);
   });
 
   it.each(["invalid_exact_evm_insufficient_balance", "insufficient_funds"])(
     "exits with 4 and reports account, token and price on %s",
     async (reason) => {
-      const { status, stderr } = await run(caps, refusing(reason));
+      const { status, stderr } = await run(caps, rejecting(reason));
       const words = `the balance of account ${account.address} in token ${asset.address} on eip155:1672 is too low: the price is 0.01,`;
       expect([status, stderr]).toEqual([4, expect.stringContaining(words)]);
     },

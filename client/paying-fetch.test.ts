@@ -54,8 +54,8 @@ describe("payingFetch", () => {
   ])("rejects %s without signing", async (_name, change, code, message) => {
     const shop = createSeller([{ ...offer, ...change }]);
     const { buy, events } = buyer(shop);
-    const refusal = { name: "PaymentRefusedError", code, message: expect.stringMatching(message) };
-    await expect(buy()).rejects.toMatchObject(refusal);
+    const rejection = { name: "PaymentRejectedError", code, message: expect.stringMatching(message) };
+    await expect(buy()).rejects.toMatchObject(rejection);
     expect([shop.payments, events.map(({ type }) => type)]).toEqual([[], ["payment-required"]]);
   });
 

@@ -13,7 +13,7 @@ import type { TokenReader } from "./token-reader.ts";
 
 export type { ChannelOptions } from "./channel-payments.ts";
 export type { PaymentEvent } from "./payment-event.ts";
-export { PaymentRefusedError } from "./payment-choice.ts";
+export { PaymentRejectedError } from "./payment-choice.ts";
 export type { Fetch } from "./repeating-fetch.ts";
 
 /** Account and limits of a paying fetch. Amounts are in whole tokens (`"0.01"`, `"$0.01"`) or in the token's smallest units (`"10000"`). */
@@ -57,7 +57,7 @@ export type PayingFetchDependencies = Readonly<{
  * supports `payment-identifier`, each payment carries a random one, so that the response can also be fetched from another address.
  *
  * @throws {TokenAmountError} immediately, when a cap isn't an amount, or is in whole tokens of unknown decimals. The returned fetch throws
- * {@link PaymentRefusedError} when the offer exceeds the limits or the account's balance (nothing was signed), and whatever `fetch` throws.
+ * {@link PaymentRejectedError} when the offer exceeds the limits or the account's balance (nothing was signed), and whatever `fetch` throws.
  *
  * @example
  * import { payingFetch } from "gatehouse-evm/client";

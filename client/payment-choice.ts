@@ -26,11 +26,11 @@ export type ChosenPayment = Readonly<{ offer: PaymentRequirements; decimals: num
  * Chooses the cheapest offer within the limits, or the server's first offer if the decimals of some tokens are unknown. We enforce our own
  * limits because the SDK always allows its default tokens and has no limit on the total.
  *
- * @throws {PaymentRefusedError} giving the reason for rejecting each offer.
+ * @throws {PaymentRejectedError} giving the reason for rejecting each offer.
  */
 export function choosePayment(paymentRequired: PaymentRequired, limits: PaymentLimits): ChosenPayment {
   if (paymentRequired.x402Version !== 2) {
-    throw new PaymentRefusedError(
+    throw new PaymentRejectedError(
       "unsupported_version",
       `the server uses x402 version ${paymentRequired.x402Version}, but this client supports only version 2; nothing was signed.`,
     );
@@ -41,7 +41,7 @@ export function choosePayment(paymentRequired: PaymentRequired, limits: PaymentL
   if (cheapest !== undefined) return cheapest;
   const onlyDear = judged.length > 0 && judged.every(({ objection }) => objection?.code === "over_payment_cap");
   const reasons = judged.map(({ offer, objection }) => `${offer.scheme} on ${offer.network}: ${objection?.text}`);
-  throw new PaymentRefusedError(
+  throw new PaymentRejectedError(
     onlyDear ? "over_payment_cap" : "no_allowed_offer",
     `none of the server's offers can be paid; nothing was signed: ${reasons.join("; ") || "it has no offers"}.`,
   );
@@ -116,8 +116,8 @@ export type RejectionCode =
   | "insufficient_funds";
 
 /** The offer exceeds the caller's limits or the account's balance; nothing was signed and nothing is owed. */
-export class PaymentRefusedError extends Error {
-  override readonly name = "PaymentRefusedError";
+export class PaymentRejectedError extends Error {
+  override readonly name = "PaymentRejectedError";
   readonly code: RejectionCode;
 
   constructor(code: RejectionCode, message: string) {

@@ -2,9 +2,9 @@ import type { PaymentRequired } from "@x402/core/types";
 import { withDecimals } from "./token-facts.ts";
 import { viewOffers, type OfferView } from "./offer-view.ts";
 import { buildRequest, listAllowedAssets, type PayOptions } from "./pay-options.ts";
-import { choosePayment, type PaymentLimits, PaymentRefusedError } from "./payment-choice.ts";
+import { choosePayment, type PaymentLimits, PaymentRejectedError } from "./payment-choice.ts";
 import { formatError, parseJson } from "./plain-text.ts";
-import type { Ending, PurchaseDependencies } from "./purchase.ts";
+import type { PurchaseOutcome, PurchaseDependencies } from "./purchase.ts";
 import { formatAmount, parseTokenAmount, TokenAmountError } from "#x402/token-amount.ts";
 import { x402Client, x402HTTPClient } from "@x402/fetch";
 import { bufferResponse, type Fetch } from "./repeating-fetch.ts";
@@ -15,7 +15,7 @@ const maxValiditySeconds = 3_600;
 const noCap = { kind: "units", units: 10n ** 78n } as const;
 
 /** Requests the price of a resource and shows every offer, with any objection to it. Signs nothing. If the resource is free, delivers it. */
-export async function listPrices(options: PayOptions, dependencies: PurchaseDependencies): Promise<Ending> {
+export async function listPrices(options: PayOptions, dependencies: PurchaseDependencies): Promise<PurchaseOutcome> {
   const { report, tokens, fetch, signal } = dependencies;
   const { url, timeoutMs = 60_000 } = options;
   try {
@@ -41,7 +41,7 @@ async function deliverFree(
   { url, dryRun = false }: PayOptions,
   response: Response,
   { report, target }: PurchaseDependencies,
-): Promise<Ending> {
+): Promise<PurchaseOutcome> {
   const body = await response.bytes();
   report.response(response, body);
   if (!response.ok) {
@@ -72,7 +72,7 @@ type Prices = Readonly<{ paymentRequired: PaymentRequired; limits: PaymentLimits
 function judgePrices(
   { dryRun = false, maxAmount, assets }: PayOptions,
   { paymentRequired, limits, offers }: Prices,
-): Ending {
+): PurchaseOutcome {
   try {
     const { offer, decimals } = choosePayment(paymentRequired, limits);
     const price = `${formatAmount(BigInt(offer.amount), decimals)} of token ${offer.asset} on ${offer.network}`;
@@ -80,7 +80,7 @@ function judgePrices(
     const next = isNamed ? "Without --dry-run it is paid." : suggestOptions(offers.filter(isPastable));
     return { end: dryRun ? "delivered" : "usage", message: `${price} is requested. Nothing was signed. ${next}` };
   } catch (error) {
-    if (error instanceof PaymentRefusedError) return { end: "not-allowed", message: error.message };
+    if (error instanceof PaymentRejectedError) return { end: "not-allowed", message: error.message };
     throw error;
   }
 }

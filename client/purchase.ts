@@ -2,10 +2,10 @@ import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { privateKeyToAccount } from "viem/accounts";
 import { z } from "zod";
 import type { BodyTarget } from "./body-target.ts";
-import type { PayEnd } from "./exit-status.ts";
+import type { PayOutcome } from "./exit-status.ts";
 import { buildRequest, listAllowedAssets, type PurchaseOptions } from "./pay-options.ts";
 import type { PayReport, SignedPayment } from "./pay-report.ts";
-import { payingFetch, PaymentRefusedError, type Fetch } from "./paying-fetch.ts";
+import { payingFetch, PaymentRejectedError, type Fetch } from "./paying-fetch.ts";
 import { formatError, parseJson, toPlainText } from "./plain-text.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { formatAmount, TokenAmountError } from "#x402/token-amount.ts";
@@ -20,14 +20,14 @@ export type PurchaseDependencies = Readonly<{
   signal: AbortSignal | undefined;
 }>;
 
-export type Ending = Readonly<{ end: PayEnd; message?: string | undefined }>;
+export type PurchaseOutcome = Readonly<{ end: PayOutcome; message?: string | undefined }>;
 
 const tooLittle = /insufficient_(balance|funds)/;
 /** Reasons given for a payment whose nonce was already used. */
 const nonceUsed = /nonce_already_used|duplicate_settlement/;
 
 /** @throws {TokenAmountError} when a limit has more decimal digits than the token. */
-export async function purchase(options: PurchaseOptions, dependencies: PurchaseDependencies): Promise<Ending> {
+export async function purchase(options: PurchaseOptions, dependencies: PurchaseDependencies): Promise<PurchaseOutcome> {
   const { report, tokens, fetch, signal } = dependencies;
   const paying = payingFetch(
     {
@@ -48,8 +48,8 @@ export async function purchase(options: PurchaseOptions, dependencies: PurchaseD
     return await judgeAnswer(options, response, dependencies);
   } catch (error) {
     if (error instanceof TokenAmountError) throw error;
-    if (error instanceof PaymentRefusedError) {
-      return { end: error.code === "insufficient_funds" ? "payment-refused" : "not-allowed", message: error.message };
+    if (error instanceof PaymentRejectedError) {
+      return { end: error.code === "insufficient_funds" ? "payment-rejected" : "not-allowed", message: error.message };
     }
     return judgeFailure(options.url, error, dependencies);
   }
@@ -59,7 +59,7 @@ async function judgeAnswer(
   { url }: PurchaseOptions,
   response: Response,
   { report, target, tokens }: PurchaseDependencies,
-): Promise<Ending> {
+): Promise<PurchaseOutcome> {
   const body = await response.bytes();
   report.response(response, body);
   const signed = report.signed();
@@ -70,24 +70,28 @@ async function judgeAnswer(
     const because = error === undefined ? "" : ` (${toPlainText(error)})`;
     return { end: "not-delivered", message: `${said}${because}; no payment was signed.` };
   }
-  const reason = findRefusalReason(response, report);
+  const reason = findRejectionReason(response, report);
   const mayBePaid = report.settlement()?.success === true || (nonceUsed.test(reason) && report.repeats() > 0);
   if (response.status === 402 && !mayBePaid) {
     return {
-      end: "payment-refused",
+      end: "payment-rejected",
       message: tooLittle.test(reason)
         ? describeMissingFunds(signed)
         : `${said}: ${reason}${why === undefined ? "" : ` (${toPlainText(why)})`}.`,
     };
   }
   if (response.status === 412 && !mayBePaid && signed.authorization.method === "permit2")
-    return { end: "payment-refused", message: `${said}: ${describeMissingApproval(signed)}` };
-  const isRefusal = response.status >= 400 && response.status < 500 && !response.headers.has("Retry-After");
-  const end = isRefusal && !mayBePaid ? "not-delivered" : "perhaps-paid";
+    return { end: "payment-rejected", message: `${said}: ${describeMissingApproval(signed)}` };
+  const isRejection = response.status >= 400 && response.status < 500 && !response.headers.has("Retry-After");
+  const end = isRejection && !mayBePaid ? "not-delivered" : "perhaps-paid";
   return { end, message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
 }
 
-async function judgeFailure(url: string, error: unknown, { report, tokens }: PurchaseDependencies): Promise<Ending> {
+async function judgeFailure(
+  url: string,
+  error: unknown,
+  { report, tokens }: PurchaseDependencies,
+): Promise<PurchaseOutcome> {
   const said = `${url} can't be bought: ${formatError(error)}`;
   const signed = report.signed();
   if (signed === undefined) return { end: "not-delivered", message: said };
@@ -95,7 +99,7 @@ async function judgeFailure(url: string, error: unknown, { report, tokens }: Pur
 }
 
 /** Returns the server's reason for rejecting the payment: the one in the settlement, otherwise the error in PAYMENT-REQUIRED. */
-function findRefusalReason(response: Response, report: PayReport): string {
+function findRejectionReason(response: Response, report: PayReport): string {
   const header = response.headers.get("PAYMENT-REQUIRED");
   try {
     const reason = header === null ? undefined : decodePaymentRequiredHeader(header).error;

@@ -1,7 +1,7 @@
 import { parseUnits } from "viem";
 import { formatAmount, type TokenAmount } from "#x402/token-amount.ts";
 import { decimalsMax } from "#x402/price.ts";
-import { PaymentRefusedError } from "./payment-choice.ts";
+import { PaymentRejectedError } from "./payment-choice.ts";
 
 /** Amount that a payment takes from a budget, in smallest units of a token with these decimals. */
 export type Spending = Readonly<{ units: bigint; decimals: number | undefined }>;
@@ -19,7 +19,7 @@ export function createSpendingBudget(total: TokenAmount) {
     spend(payment: Spending): void {
       const amount = measure(payment);
       if (spent + amount > limit) {
-        throw new PaymentRefusedError(
+        throw new PaymentRejectedError(
           "over_total_cap",
           `the payment of ${shown(amount)} would bring the total to ${shown(spent + amount)}, ` +
             `the cap is ${shown(limit)}; nothing was signed. Raise the total cap to continue.`,
@@ -37,7 +37,7 @@ export function createSpendingBudget(total: TokenAmount) {
 function convertToSharedScale({ units, decimals }: Spending): bigint {
   if (decimals === undefined) {
     const text = "the total cap is in whole tokens, but the token's decimals are unknown; nothing was signed.";
-    throw new PaymentRefusedError("no_allowed_offer", text);
+    throw new PaymentRejectedError("no_allowed_offer", text);
   }
   return units * 10n ** BigInt(decimalsMax - decimals);
 }

@@ -1,6 +1,6 @@
 import type { PaymentRequired } from "@x402/core/types";
 import { formatAmount, parseTokenAmount, TokenAmountError } from "#x402/token-amount.ts";
-import { PaymentRefusedError, type AllowedAsset, type ChosenPayment } from "./payment-choice.ts";
+import { PaymentRejectedError, type AllowedAsset, type ChosenPayment } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import { toPlainText } from "./plain-text.ts";
 import { TokenReadError, type TokenLocation, type TokenReader } from "./token-reader.ts";
@@ -65,7 +65,7 @@ export async function requireFunds(
   const { network, asset: address } = offer;
   const balance = await tryRead(() => tokens.balanceOf({ network, address }, account), { onEvent });
   if (balance === undefined || balance >= BigInt(offer.amount)) return;
-  throw new PaymentRefusedError(
+  throw new PaymentRejectedError(
     "insufficient_funds",
     `account ${account} has ${formatAmount(balance, decimals)} of token ${address} on ${network}, ` +
       `the price is ${formatAmount(BigInt(offer.amount), decimals)}; nothing was signed. Top it up, or pay with another key.`,

@@ -66,8 +66,8 @@ export function readResponses(text: string): JsonRpcResponses | undefined {
   const json = parseJson(text);
   const answers = placed.safeParse(Array.isArray(json) ? json : [json]);
   if (answers.success) return { ok: true, byPlace: new Map(answers.data.map((each) => [each.id, toAnswer(each)])) };
-  const refusal = z.object({ error: failure }).safeParse(json);
-  return refusal.success ? { ok: false, error: refusal.data.error } : undefined;
+  const rejection = z.object({ error: failure }).safeParse(json);
+  return rejection.success ? { ok: false, error: rejection.data.error } : undefined;
 }
 
 function toAnswer({ result, error }: Pick<z.infer<typeof response>, "result" | "error">): JsonRpcResponse {

@@ -1,8 +1,8 @@
 import type { Registry } from "prom-client";
 import type { z } from "zod";
-import type { ConfigurationInUse } from "./http/operations-listener.ts";
-import { createFilesInForce, type FilesLoaded } from "./files/files-in-force.ts";
-import { registerForHotRestart, type HandOverPart } from "./hand-over/part.ts";
+import type { ActiveConfiguration } from "./http/operations-listener.ts";
+import { createActiveFiles, type ActiveFiles } from "./files/active-files.ts";
+import { registerForHotRestart, type HotRestart } from "./hot-restart/part.ts";
 import { within } from "./time.ts";
 import { formatPrettyLines, type LogFormat } from "./log/log-format.ts";
 import { createLog, type Logger } from "./log/log.ts";
@@ -23,9 +23,9 @@ export type ServiceContext = Readonly<{
   log: Logger;
   metrics: Registry;
   /** Hot-reloaded files and their active content. */
-  files: FilesLoaded;
+  files: ActiveFiles;
   /** The active settings and files, as shown by `/configuration`. */
-  configuration: () => ConfigurationInUse;
+  configuration: () => ActiveConfiguration;
   /** Knows the secrets and URLs in the settings; all output of the process passes through it. */
   mask: Mask;
   /** Closed in reverse order of `use` when the service stops. */
@@ -83,7 +83,7 @@ export async function runService<Schema extends z.ZodObject>(
   const left = new AbortController();
   const signal = AbortSignal.any([createStopSignal(), left.signal]);
   const name = service.definition.service;
-  const handOver = registerForHotRestart(process.env);
+  const hotRestart = registerForHotRestart(process.env);
   try {
     const settings = readSettings(service.definition, { env: process.env, file: options.settingsFile });
     const { log: logSettings, shutdown } = settings as CommonSettings;
@@ -100,7 +100,7 @@ export async function runService<Schema extends z.ZodObject>(
       void work.done.catch(() => undefined).finally(() => unfinished.delete(work));
     };
     const stateHome = findUserStateDirectory(process.env);
-    const files = createFilesInForce(metrics);
+    const files = createActiveFiles(metrics);
     const settingsSha256 = digestSettings(service.definition, process.env);
     let drainClients: (() => Promise<void>) | undefined;
     const context = {
@@ -113,16 +113,16 @@ export async function runService<Schema extends z.ZodObject>(
       signal,
       userStateDirectory: stateHome,
       finishes,
-      yields: (release: () => Promise<void>) => handOver?.release(release),
-      isHandedOver: handOver !== undefined,
+      yields: (release: () => Promise<void>) => hotRestart?.release(release),
+      isHandedOver: hotRestart !== undefined,
       leaves: (how: () => Promise<void>) => (drainClients = how),
     };
-    if (handOver !== undefined) {
-      followSettings(handOver, { files, log });
-      handOver.leave(() => {
+    if (hotRestart !== undefined) {
+      followSettings(hotRestart, { files, log });
+      hotRestart.leave(() => {
         if (!signal.aborted) void endAfter(drainClients, { left, log });
       });
-      await handOver.turn(signal);
+      await hotRestart.turn(signal);
       if (signal.aborted) return 0;
     }
     const startError = await serve(service, settings, context);
@@ -143,13 +143,13 @@ export async function runService<Schema extends z.ZodObject>(
 }
 
 /** Reports the settings file like every other hot-reloaded file. */
-function followSettings(handOver: HandOverPart, { files, log }: Pick<ServiceContext, "files" | "log">): void {
+function followSettings(hotRestart: HotRestart, { files, log }: Pick<ServiceContext, "files" | "log">): void {
   const setting = "settingsPath";
-  handOver.followSettings(({ path, sha256, refused }) => {
+  hotRestart.followSettings(({ path, sha256, rejected }) => {
     files.recordActive({ setting, path, sha256 });
-    if (refused === undefined) return;
-    files.refused(setting, [refused]);
-    log.error({ event: "file-rejected", path }, `${path}: ${refused}; the previous settings stay active`);
+    if (rejected === undefined) return;
+    files.rejected(setting, [rejected]);
+    log.error({ event: "file-rejected", path }, `${path}: ${rejected}; the previous settings stay active`);
   });
 }
 

@@ -216,7 +216,7 @@ describe("within", () => {
   it("returns the result of the work, and leaves no timer", async () => {
     const before = holdingTimers();
     expect(await within("an answer", hourMs, Promise.resolve(7))).toBe(7);
-    await expect(within("an answer", hourMs, Promise.reject(new Error("refused")))).rejects.toThrow("refused");
+    await expect(within("an answer", hourMs, Promise.reject(new Error("rejected")))).rejects.toThrow("rejected");
     expect(holdingTimers()).toBe(before);
   });
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { keptStates } from "./anvil/anvil-process.ts";
+import { retainedStatesMax } from "./anvil/anvil-process.ts";
 import { openPruning, buildPruneInfo } from "./pruning.ts";
 
 async function directory(): Promise<string> {
@@ -33,7 +33,7 @@ describe("pruning", () => {
       buildPruneInfo({ enabledAtBlock: 0 }, 1_001),
     ];
     const versionsPerBlock = after.flushed_version - before.flushed_version;
-    expect(before.auto_prune_reserved_window / versionsPerBlock).toBe(keptStates);
+    expect(before.auto_prune_reserved_window / versionsPerBlock).toBe(retainedStatesMax);
   });
 
   test("keeps everything while disabled", () => {

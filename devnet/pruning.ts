@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
-import { keptStates } from "./anvil/anvil-process.ts";
+import { retainedStatesMax } from "./anvil/anvil-process.ts";
 
 /** Number of versions behind the newest that pruning retains (specification, "PruneInfo"). */
 const reservedWindowVersions = 100_000;
 
 /** Versions per block, chosen so that the window covers exactly the blocks whose states the chain retains. */
-const versionsPerBlock = reservedWindowVersions / keptStates;
+const versionsPerBlock = reservedWindowVersions / retainedStatesMax;
 
 /** Max versions that the pruner removes per mined block when it has fallen behind: those of 1,000 blocks. */
 const prunedVersionsPerBlockMax = 1_000 * versionsPerBlock;

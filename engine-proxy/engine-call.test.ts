@@ -43,7 +43,7 @@ describe("the engine proxy allows", () => {
         AttachStdout: true,
         ...more,
       });
-      if (!("call" in decision)) throw new Error(decision.refused);
+      if (!("call" in decision)) throw new Error(decision.rejected);
       expect(JSON.parse(decision.call.body ?? "")).toEqual({
         Cmd: ["./node_cli", "--version"],
         WorkingDir: "/data/bin",
@@ -154,7 +154,7 @@ const forbidden: readonly (readonly [request: string, body?: unknown])[] = [
 describe("the engine proxy rejects", () => {
   it.each(forbidden.map(([request, body]) => ({ request, body })))("$request $body", ({ request, body }) => {
     const [method = "", url = ""] = words(request);
-    expect(decide(method, url, body)).toHaveProperty("refused");
+    expect(decide(method, url, body)).toHaveProperty("rejected");
   });
 
   it("every request whose path specifies a different container", () => {
@@ -162,7 +162,7 @@ describe("the engine proxy rejects", () => {
     const action = constantFrom("json", "restart", "exec");
     assert(
       property(name, action, constantFrom("GET", "POST"), (container, what, method) => {
-        expect(decide(method, `/v1.41/containers/${container}/${what}`, { Cmd: cli })).toHaveProperty("refused");
+        expect(decide(method, `/v1.41/containers/${container}/${what}`, { Cmd: cli })).toHaveProperty("rejected");
       }),
     );
   });

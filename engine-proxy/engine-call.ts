@@ -23,7 +23,7 @@ export type EngineRules = Readonly<{
 }>;
 
 /** The call that a request maps to, or why it is rejected. */
-export type EngineDecision = Readonly<{ call: EngineCall }> | Readonly<{ refused: string }>;
+export type EngineDecision = Readonly<{ call: EngineCall }> | Readonly<{ rejected: string }>;
 
 const version = /^\/v1\.\d{1,3}(?=\/)/;
 const execId = /^\/exec\/([0-9a-f]{12,64})\/(start|json)$/;
@@ -48,9 +48,9 @@ const startBody = z.strictObject({ Detach: z.literal(false).optional(), Tty: z.l
  */
 export function decideEngineCall(request: EngineRequest, rules: EngineRules): EngineDecision {
   if (!request.url.startsWith("/") || request.url.length > 1_024)
-    return { refused: "the path is not one of the Engine API" };
+    return { rejected: "the path is not one of the Engine API" };
   const [path = "", query = "", ...rest] = request.url.split("?");
-  if (rest.length > 0) return { refused: "the query has a second question mark" };
+  if (rest.length > 0) return { rejected: "the query has a second question mark" };
   const prefix = version.exec(path)?.[0] ?? "";
   const bare = path.slice(prefix.length);
   const container = `/containers/${rules.container}`;
@@ -64,7 +64,7 @@ export function decideEngineCall(request: EngineRequest, rules: EngineRules): En
   }
   if (exec !== null && query === "") return followExec(request, `${prefix}${bare}`, exec, rules);
   return {
-    refused: `only inspect, restart and exec of ${rules.nodeCli} in the container ${rules.container} pass this proxy`,
+    rejected: `only inspect, restart and exec of ${rules.nodeCli} in the container ${rules.container} pass this proxy`,
   };
 }
 
@@ -80,9 +80,9 @@ function admitCall(
 function restart(path: string, query: string, rules: EngineRules): EngineDecision {
   if (query === "") return admitCall("restart", "POST", path);
   const seconds = /^t=(\d{1,4})$/.exec(query)?.[1];
-  if (seconds === undefined) return { refused: "a restart takes t=<seconds> and nothing else" };
+  if (seconds === undefined) return { rejected: "a restart takes t=<seconds> and nothing else" };
   if (Number(seconds) > rules.stopTimeoutMaxSeconds) {
-    return { refused: `a restart's stop timeout is at most ${rules.stopTimeoutMaxSeconds} seconds` };
+    return { rejected: `a restart's stop timeout is at most ${rules.stopTimeoutMaxSeconds} seconds` };
   }
   return admitCall("restart", "POST", `${path}?t=${Number(seconds)}`);
 }
@@ -93,17 +93,18 @@ function createExec(path: string, text: string, rules: EngineRules): EngineDecis
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     return {
-      refused: `the exec is not one of ${rules.nodeCli}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trim(),
+      rejected:
+        `the exec is not one of ${rules.nodeCli}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trim(),
     };
   }
   const { Cmd, WorkingDir = rules.binDirectory, AttachStdout = true, AttachStderr = true } = parsed.data;
   if (WorkingDir !== rules.binDirectory) {
-    return { refused: `${rules.nodeCli} is only run in ${rules.binDirectory} (binDirectory)` };
+    return { rejected: `${rules.nodeCli} is only run in ${rules.binDirectory} (binDirectory)` };
   }
   if (!isNodeCommand(Cmd, rules)) {
     const program = `./${rules.nodeCli}`;
     return {
-      refused: `only "${program} --version" and "${program} prune", with or without "--c ${rules.configArgument}" (configArgument), then "--get" or "--enable_auto_prune", are run`,
+      rejected: `only "${program} --version" and "${program} prune", with or without "--c ${rules.configArgument}" (configArgument), then "--get" or "--enable_auto_prune", are run`,
     };
   }
   return admitCall("exec-create", "POST", path, {
@@ -137,12 +138,12 @@ function followExec(
   [, id = "", action]: RegExpExecArray,
   rules: EngineRules,
 ): EngineDecision {
-  if (!rules.isKnownExec(id)) return { refused: "this exec was not made through this proxy" };
+  if (!rules.isKnownExec(id)) return { rejected: "this exec was not made through this proxy" };
   if (action === "json" && request.method === "GET") return admitCall("exec-inspect", "GET", path);
   if (action !== "start" || request.method !== "POST")
-    return { refused: "an exec is started by POST and inspected by GET" };
+    return { rejected: "an exec is started by POST and inspected by GET" };
   if (!startBody.safeParse(parseJson(request.body === "" ? "{}" : request.body)).success) {
-    return { refused: "an exec starts attached and without a terminal" };
+    return { rejected: "an exec starts attached and without a terminal" };
   }
   return admitCall("exec-start", "POST", path, { Detach: false, Tty: false });
 }

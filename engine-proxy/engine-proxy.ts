@@ -50,7 +50,7 @@ export async function startEngineProxy(
 ): Promise<EngineProxy> {
   const requests = new Counter({
     name: "gatehouse_engine_proxy_requests_total",
-    help: "Requests to the Docker Engine, by kind; kind refused: not forwarded.",
+    help: "Requests to the Docker Engine, by kind; kind rejected: not forwarded.",
     labelNames: ["kind"],
     registers: [metrics],
   });
@@ -73,14 +73,14 @@ export async function startEngineProxy(
   };
   const server = createServer(timeouts, (incoming, response) => {
     if (inFlight >= requestsInFlight) {
-      refuse(response, 503, "too many requests at one time; try again");
+      rejectRequest(response, 503, "too many requests at one time; try again");
       return;
     }
     inFlight += 1;
     response.once("close", () => (inFlight -= 1));
     answerRequest(proxy, incoming, response).catch((error: unknown) => {
       proxy.log.warn({ event: "engine-call-failed", err: error }, "engine request failed");
-      refuse(response, 502, `the Docker Engine at ${settings.engine} did not answer: ${String(error)}`);
+      rejectRequest(response, 502, `the Docker Engine at ${settings.engine} did not answer: ${String(error)}`);
     });
   });
   // Idle connections use descriptors too; the sidecar keeps a few.
@@ -140,27 +140,30 @@ async function answerRequest(proxy: Proxy, incoming: IncomingMessage, response: 
   const stream = incoming.iterator({ destroyOnReturn: false });
   const { bytes, isTruncated } = await readBodyStart(stream, proxy.settings.listen.bodyLimitBytes);
   if (isTruncated) {
-    proxy.count("refused");
-    refuse(response, 413, `the body is larger than ${proxy.settings.listen.bodyLimitBytes} bytes`);
+    proxy.count("rejected");
+    rejectRequest(response, 413, `the body is larger than ${proxy.settings.listen.bodyLimitBytes} bytes`);
     return;
   }
   const decision = decideEngineCall(
     { method: incoming.method ?? "", url: incoming.url ?? "", body: new TextDecoder().decode(bytes) },
     { ...proxy.settings, isKnownExec: (id) => proxy.execs.has(id) },
   );
-  if ("refused" in decision) {
-    proxy.count("refused");
+  if ("rejected" in decision) {
+    proxy.count("rejected");
     const url = incoming.url?.slice(0, loggedUrlCharacters);
-    proxy.log.warn({ event: "engine-call-refused", method: incoming.method, url, reason: decision.refused }, "refused");
-    refuse(response, 403, decision.refused);
+    proxy.log.warn(
+      { event: "engine-call-rejected", method: incoming.method, url, reason: decision.rejected },
+      "rejected",
+    );
+    rejectRequest(response, 403, decision.rejected);
     return;
   }
   const limit = proxy.limits[decision.call.kind];
   const reason = limit && countCall(limit);
   if (reason !== undefined) {
-    proxy.count("refused");
-    proxy.log.warn({ event: "engine-call-refused", reason }, "refused");
-    refuse(response, 429, reason);
+    proxy.count("rejected");
+    proxy.log.warn({ event: "engine-call-rejected", reason }, "rejected");
+    rejectRequest(response, 429, reason);
     return;
   }
   proxy.count(decision.call.kind);
@@ -206,7 +209,11 @@ async function relay(proxy: Proxy, call: EngineCall, response: ServerResponse, s
   }
   const shown = isTruncated ? undefined : showResponse(call.kind, status, new TextDecoder().decode(bytes));
   if (shown === undefined) {
-    refuse(response, 502, `the Docker Engine at ${proxy.settings.engine} answered ${call.kind} with another shape`);
+    rejectRequest(
+      response,
+      502,
+      `the Docker Engine at ${proxy.settings.engine} answered ${call.kind} with another shape`,
+    );
     return;
   }
   if (call.kind === "exec-create" && typeof shown["Id"] === "string") {
@@ -217,7 +224,7 @@ async function relay(proxy: Proxy, call: EngineCall, response: ServerResponse, s
   response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(shown));
 }
 
-function refuse(response: ServerResponse, status: number, message: string): void {
+function rejectRequest(response: ServerResponse, status: number, message: string): void {
   if (response.headersSent) {
     response.destroy();
     return;

@@ -43,7 +43,7 @@ const settlement = z.object({
   errorMessage: z.string().optional(),
 });
 
-const refusals: Readonly<Record<number, ApiResponse>> = Object.fromEntries(
+const rejections: Readonly<Record<number, ApiResponse>> = Object.fromEntries(
   Object.entries({
     400: "Not a valid payment request; the error has the path of the invalid field",
     401: "The API key is missing or wrong",
@@ -67,7 +67,7 @@ const operations: readonly ApiOperation[] = [
       { name: termsCheckHeader, description: "Marks a seller's check of its terms, which is not counted as a payment" },
     ],
     body: paymentRequest,
-    answers: { 200: { description: "The verdict", body: verdict }, ...refusals },
+    answers: { 200: { description: "The verdict", body: verdict }, ...rejections },
   },
   {
     method: "post",
@@ -80,7 +80,7 @@ const operations: readonly ApiOperation[] = [
       { name: "Idempotency-Key", description: "Identifies one sale: the same key always gets the same outcome" },
     ],
     body: paymentRequest,
-    answers: { 200: { description: "The outcome", body: settlement }, ...refusals },
+    answers: { 200: { description: "The outcome", body: settlement }, ...rejections },
   },
   {
     method: "get",

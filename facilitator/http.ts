@@ -33,7 +33,7 @@ export function addFacilitatorRoutes(app: App, { facilitator, apiKeys }: Omit<Ro
     // The supported kinds are not secret, but this way a caller with a wrong key learns of it before the first sale.
     const known = identifySeller(apiKeys, (name) => c.req.header(name));
     if (known.ok || known.key === "missing") return c.json(facilitator.supported());
-    const { body, headers } = refuseKey(known.key);
+    const { body, headers } = rejectKey(known.key);
     return c.json(body, 401, headers);
   });
   app.get("/health", (c) => c.json({ status: "ok" }));
@@ -57,7 +57,7 @@ async function answer(
   { facilitator, apiKeys, lines }: RouteDependencies & Readonly<{ lines: BoundedLog }>,
 ): Promise<JsonAnswer> {
   const known = identifySeller(apiKeys, post.header);
-  if (!known.ok) return refuseKey(known.key);
+  if (!known.ok) return rejectKey(known.key);
   const contentType = post.header("content-type") ?? "";
   if (!jsonType.test(contentType)) {
     const found = contentType === "" ? "no Content-Type" : `Content-Type "${contentType}"`;
@@ -72,7 +72,7 @@ async function answer(
   try {
     const body = readBody(text);
     if (body.x402Version !== undefined && body.x402Version !== 2) {
-      return { status: 200, body: refuseVersion(operation, facilitator) };
+      return { status: 200, body: rejectVersion(operation, facilitator) };
     }
     const { seller } = known;
     const idempotencyKey = readIdempotencyKey(post.header("idempotency-key"));
@@ -100,7 +100,7 @@ function askToRetry(seconds: number): Readonly<Record<string, string>> {
 
 const jsonType = /^application\/json *(;|$)/i;
 
-function refuseKey(key: "missing" | "wrong") {
+function rejectKey(key: "missing" | "wrong") {
   const error = `the API key is ${key}; send one of this facilitator's: Authorization: Bearer <key>`;
   return { status: 401, body: { error }, headers: { "WWW-Authenticate": "Bearer" } } as const;
 }
@@ -125,7 +125,7 @@ function readBody(text: string): Body {
   return { x402Version, paymentPayload, paymentRequirements };
 }
 
-function refuseVersion(operation: Operation, { networks: [first] }: RouteDependencies["facilitator"]) {
+function rejectVersion(operation: Operation, { networks: [first] }: RouteDependencies["facilitator"]) {
   const message = "the body's x402Version is not 2; omit it or send 2.";
   return operation === "verify"
     ? { isValid: false, invalidReason: reason.version, invalidMessage: message }
@@ -155,18 +155,18 @@ export function limitVerifications<Request extends Readonly<{ paymentRequirement
 ): typeof verify {
   const bounded = networks.map(({ network }) => ({ network, slots: new FairSlots(inFlightMax) }));
   const unserved = { slots: new FairSlots(inFlightMax) };
-  const refused = new Counter({
+  const rejected = new Counter({
     name: "gatehouse_facilitator_verifications_rejected_total",
     help: "/verify calls rejected because too many were in flight, by limit: of one seller, or of all.",
     labelNames: ["bound"],
     registers: [metrics],
   });
-  for (const bound of ["seller", "all"]) refused.inc({ bound }, 0);
+  for (const bound of ["seller", "all"]) rejected.inc({ bound }, 0);
   return async (request, caller) => {
     const { slots } = findNetwork(request.paymentRequirements, bounded) ?? unserved;
     const entry = slots.enter(countCaller(caller));
     if (!entry.ok) {
-      refused.inc({ bound: entry.full === "caller" ? "seller" : "all" });
+      rejected.inc({ bound: entry.full === "caller" ? "seller" : "all" });
       const isOfCaller = entry.full === "caller";
       const what = isOfCaller
         ? "too many of your payments are being verified"

@@ -122,7 +122,7 @@ function requireChecked(
     ...rpc,
     call: async (...query) => {
       if (contracts() !== undefined) return rpc.call(...query);
-      throw new ChainError("refused", `${network} was not checked yet; try again in a second`);
+      throw new ChainError("rejected", `${network} was not checked yet; try again in a second`);
     },
   };
 }

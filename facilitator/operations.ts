@@ -3,8 +3,8 @@ import { createSlidingWindow } from "#daemon/sliding-window.ts";
 import type { SettleResponse, SupportedResponse, VerifyResponse, PaymentRequirements } from "@x402/core/types";
 import { permit2Address } from "#x402/permit2.ts";
 import { sponsoringExtension } from "#x402/sponsored-approval.ts";
-import { buildSettleResponse, buildVerifyResponse, refuse } from "#x402/answer.ts";
-import { type Refusal, reason } from "#x402/reason.ts";
+import { buildSettleResponse, buildVerifyResponse, reject } from "#x402/answer.ts";
+import { type Rejection, reason } from "#x402/reason.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Transfers, Order, ReadPayment, SettledScheme, Settling } from "#x402/scheme.ts";
 import { readEnvelope, readPayload, readRequirements } from "#x402/envelope.ts";
@@ -56,13 +56,13 @@ export function createOperations(
   };
   const verify: Operations["verify"] = async (request, facts) => {
     const read = readRequest(request, options);
-    if ("refusal" in read) return buildVerifyResponse(refuse(read.refusal, undefined));
+    if ("rejection" in read) return buildVerifyResponse(reject(read.rejection, undefined));
     const transfers = read.on.transfersFor(readCaller(request, facts));
     return buildVerifyResponse(await read.by.settling.verify(read.order, transfers));
   };
   const settle: Operations["settle"] = async (request, facts) => {
     const read = readRequest(request, options);
-    if ("refusal" in read) return buildSettleResponse(refuse(read.refusal, undefined), networks[0].network);
+    if ("rejection" in read) return buildSettleResponse(reject(read.rejection, undefined), networks[0].network);
     const transfers = read.on.transfersFor(readCaller(request, facts));
     return buildSettleResponse(await read.by.settling.settle(read.order, transfers), read.on.network);
   };
@@ -162,7 +162,7 @@ export type PaymentRequest = Readonly<
 >;
 
 export type ReadRequest = Readonly<
-  { by: SettlingScheme; on: SettledNetwork; order: Order<unknown> } | { refusal: Refusal }
+  { by: SettlingScheme; on: SettledNetwork; order: Order<unknown> } | { rejection: Rejection }
 >;
 
 /**
@@ -172,17 +172,17 @@ export type ReadRequest = Readonly<
  */
 function readRequest(request: PaymentRequest, { networks, schemes }: OperationsOptions): ReadRequest {
   const sent = getSentPayment(request);
-  const version = refuseVersion(sent);
-  if (version !== undefined) return { refusal: version };
+  const version = rejectVersion(sent);
+  if (version !== undefined) return { rejection: version };
   const requirements = readRequirements(request.paymentRequirements, paths.requirements);
   const envelope =
     "read" in request ? { ...request.read, payload: request.read.sent.payload } : readEnvelope(sent, paths.payment);
   const by = schemes.find(({ scheme }) => scheme.name === requirements.scheme);
-  if (by === undefined) return { refusal: refuseScheme(requirements, schemes) };
+  if (by === undefined) return { rejection: rejectScheme(requirements, schemes) };
   const on = findNetwork(requirements, networks);
-  if (on === undefined) return { refusal: refuseNetwork(requirements, networks) };
-  const refusal = by.settling.refusePayload(envelope.payload);
-  if (refusal !== undefined) return { refusal };
+  if (on === undefined) return { rejection: rejectNetwork(requirements, networks) };
+  const rejection = by.settling.rejectPayload(envelope.payload);
+  if (rejection !== undefined) return { rejection };
   const isRead = "read" in request && request.read.scheme === by.scheme;
   const payment = isRead
     ? request.read.payment
@@ -196,7 +196,7 @@ function getSentPayment(request: PaymentRequest): unknown {
   return "read" in request ? request.read.sent : request.paymentPayload;
 }
 
-function refuseVersion(paymentPayload: unknown): Refusal | undefined {
+function rejectVersion(paymentPayload: unknown): Rejection | undefined {
   if (typeof paymentPayload !== "object" || paymentPayload === null || !("x402Version" in paymentPayload))
     return undefined;
   const { x402Version } = paymentPayload;
@@ -207,12 +207,12 @@ function refuseVersion(paymentPayload: unknown): Refusal | undefined {
   };
 }
 
-function refuseScheme({ scheme }: PaymentRequirements, schemes: readonly SettlingScheme[]): Refusal {
+function rejectScheme({ scheme }: PaymentRequirements, schemes: readonly SettlingScheme[]): Rejection {
   const known = schemes.map((settling) => `"${settling.scheme.name}"`).join(" or ");
   return { reason: reason.scheme, message: `scheme "${scheme}" is not supported; use ${known}.` };
 }
 
-function refuseNetwork({ network: required }: PaymentRequirements, networks: OperationsOptions["networks"]): Refusal {
+function rejectNetwork({ network: required }: PaymentRequirements, networks: OperationsOptions["networks"]): Rejection {
   const served = networks.map(({ network }) => `"${network}"`).join(" or ");
   return { reason: reason.network, message: `network "${required}" is not supported; use ${served}.` };
 }

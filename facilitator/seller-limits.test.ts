@@ -52,9 +52,9 @@ const terms = { asset: address, payTo: address };
 
 test("settles claims of recorded deposits after the network was removed from the seller's", async () => {
   expect(await openTransfers(undefined).settle(claim)).toMatchObject({ answer: { state: "pending" } });
-  const refusal = { reason: "invalid_network" };
-  expect(await openTransfers(undefined, { hasDeposit: false }).settle(claim)).toMatchObject({ answer: { refusal } });
-  expect(await openTransfers(undefined).rejectTerms(terms), "a new voucher").toMatchObject(refusal);
+  const rejection = { reason: "invalid_network" };
+  expect(await openTransfers(undefined, { hasDeposit: false }).settle(claim)).toMatchObject({ answer: { rejection } });
+  expect(await openTransfers(undefined).rejectTerms(terms), "a new voucher").toMatchObject(rejection);
 });
 
 test("rejects vouchers of a seller that reached gasPerDay, as it rejects their claims", async () => {
@@ -68,10 +68,10 @@ test("rejects vouchers of a seller that reached gasPerDay, as it rejects their c
 test("applies the seller's minAmount to a claim, unless it leaves nothing in its channels", async () => {
   const alice = { name: "alice", assets: [{ address, minAmount: 6 }] };
   const rest = { ...claim, isRemainder: true };
-  const refused = { answer: { refusal: { reason: "invalid_payment_requirements" } } };
-  expect(await openTransfers(alice).settle(claim)).toMatchObject(refused);
+  const rejected = { answer: { rejection: { reason: "invalid_payment_requirements" } } };
+  expect(await openTransfers(alice).settle(claim)).toMatchObject(rejected);
   expect(await openTransfers(alice).settle(rest)).toMatchObject({ answer: { state: "pending" } });
-  expect(await openTransfers(alice, { hasDeposit: false }).settle(rest), "deposited elsewhere").toMatchObject(refused);
+  expect(await openTransfers(alice, { hasDeposit: false }).settle(rest), "deposited elsewhere").toMatchObject(rejected);
 });
 
 test("rejects settling less than a seller's min amount of a larger signed max", async () => {
@@ -79,7 +79,7 @@ test("rejects settling less than a seller's min amount of a larger signed max", 
   const settle = (amount: bigint) => alice.settle({ ...claim, amount, max: 1_000n });
   expect(await settle(499n)).toMatchObject({
     answer: {
-      refusal: {
+      rejection: {
         reason: "invalid_payment_requirements",
         message: expect.stringMatching(/has minAmount 500 .*; charge more, or 0, which settles nothing\.$/),
       },

@@ -1,7 +1,7 @@
 import * as Value from "ox/Value";
 import { createProcessRateLimiter, type Rates } from "#gateway/limits/rate-limiter.ts";
 import { isSameHex, type Hex } from "#x402/hex.ts";
-import { reason, type Refusal } from "#x402/reason.ts";
+import { reason, type Rejection } from "#x402/reason.ts";
 import type { DepositKey, SignedPayment } from "#x402/signed-payment.ts";
 import { OverloadError } from "./callers/caller.ts";
 import type { Caller } from "./callers/caller.ts";
@@ -78,7 +78,7 @@ export function createSellerLimits(
 ) {
   const gas = createGasLimit({ sales, clock, settlementCost });
   const nameOf = ({ seller = "" }: Caller) => (sellers.has(seller) ? seller : undefined);
-  const find = (caller: Caller): NetworkSeller | Refusal | undefined => {
+  const find = (caller: Caller): NetworkSeller | Rejection | undefined => {
     const name = nameOf(caller);
     if (name === undefined) return undefined;
     const message = `${network} is not settled for ${name}: it is not in ${nameLimit(name, "networks")}.`;
@@ -86,26 +86,26 @@ export function createSellerLimits(
   };
   return {
     /** Returns why the caller's seller may not use a network, a payee or an asset. */
-    rejectTerms: (terms: Pick<SignedPayment, "payTo" | "asset">, caller: Caller): Refusal | undefined => {
+    rejectTerms: (terms: Pick<SignedPayment, "payTo" | "asset">, caller: Caller): Rejection | undefined => {
       const seller = find(caller);
       return seller === undefined || "reason" in seller ? seller : rejectListed(terms, seller);
     },
-    rejectAmount: (payment: SignedPayment, caller: Caller): Refusal | undefined => {
+    rejectAmount: (payment: SignedPayment, caller: Caller): Rejection | undefined => {
       const seller = find(caller);
       return seller === undefined || "reason" in seller ? undefined : rejectSellerAmount(payment, seller);
     },
-    rejectIdentifier: async ({ payer }: SignedPayment, { identifier }: Caller): Promise<Refusal | undefined> =>
+    rejectIdentifier: async ({ payer }: SignedPayment, { identifier }: Caller): Promise<Rejection | undefined> =>
       identifier !== undefined && (await sales.isConflict(payer, identifier)) ? conflict : undefined,
     rejectGas: async (caller: Caller): Promise<OverloadError | undefined> => {
       const seller = find(caller);
-      return seller === undefined || "reason" in seller ? undefined : gas.refuse(seller);
+      return seller === undefined || "reason" in seller ? undefined : gas.reject(seller);
     },
     /** Records a sale before its settlement starts. Returns why that is not possible. */
     record: async (
       { id, payer }: SignedPayment,
       caller: Caller,
       hasStarted: () => Promise<boolean>,
-    ): Promise<Refusal | undefined> => {
+    ): Promise<Rejection | undefined> => {
       const [seller, { identifier }] = [nameOf(caller), caller];
       if ((seller === undefined && identifier === undefined) || (await hasStarted())) return undefined;
       return (await sales.add({ id, payer, seller, identifier })) ? undefined : conflict;
@@ -131,27 +131,27 @@ export function createTermsChecks(
     for (const deposit of deposits) if (!(await hasDeposit(deposit))) return false;
     return deposits.length > 0;
   };
-  const rejectTerms = async (terms: DepositedTerms, caller: Caller): Promise<Refusal | undefined> => {
-    const refusal = terms.unserved ?? sellers.rejectTerms(terms, caller) ?? rejectPayee(terms.payTo, payees);
-    return refusal !== undefined && !(await isRecorded(terms)) ? refusal : undefined;
+  const rejectTerms = async (terms: DepositedTerms, caller: Caller): Promise<Rejection | undefined> => {
+    const rejection = terms.unserved ?? sellers.rejectTerms(terms, caller) ?? rejectPayee(terms.payTo, payees);
+    return rejection !== undefined && !(await isRecorded(terms)) ? rejection : undefined;
   };
   /** Exempts only remainders: they could never leave their channel otherwise, and a part could be moved unit by unit. */
-  const rejectSmall = async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
-    const refusal = sellers.rejectAmount(payment, caller) ?? rejectAmount(payment, minAmount(payment.asset));
-    const isExempt = refusal !== undefined && payment.isRemainder === true && (await isRecorded(payment));
-    return isExempt ? undefined : refusal;
+  const rejectSmall = async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
+    const rejection = sellers.rejectAmount(payment, caller) ?? rejectAmount(payment, minAmount(payment.asset));
+    const isExempt = rejection !== undefined && payment.isRemainder === true && (await isRecorded(payment));
+    return isExempt ? undefined : rejection;
   };
   return {
-    rejectPayment: async (payment: SignedPayment, caller: Caller): Promise<Refusal | OverloadError | undefined> =>
+    rejectPayment: async (payment: SignedPayment, caller: Caller): Promise<Rejection | OverloadError | undefined> =>
       (await rejectTerms(payment, caller)) ??
       (await sellers.rejectIdentifier(payment, caller)) ??
       (await sellers.rejectGas(caller)) ??
       rejectSmall(payment, caller),
     /** Rejects a voucher whose claim would be rejected. @throws {OverloadError} when the seller's gas is spent. */
-    rejectVoucher: async (terms: DepositedTerms, caller: Caller): Promise<Refusal | undefined> => {
-      const refusal = (await rejectTerms(terms, caller)) ?? (await sellers.rejectGas(caller));
-      if (refusal instanceof OverloadError) throw refusal;
-      return refusal;
+    rejectVoucher: async (terms: DepositedTerms, caller: Caller): Promise<Rejection | undefined> => {
+      const rejection = (await rejectTerms(terms, caller)) ?? (await sellers.rejectGas(caller));
+      if (rejection instanceof OverloadError) throw rejection;
+      return rejection;
     },
   };
 }
@@ -160,14 +160,14 @@ export function createTermsChecks(
 export function rejectAmount(
   { amount, max }: Pick<SignedPayment, "amount" | "max">,
   least: bigint,
-): Refusal | undefined {
+): Rejection | undefined {
   if (amount >= least) return undefined;
   const remedy = max === undefined ? "charge more" : "charge more, or 0, which settles nothing";
   const message = `the amount is ${amount}, the minimum here is ${least} of the token's smallest units (the facilitator's assets[].minAmount); ${remedy}.`;
   return { reason: reason.requirements, message };
 }
 
-function rejectPayee(payTo: Hex, payees: ReadonlySet<string>): Refusal | undefined {
+function rejectPayee(payTo: Hex, payees: ReadonlySet<string>): Rejection | undefined {
   if (payees.size === 0 || payees.has(payTo.toLowerCase())) return undefined;
   return { reason: reason.requirements, message: `payee ${payTo} is not allowed here.` };
 }
@@ -183,7 +183,7 @@ function createGasLimit({ sales, clock, settlementCost }: SellerDependencies) {
   const inFlight = new Map<string, number>();
   const count = (name: string, by: number) => inFlight.set(name, (inFlight.get(name) ?? 0) + by);
   return {
-    refuse: async ({ name, gasPerDay }: NetworkSeller): Promise<OverloadError | undefined> => {
+    reject: async ({ name, gasPerDay }: NetworkSeller): Promise<OverloadError | undefined> => {
       if (gasPerDay === undefined) return undefined;
       const hours = await sales.dailyGas(name);
       const most = Value.fromEther(gasPerDay.toFixed(etherDecimals));
@@ -214,7 +214,7 @@ const inFlightWaitMs = 5_000;
 function rejectListed(
   { payTo, asset }: Pick<SignedPayment, "payTo" | "asset">,
   { name, payees, assets }: NetworkSeller,
-): Refusal | undefined {
+): Rejection | undefined {
   if (payees !== undefined && !payees.some((payee) => isSameHex(payee, payTo)))
     return rejectPart(name, `payee ${payTo}`, "payees", `${payees.length} other payees`);
   if (assets === undefined || assets.some(({ address }) => isSameHex(address, asset))) return undefined;
@@ -224,19 +224,19 @@ function rejectListed(
 function rejectSellerAmount(
   { asset, amount, max }: Pick<SignedPayment, "asset" | "amount" | "max">,
   { name, assets = [] }: NetworkSeller,
-): Refusal | undefined {
+): Rejection | undefined {
   const { minAmount = 0 } = assets.find(({ address }) => isSameHex(address, asset)) ?? {};
   if (amount >= BigInt(minAmount)) return undefined;
   const remedy = max === undefined ? "" : "; charge more, or 0, which settles nothing";
   return rejectPart(name, `amount ${amount}`, "assets", `minAmount ${minAmount} for ${asset}${remedy}`);
 }
 
-function rejectPart(seller: string, what: string, key: keyof NetworkSeller, listed: string): Refusal {
+function rejectPart(seller: string, what: string, key: keyof NetworkSeller, listed: string): Rejection {
   const message = `${what} is not settled for ${seller}: ${nameLimit(seller, key)} has ${listed}.`;
   return { reason: reason.requirements, message };
 }
 
-const conflict: Refusal = {
+const conflict: Rejection = {
   reason: reason.identifier,
   message:
     "the payer already used this payment-identifier for other terms or another resource; nothing was charged. Use a new identifier.",

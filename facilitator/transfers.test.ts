@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
-import type { Refusal } from "#x402/reason.ts";
+import type { Rejection } from "#x402/reason.ts";
 import { ChainError } from "./chain/chain-error.ts";
 import { createTransfers, type TransferDependencies, type TransferOptions } from "./transfers.ts";
 import { createMinAmounts } from "./network.ts";
@@ -34,7 +34,7 @@ const unreachable = new ChainError("unreachable", "the node is not reached");
 /** Creates transfers on behalf of a sale, of a chain that has settled nothing. */
 function createSaleTransfers(
   engine: Partial<Record<keyof TransferDependencies["engine"], () => Promise<unknown>>>,
-  { checkSigner, minAmount = 1n }: Readonly<{ checkSigner?: () => Promise<Refusal | undefined>; minAmount?: bigint }>,
+  { checkSigner, minAmount = 1n }: Readonly<{ checkSigner?: () => Promise<Rejection | undefined>; minAmount?: bigint }>,
 ) {
   const dependencies = {
     engine: { hasBegun: async () => false, progress: async () => undefined, ...engine },
@@ -70,8 +70,8 @@ test("rejects settling less than the min amount of a larger signed max, and sett
   const use = (amount: bigint) => ({ ...signed, amount, max: 1_000n });
   expect(await transfers.settle(use(499n))).toMatchObject({
     answer: {
-      state: "refused",
-      refusal: {
+      state: "rejected",
+      rejection: {
         reason: "invalid_payment_requirements",
         message:
           "the amount is 499, the minimum here is 500 of the token's smallest units (the facilitator's assets[].minAmount); charge more, or 0, which settles nothing.",
@@ -83,7 +83,7 @@ test("rejects settling less than the min amount of a larger signed max, and sett
 });
 
 /** Settles a payment by a contract wallet, of which a copy begins while the wallet is asked, or never does. */
-function settleByWallet(checkSigner: () => Promise<Refusal | undefined>, hasCopy: boolean) {
+function settleByWallet(checkSigner: () => Promise<Rejection | undefined>, hasCopy: boolean) {
   let isAsked = false;
   const engine = {
     hasBegun: async () => isAsked && hasCopy,
@@ -104,7 +104,7 @@ test("returns the outcome to a copy in flight although its wallet or the node fa
 
 test("rejects a payment without a copy in flight by its wallet's verdict", async () => {
   expect(await settleByWallet(async () => rejection, false)).toMatchObject({
-    answer: { state: "refused", refusal: rejection },
+    answer: { state: "rejected", rejection: rejection },
   });
   await expect(settleByWallet(() => Promise.reject(unreachable), false)).rejects.toThrow(unreachable);
 });

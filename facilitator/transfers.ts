@@ -1,11 +1,11 @@
 import { createBoundedLog, saleLineLimit } from "#daemon/log/bounded-log.ts";
 import { formatTraceInfo } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { refuse, type SettleAnswer } from "#x402/answer.ts";
+import { reject, type SettleAnswer } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Transfers } from "#x402/scheme.ts";
 import { namePayment } from "#x402/payment-identifier.ts";
-import { reason, type Refusal } from "#x402/reason.ts";
+import { reason, type Rejection } from "#x402/reason.ts";
 import type { DepositKey, SignedPayment } from "#x402/signed-payment.ts";
 import { OverloadError, type Caller } from "./callers/caller.ts";
 import { getNamedSigner } from "./chain/transfer-method.ts";
@@ -55,11 +55,11 @@ export function createTransfers(
   const hasStarted = async (payment: SignedPayment) => (await engine.progress(payment)) !== undefined;
   const { rejectPayment, rejectVoucher } = createTermsChecks(options, dependencies);
   /** Rejects a payment that is not settled here, unless its settlement has started: that ends, and its owner is told. */
-  const rejectNew = async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
-    const refusal = (await rejectPayment(payment, caller)) ?? refuseNamed(payment, options);
-    if (refusal === undefined || (await hasStarted(payment))) return undefined;
-    if (refusal instanceof OverloadError) throw refusal;
-    return refusal;
+  const rejectNew = async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
+    const rejection = (await rejectPayment(payment, caller)) ?? rejectNamed(payment, options);
+    if (rejection === undefined || (await hasStarted(payment))) return undefined;
+    if (rejection instanceof OverloadError) throw rejection;
+    return rejection;
   };
   const settleAndForgetPayer = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
     try {
@@ -80,23 +80,23 @@ export function createTransfers(
     progress: async (id) => (await engine.progress({ id }))?.state,
     clock,
     async verify(payment) {
-      const early = (await rejectNew(payment, caller)) ?? (await refuseSigner(payment, caller, dependencies));
-      if (early !== undefined) return refuse(early, payment.payer);
+      const early = (await rejectNew(payment, caller)) ?? (await rejectSigner(payment, caller, dependencies));
+      if (early !== undefined) return reject(early, payment.payer);
       // Record it before reading the progress: of two concurrent copies, the first to settle sees the other's record.
       const isNoted = caller.kind !== "seller" || (await engine.recordVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError(503, tooManyNotes);
-      const refusal = await judge(payment, caller, dependencies);
+      const rejection = await judge(payment, caller, dependencies);
       // Any caller can sign payments that are rejected, each for another seller.
-      if (caller.kind === "seller" && refusal !== undefined) await engine.forgetRejected(payment.id, caller.owner);
-      return refusal === undefined
+      if (caller.kind === "seller" && rejection !== undefined) await engine.forgetRejected(payment.id, caller.owner);
+      return rejection === undefined
         ? { answer: { state: "valid" }, payer: payment.payer }
-        : refuse(refusal, payment.payer);
+        : reject(rejection, payment.payer);
     },
     async settle(payment) {
-      const refusal = (await rejectNew(payment, caller)) ?? (await refuseSigner(payment, caller, dependencies));
-      if (refusal !== undefined) return refuse(refusal, payment.payer);
+      const rejection = (await rejectNew(payment, caller)) ?? (await rejectSigner(payment, caller, dependencies));
+      if (rejection !== undefined) return reject(rejection, payment.payer);
       const conflict = await sellers.record(payment, caller, () => hasStarted(payment));
-      if (conflict !== undefined) return refuse(conflict, payment.payer);
+      if (conflict !== undefined) return reject(conflict, payment.payer);
       using _entered = sellers.enter(caller);
       const answer = await settleAndForgetPayer(
         payment,
@@ -106,11 +106,11 @@ export function createTransfers(
       return { answer, payer: payment.payer };
     },
     async settleNothing(payment) {
-      const unsigned = await refuseSigner(payment, caller, dependencies);
-      if (unsigned !== undefined) return refuse(unsigned, payment.payer);
+      const unsigned = await rejectSigner(payment, caller, dependencies);
+      if (unsigned !== undefined) return reject(unsigned, payment.payer);
       if ((await engine.progress(payment)) !== undefined) return this.settle(payment);
-      const refusal = payment.unserved ?? refuseNamed(payment, options);
-      if (refusal !== undefined) return refuse(refusal, payment.payer);
+      const rejection = payment.unserved ?? rejectNamed(payment, options);
+      if (rejection !== undefined) return reject(rejection, payment.payer);
       releaseReservation(payment);
       return { answer: { state: "unused" }, payer: payment.payer };
     },
@@ -121,11 +121,11 @@ export function createTransfers(
  * Returns why no authorized account has signed a payment. Doesn't call the wallet about a started settlement, nor if
  * the settlement starts during the call: its caller must get the outcome, whatever the wallet or the node returns now.
  */
-async function refuseSigner(
+async function rejectSigner(
   payment: SignedPayment,
   caller: Caller,
   { engine, checkSigner }: Pick<TransferDependencies, "engine" | "checkSigner">,
-): Promise<Refusal | undefined> {
+): Promise<Rejection | undefined> {
   if (payment.walletSignature === undefined || (await engine.hasBegun(payment))) return undefined;
   const [checked] = await Promise.allSettled([checkSigner(payment, caller)]);
   if (checked.status === "fulfilled" && checked.value === undefined) return undefined;
@@ -138,26 +138,26 @@ async function judge(
   payment: SignedPayment,
   caller: Caller,
   { engine, check, reserve, recent, monotonicMs }: TransferDependencies,
-): Promise<Refusal | undefined> {
+): Promise<Rejection | undefined> {
   const recorded = await engine.progress(payment);
-  if (recorded !== undefined) return refuseRecorded(recorded, caller);
+  if (recorded !== undefined) return rejectRecorded(recorded, caller);
   const verifiedAtMs = monotonicMs();
-  const refusal = (await check(payment, caller)) ?? (await reserve(payment, caller));
-  if (refusal === undefined) {
+  const rejection = (await check(payment, caller)) ?? (await reserve(payment, caller));
+  if (rejection === undefined) {
     recent.recordGood(payment, verifiedAtMs, nameAsker(caller));
     return undefined;
   }
   // Another call may have started the payment's settlement meanwhile, which then has reserved the payer's funds.
   const begun = await engine.progress(payment);
-  return begun === undefined ? refusal : refuseRecorded(begun, caller);
+  return begun === undefined ? rejection : rejectRecorded(begun, caller);
 }
 
 /** Creates the log of responses; it is bounded, because any caller can repeat a rejected or reported payment. */
 function createAnswerLog(network: string, log: Logger) {
-  const refusals = createBoundedLog(log);
+  const rejections = createBoundedLog(log);
   const settlements = createBoundedLog(log, saleLineLimit);
   return ({ id, asset, payer, authorization }: SignedPayment, { request }: Caller, answer: SettleAnswer): void => {
-    const lines = answer.state === "refused" ? refusals : settlements;
+    const lines = answer.state === "rejected" ? rejections : settlements;
     const payment = namePayment({ network, asset, payer, nonce: authorization.nonce });
     const facts = {
       settlement: id,
@@ -179,7 +179,7 @@ async function adoptForeign(
   { caller, answer }: Readonly<{ caller: Caller; answer: SettleAnswer }>,
   { engine, recent }: Pick<TransferDependencies, "engine" | "recent">,
 ): Promise<SettleAnswer | undefined> {
-  const isUsed = answer.state === "refused" && answer.refusal.reason === reason.nonceUsed;
+  const isUsed = answer.state === "rejected" && answer.rejection.reason === reason.nonceUsed;
   if (!isUsed) return undefined;
   const wasGood =
     recent.wasGood(payment, nameAsker(caller)) ||
@@ -192,7 +192,7 @@ function nameAsker({ waiting }: Caller): string {
   return waiting?.caller ?? "";
 }
 
-function refuseNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, "signers">): Refusal | undefined {
+function rejectNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, "signers">): Rejection | undefined {
   const named = getNamedSigner(payment);
   if (named === undefined || signers.has(named)) return undefined;
   const message = `the permit's facilitator is ${named}, expected ${[...signers].join(" or ")}.`;
@@ -203,24 +203,24 @@ function refuseNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, 
  * Returns why a payment with a recorded settlement is invalid for another sale; undefined if it is valid. It stays valid for the sale that
  * owns it, and for everyone while it has no owner, because a client that retries after `settlement_pending` must succeed.
  */
-function refuseRecorded(recorded: Recorded, caller: Caller): Refusal | undefined {
+function rejectRecorded(recorded: Recorded, caller: Caller): Rejection | undefined {
   if (recorded.state === "failed") return recorded;
   if (recorded.owner === undefined || (caller.kind === "sale" && caller.owner === recorded.owner)) return undefined;
   return recorded.state === "settled" ? settledBefore : beingSettled;
 }
 
-const beingSettled: Refusal = {
+const beingSettled: Rejection = {
   reason: reason.duplicate,
   message: "the payment is being settled for another call; ask the client for another payment.",
 };
 
-const settledBefore: Refusal = {
+const settledBefore: Rejection = {
   reason: reason.nonceUsed,
   message: "the payment was already settled; ask the client for another payment.",
 };
 
 function formatAnswerFacts(answer: SettleAnswer): Readonly<Record<string, string>> {
-  if (answer.state === "refused") return { state: answer.state, reason: answer.refusal.reason };
+  if (answer.state === "rejected") return { state: answer.state, reason: answer.rejection.reason };
   if (answer.state === "failed") return { state: answer.state, reason: answer.reason, transaction: answer.transaction };
   return { state: answer.state, transaction: answer.state === "unused" ? "" : answer.transaction };
 }

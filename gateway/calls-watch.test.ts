@@ -46,7 +46,7 @@ describe("the condition of recent calls", () => {
   });
 
   it("does not blame the node for rejected, limited or cancelled calls", () => {
-    const calls = [ended("node", 30), ended("refused", 500), ended("limited", 500), ended("cancelled", 500)];
+    const calls = [ended("node", 30), ended("rejected", 500), ended("limited", 500), ended("cancelled", 500)];
     expect(judge(calls)).toMatchObject({ status: "True", message: "30 of 30 calls of the last 60 s were served." });
   });
 

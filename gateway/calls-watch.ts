@@ -127,7 +127,7 @@ function nameMost(failed: ReadonlyMap<string, number>): string {
 const snapshotsMax = 30;
 
 /** Outcomes caused by the call or its caller rather than by the node or the gateway: these are not counted. */
-const ofTheCaller: ReadonlySet<CallOutcome> = new Set(["refused", "limited", "cancelled"]);
+const ofTheCaller: ReadonlySet<CallOutcome> = new Set(["rejected", "limited", "cancelled"]);
 
 /** Completed calls, except those that failed because of their caller. */
 export type CallTotals = Readonly<{

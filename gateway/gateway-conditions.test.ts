@@ -3,17 +3,17 @@ import type { NodeInfo } from "#health/rpc-state.ts";
 import type { NodeFitness } from "./chain/head.ts";
 import { deriveFilesCondition, evaluateNodeFitness } from "./gateway-conditions.ts";
 
-const refused = { reason: "ConnectionRefused", message: "Refused." } as const;
+const rejected = { reason: "ConnectionRefused", message: "Rejected." } as const;
 const stalled = { reason: "Stalled", message: "Stalled." } as const;
 const behind = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
 const nowMs = 10_000;
 
 test.each<[string, NodeInfo, NodeFitness]>([
   ["without any data", {}, "chainUnknown"],
-  ["whose first check failed a moment ago", { rpc: { sinceMs: 7_001, fault: refused } }, "chainUnknown"],
+  ["whose first check failed a moment ago", { rpc: { sinceMs: 7_001, fault: rejected } }, "chainUnknown"],
   ["that responds", { rpc: { sinceMs: 0, fault: undefined }, chain: "expected", height: "advancing" }, "fit"],
-  ["unresponsive for less than 3 s", { rpc: { sinceMs: 7_001, fault: refused }, chain: "expected" }, "fit"],
-  ["unresponsive for 3 s", { rpc: { sinceMs: 7_000, fault: refused } }, "down"],
+  ["unresponsive for less than 3 s", { rpc: { sinceMs: 7_001, fault: rejected }, chain: "expected" }, "fit"],
+  ["unresponsive for 3 s", { rpc: { sinceMs: 7_000, fault: rejected } }, "down"],
   ["on a different chain", { rpc: { sinceMs: 0, fault: undefined }, chain: "another" }, "anotherChain"],
   ["whose height stalls while the references advance", { chain: "expected", height: stalled }, "behind"],
   ["behind the references", { chain: "expected", height: "advancing", lag: behind }, "behind"],

@@ -1,6 +1,6 @@
-import type { FileInForce } from "#daemon/files/files-in-force.ts";
+import type { ActiveFile } from "#daemon/files/active-files.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import { isAnswering, type NodeInfo } from "#health/rpc-state.ts";
+import { isResponding, type NodeInfo } from "#health/rpc-state.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { NodeFitness } from "./chain/head.ts";
 
@@ -28,7 +28,7 @@ export function evaluateNodeFitness(
 
 /** Returns whether the node is at fault if the gateway does not serve. */
 export function isNodeUnfit(fitness: NodeFitness, facts: NodeInfo): boolean {
-  return fitness !== "fit" || !isAnswering(facts);
+  return fitness !== "fit" || !isResponding(facts);
 }
 
 /**
@@ -59,20 +59,20 @@ export function deriveGatewayCondition(
 }
 
 /** Derives the condition for whether the content of the watched files is active; returns undefined if there are no such files. */
-export function deriveFilesCondition(files: readonly FileInForce[]): ConditionReport<"FilesLoaded"> | undefined {
+export function deriveFilesCondition(files: readonly ActiveFile[]): ConditionReport<"FilesLoaded"> | undefined {
   if (files.length === 0) return undefined;
   const type = "FilesLoaded";
-  const refused = files.flatMap(({ setting, path, readAt, problems }) =>
+  const rejected = files.flatMap(({ setting, path, readAt, problems }) =>
     problems === undefined
       ? []
       : [`${path} (${setting}) is invalid: ${problems.join(" ")} The content read at ${readAt} stays active.`],
   );
-  if (refused.length > 0) {
+  if (rejected.length > 0) {
     return {
       type,
       status: "False",
       reason: "Rejected",
-      message: `${refused.join(" ")} Fix the file: it is reloaded when saved.`,
+      message: `${rejected.join(" ")} Fix the file: it is reloaded when saved.`,
     };
   }
   const paths = files.map(({ path }) => path).join(", ");

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import type { Registry } from "prom-client";
 import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
-import type { FilesLoaded } from "#daemon/files/files-in-force.ts";
+import type { ActiveFiles } from "#daemon/files/active-files.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { deriveMemoryBounds, readMemoryLimits, MemoryBudget } from "#daemon/memory/memory-budget.ts";
@@ -15,7 +15,7 @@ import { rememberChecks } from "./limits/check-params.ts";
 import { LoadGate, watchLoopDelay } from "./limits/load-gate.ts";
 import { createProcessRateLimiter, type RateLimiter } from "./limits/rate-limiter.ts";
 import { startListeners } from "./listener/listeners.ts";
-import { startNode, type NodeBehind } from "./node.ts";
+import { startNode, type UpstreamNode } from "./node.ts";
 import { createAccessLog, createGapCounter, createPrometheusMeter } from "./observe/call-metrics.ts";
 import type { Traffic } from "./observe/meter.ts";
 import type { RunningTracing } from "./observe/otlp-tracing.ts";
@@ -30,9 +30,9 @@ import { SharedTurns } from "./wire/shared-turns.ts";
 export type GatewayDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
-  node: NodeBehind;
+  node: UpstreamNode;
   settingNames: SettingNames;
-  files: FilesLoaded;
+  files: ActiveFiles;
   connections: ConnectionBudget;
   /** Waits during a stop while clients close their connections; defaults to the system timer. */
   pause?: Pause;
@@ -122,7 +122,7 @@ export async function startGateway(
     readiness: () =>
       deriveReadiness(
         head.known()?.latest,
-        node.fitness.current === "behind" && policy().settings.behind.reads === "refuse",
+        node.fitness.current === "behind" && policy().settings.behind.reads === "reject",
       ),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
@@ -150,9 +150,9 @@ async function startRateLimiter(
   return createRedisRateLimiter({ url: redisUrl.reveal(), timeoutMs, clients }, { log, fallback: own, now });
 }
 
-function deriveReadiness(latest: bigint | undefined, refusesReads: boolean): ReadinessCheck {
+function deriveReadiness(latest: bigint | undefined, rejectsReads: boolean): ReadinessCheck {
   if (latest === undefined) return { ok: false, message: "the chain head is unknown" };
-  if (refusesReads) {
+  if (rejectsReads) {
     return { ok: false, message: "chain reads are rejected: the node is behind the references (behind.reads)" };
   }
   return { ok: true, message: `serving at block ${latest}` };

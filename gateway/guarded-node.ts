@@ -16,7 +16,7 @@ import { pollCheck } from "#status/failed-check.ts";
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
-import { isAnswering, type NodeInfo } from "#health/rpc-state.ts";
+import { isResponding, type NodeInfo } from "#health/rpc-state.ts";
 import type { ConditionType } from "#status/condition.ts";
 import { watchCalls } from "./calls-watch.ts";
 import {
@@ -142,7 +142,7 @@ export async function startGatewayForNode(
   };
   const check = { name: "gateway", what: "The check of the gateway", intervalMs: gatewayIntervalMs, signal };
   resources.use(pollCheck({ ...check, types: ["GatewayServing", "FilesLoaded"] }, report, { board, log }));
-  const isServing = () => gateway.readiness().ok && fitness.current !== "down" && isAnswering(health.facts());
+  const isServing = () => gateway.readiness().ok && fitness.current !== "down" && isResponding(health.facts());
   const judging = watchCalls({ traffic: gateway.traffic, isServing, board, clock, log, signal });
   resources.defer(() => judging);
   const readiness = () => {

@@ -11,7 +11,7 @@ import { unanswered, NodeLink } from "./upstream/node-link.ts";
 import { requestNode } from "./upstream/request-node.ts";
 import type { SharedTurns } from "./wire/shared-turns.ts";
 
-export type NodeBehind = Readonly<{
+export type UpstreamNode = Readonly<{
   httpUrl: string;
   webSocketUrl: string;
   /** Max calls that the node accepts in one batch, if its family is known to set a limit. */
@@ -47,7 +47,7 @@ export type Node = Disposable &
 /** Connects to the node and stays connected. Clears cached responses when the node may have been replaced. */
 export function startNode(
   { upstream, head: headSettings, webSocket }: GatewaySettings,
-  { httpUrl, webSocketUrl, linkOpened }: NodeBehind,
+  { httpUrl, webSocketUrl, linkOpened }: UpstreamNode,
   { head, cache, policy, gapEnded, log, now, turns }: NodeDependencies,
 ): Node {
   const stack = new DisposableStack();

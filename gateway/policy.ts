@@ -63,13 +63,13 @@ export function findMethod(policy: Policy, tier: Tier, name: string, listener: L
 const gasKey = /"ga(?:s|\xc5\xbf)(?:limit)?"|\\|[[,]\s*\[/i;
 
 /** Whether parameters, as JSON text, may specify gas: few calls do. */
-export function mayNameGas(params: string): boolean {
+export function maySpecifyGas(params: string): boolean {
   return gasKey.test(params);
 }
 
 /** Whether a method's limit may apply to parameters: a plain call that specifies no gas has none. */
 export function isLimited({ limit }: Method, params: string): boolean {
-  if (limit?.kind === "gas" && limit.isRepeated !== true) return mayNameGas(params);
+  if (limit?.kind === "gas" && limit.isRepeated !== true) return maySpecifyGas(params);
   return limit !== undefined;
 }
 

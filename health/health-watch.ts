@@ -29,7 +29,7 @@ export type HealthWatchOptions = Readonly<{
   /** Whether the node's height is compared with references; if so, the result of the comparison is passed to `compared`. */
   hasReferences: boolean;
   /** Whether a refused connection means that the node's process has exited. */
-  refusalMeansEnd: boolean;
+  rejectionMeansEnd: boolean;
   signal: AbortSignal;
 }>;
 
@@ -165,8 +165,8 @@ function report(
   for (const condition of Object.values(conditions)) if (condition !== undefined) board.set(condition);
 }
 
-function buildFailure(error: RpcFailure, { refusalMeansEnd }: HealthWatchOptions): RpcCheckFailure {
-  return { reason: error.code, message: error.message, isPortClosed: refusalMeansEnd && error.isPortClosed };
+function buildFailure(error: RpcFailure, { rejectionMeansEnd }: HealthWatchOptions): RpcCheckFailure {
+  return { reason: error.code, message: error.message, isPortClosed: rejectionMeansEnd && error.isPortClosed };
 }
 
 /** Retries a query that failed while this process was suspended for a good part of the query's timeout: this process may be at fault. */

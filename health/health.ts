@@ -51,7 +51,7 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
       url: node.httpUrl,
       chainId: node.chainId,
       hasReferences: lag.references.length > 0,
-      refusalMeansEnd: isRejectionFinal(node.httpUrl, restart?.driver),
+      rejectionMeansEnd: isRejectionFinal(node.httpUrl, restart?.driver),
       signal,
     },
     {

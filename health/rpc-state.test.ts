@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { deriveRpcConditions, deriveHealthInfo } from "./rpc-conditions.ts";
-import { findFaults, isAnswering, type NodeInfo, type RpcState, type RpcCheckFailure } from "./rpc-state.ts";
+import { findFaults, isResponding, type NodeInfo, type RpcState, type RpcCheckFailure } from "./rpc-state.ts";
 import { createObservation } from "./observation.ts";
 
 const limits = { url: "http://127.0.0.1:8545", chainId: 7, staleAfterMs: 30_000 };
-const refused: RpcCheckFailure = { reason: "ConnectionRefused", message: "Refused." };
+const rejected: RpcCheckFailure = { reason: "ConnectionRefused", message: "Rejected." };
 const late: RpcCheckFailure = { reason: "TimedOut", message: "Timed out." };
 
 function check(health: RpcState, before: NodeInfo, monotonicMs: number): NodeInfo {
@@ -16,11 +16,11 @@ function check(health: RpcState, before: NodeInfo, monotonicMs: number): NodeInf
 
 describe("the result of an RPC check", () => {
   it("is unresponsive since the first failure, even if later failures differ", () => {
-    const first = check({ answers: 3, height: 5, failure: refused }, {}, 1_000);
+    const first = check({ answers: 3, height: 5, failure: rejected }, {}, 1_000);
     const second = check({ answers: 3, height: 5, failure: late }, first, 2_000);
     expect(second.rpc).toEqual({ sinceMs: 1_000, fault: late });
     const third = check({ answers: 4, height: 5 }, second, 3_000);
-    expect([third.rpc, isAnswering(third)]).toEqual([{ sinceMs: 3_000, fault: undefined }, true]);
+    expect([third.rpc, isResponding(third)]).toEqual([{ sinceMs: 3_000, fault: undefined }, true]);
   });
 
   it("keeps the result of the chain id check while the node does not report the id", () => {
@@ -52,11 +52,11 @@ describe("faults", () => {
   it("list the RPC first and omit the chain", () => {
     const webSocket = { reason: "ConnectionClosed", message: "Closed." } as const;
     const lag = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
-    const facts: NodeInfo = { webSocket, lag, chain: "another", rpc: { sinceMs: 0, fault: refused }, height: "quiet" };
-    expect(findFaults(facts)).toEqual([refused, lag, webSocket]);
+    const facts: NodeInfo = { webSocket, lag, chain: "another", rpc: { sinceMs: 0, fault: rejected }, height: "quiet" };
+    expect(findFaults(facts)).toEqual([rejected, lag, webSocket]);
   });
 
   it("are empty before the first check, even if nothing responds", () => {
-    expect([findFaults({}), isAnswering({})]).toEqual([[], false]);
+    expect([findFaults({}), isResponding({})]).toEqual([[], false]);
   });
 });

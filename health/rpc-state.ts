@@ -155,7 +155,7 @@ export function findFault(report: ConditionReport<WatchedSide>): NodeFault | und
   return report.status === "False" ? { reason: report.reason, message: report.message } : undefined;
 }
 
-export function isAnswering({ rpc }: NodeInfo): boolean {
+export function isResponding({ rpc }: NodeInfo): boolean {
   return rpc !== undefined && rpc.fault === undefined;
 }
 

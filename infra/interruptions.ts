@@ -27,7 +27,7 @@ const liveFiles = ["policy.json5", "api-keys.json5", "routes.json5", handingOver
 
 const services = listStackServices().map((name) => ({ name, row: findServiceRow(name) }));
 const missed = services.filter(({ row }) => row.without !== undefined);
-const handedOver = services.filter(({ row }) => row.handOver !== undefined);
+const handedOver = services.filter(({ row }) => row.hotRestart !== undefined);
 const precious = [...services.flatMap(({ name, row }) => (row.keeps ? [`-${name}-${row.keeps}`] : [])), "-namespace"];
 const shownPaths = 5;
 
@@ -100,19 +100,19 @@ function describeAbsence(name: string): string {
   return findByEnd(name, missed)?.row.without ?? "it is unavailable";
 }
 
-function describeHandOver(service: string): string {
+function describeHotRestart(service: string): string {
   const found = handedOver.find(({ name }) => name === service);
-  return `hot-restarts the ${service.replace("-", " ")}: a new process accepts requests before the old one exits. ${found?.row.handOver}`;
+  return `hot-restarts the ${service.replace("-", " ")}: a new process accepts requests before the old one exits. ${found?.row.hotRestart}`;
 }
 
 /** Does not list individual secrets: it is known only that the resource contains secrets, and on Docker another image redelivers unchanged ones. */
 function describeNewSecrets(name: string): Notice {
-  return inform(`${name} updates the sidecar's secrets; a changed one ${describeHandOver("sidecar")}.`);
+  return inform(`${name} updates the sidecar's secrets; a changed one ${describeHotRestart("sidecar")}.`);
 }
 
 function describeNewFiles(name: string, changed: readonly string[] | undefined): Notice {
   const read = "hot-reloaded: nothing stops, and no request fails";
-  const handed = describeHandOver(findServiceOfLive(name) ?? "");
+  const handed = describeHotRestart(findServiceOfLive(name) ?? "");
   if (changed === undefined) {
     return inform(`${name} delivers new files: a policy, API keys or routes are ${read}; ${handingOver} ${handed}.`);
   }

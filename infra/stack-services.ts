@@ -22,7 +22,7 @@ type ServiceRow = Readonly<{
   /** Effect of the service's absence while it is replaced, as a clause. If unset, no warning is needed. */
   without?: string;
   /** Effects of a hot restart with changed settings, as the end of a sentence. If unset, the service does not support hot restarts. */
-  handOver?: string;
+  hotRestart?: string;
   /** Kind of the service's irreplaceable data, chain data or a ledger: a stack stores it in a volume named `<service>-<kind>`. */
   keeps?: "workspace" | "ledger" | "data";
 }>;
@@ -47,7 +47,7 @@ export const stackServices = {
     },
     operations: "status",
     without: "the gateway is down and its WebSockets are closed",
-    handOver:
+    hotRestart:
       "No request fails; WebSockets are closed once with 1001 and can reconnect immediately; the node keeps running, and its node.conf is not corrected for some seconds",
   },
   "engine-proxy": { image: "gatehouse", ports: {}, without: "the sidecar can't restart the node" },
@@ -67,7 +67,7 @@ export const stackServices = {
     ports: defaultPorts.facilitator,
     operations: "operations",
     without: "payments get 503 and can be retried",
-    handOver: "No request fails; settlements may take a few seconds longer",
+    hotRestart: "No request fails; settlements may take a few seconds longer",
     keeps: "ledger",
   },
   "resource-server": {
@@ -79,7 +79,7 @@ export const stackServices = {
     },
     operations: "operations",
     without: "nothing is sold",
-    handOver: "No request fails; the old process completes purchases in flight",
+    hotRestart: "No request fails; the old process completes purchases in flight",
     keeps: "ledger",
   },
   upstream: { image: "devnet", ports: defaultPorts.upstream, without: "the sample is not for sale" },

@@ -1,7 +1,7 @@
 /** `gatehouse-evm/client`: a `fetch` that responds to a 402 by paying (x402 version 2), within limits. */
 export {
   payingFetch,
-  PaymentRefusedError,
+  PaymentRejectedError,
   type ChannelOptions,
   type Fetch,
   type PayingFetchDependencies,

@@ -1,5 +1,5 @@
 import type { PolicyResource } from "./rule.ts";
-import { readFields, isOn, readItems, readText, readWhole } from "./values.ts";
+import { readFields, isOn, readItems, readText, readInteger } from "./values.ts";
 import type { Container, Mount, Variable, Workload } from "./workload.ts";
 
 const dockerServiceLabel = "io.gatehouse.service";
@@ -22,7 +22,7 @@ export function readDockerWorkload({ type, name, props }: PolicyResource): Workl
         ["pid", props["pidMode"]],
         ["ipc", props["ipcMode"]],
       ].flatMap(([namespace, mode]) => (mode === "host" ? [String(namespace)] : [])),
-    stopGraceSeconds: () => readWhole(props["stopTimeout"]),
+    stopGraceSeconds: () => readInteger(props["stopTimeout"]),
     containers: () => [readContainer(name, props)],
   };
 }
@@ -42,8 +42,8 @@ function readContainer(name: string, props: PolicyResource["props"]): Container 
     noNewPrivileges: () => options().some((option) => /^no-new-privileges(:true|=true)?$/.test(option)),
     seccompUnconfined: () => options().some((option) => /^seccomp[:=]unconfined$/.test(option)),
     limits: () => ({
-      cpu: readText(props["cpus"]) !== undefined || readWhole(props["cpuQuota"]) !== undefined,
-      memory: (readWhole(props["memory"]) ?? 0) > 0,
+      cpu: readText(props["cpus"]) !== undefined || readInteger(props["cpuQuota"]) !== undefined,
+      memory: (readInteger(props["memory"]) ?? 0) > 0,
     }),
     probes: () => {
       const present = readItems(readFields(props["healthcheck"])["tests"]).length > 0;
@@ -57,7 +57,7 @@ function readContainer(name: string, props: PolicyResource["props"]): Container 
       ...(isOn(props["publishAllPorts"]) ? [{ number: 0, address: "0.0.0.0" }] : []),
       ...readItems(props["ports"]).map((port) => {
         const { internal, ip } = readFields(port);
-        return { number: readWhole(internal) ?? 0, address: readText(ip) ?? "0.0.0.0" };
+        return { number: readInteger(internal) ?? 0, address: readText(ip) ?? "0.0.0.0" };
       }),
     ],
     oneShot: () =>

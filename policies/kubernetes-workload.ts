@@ -1,5 +1,5 @@
 import type { PolicyResource } from "./rule.ts";
-import { readFields, isOn, readItems, readText, readWhole } from "./values.ts";
+import { readFields, isOn, readItems, readText, readInteger } from "./values.ts";
 import type { Container, Mount, Variable, Workload } from "./workload.ts";
 
 const kubernetesServiceLabel = "app.kubernetes.io/component";
@@ -34,7 +34,7 @@ export function readKubernetesWorkload({ type, props }: PolicyResource): Workloa
         ["pid", "hostPID"],
         ["ipc", "hostIPC"],
       ].flatMap(([namespace = "", key = ""]) => (isOn(pod()[key]) ? [namespace] : [])),
-    stopGraceSeconds: () => readWhole(pod()["terminationGracePeriodSeconds"]),
+    stopGraceSeconds: () => readInteger(pod()["terminationGracePeriodSeconds"]),
     containers: () => [
       ...readItems(pod()["initContainers"]).map((container) =>
         readContainer(readFields(container), { pod, init: readFields(container)["restartPolicy"] !== "Always" }),
@@ -82,7 +82,7 @@ function readContainer(container: Fields, { pod, init }: Readonly<{ pod: () => F
         const { hostPort, hostIP, containerPort } = readFields(port);
         return hostPort === undefined
           ? []
-          : [{ number: readWhole(containerPort) ?? 0, address: readText(hostIP) ?? "0.0.0.0" }];
+          : [{ number: readInteger(containerPort) ?? 0, address: readText(hostIP) ?? "0.0.0.0" }];
       }),
     oneShot: () => init,
   };

@@ -20,7 +20,7 @@ export function readText(value: unknown): string | undefined {
 }
 
 /** Reads an integer; undefined if the value isn't one. */
-export function readWhole(value: unknown): number | undefined {
+export function readInteger(value: unknown): number | undefined {
   return typeof value === "number" && Number.isInteger(value) ? value : undefined;
 }
 

@@ -41,7 +41,7 @@ export function createSaleLog(log: Logger) {
           return others.warn({ event: "sale-failed", ...facts, cause: outcome.message }, "nothing to sell");
         case "invalid": {
           const { reason, message: cause } = outcome;
-          return others.info({ event: "payment-refused", ...facts, reason, cause }, "payment refused");
+          return others.info({ event: "payment-rejected", ...facts, reason, cause }, "payment rejected");
         }
         default:
           return log.debug({ ...facts, outcome: outcome.kind }, "payment not accepted");

@@ -74,7 +74,7 @@ it("decodes a compressed body up to the limit", async () => {
   }
 });
 
-const refuse = () => {
+const reject = () => {
   throw new Error("no memory left");
 };
 
@@ -83,7 +83,7 @@ it("closes the connection of a body that is too large, unwanted, over the memory
   await expect(send(url, { limitBytes: 10 })).rejects.toThrow("larger than 10 bytes");
   const unwanted = await send(url, { isWanted: ({ status }) => status !== 200 });
   expect([unwanted.status, unwanted.body.length]).toEqual([200, 0]);
-  await expect(send(url, { hold: refuse })).rejects.toThrow("no memory left");
+  await expect(send(url, { hold: reject })).rejects.toThrow("no memory left");
   await expect(send(url, { timeoutMs: 50 })).rejects.toMatchObject({ name: "TimeoutError" });
   await Promise.all(connections.map(({ promise }) => promise));
   expect(connections).toHaveLength(4);

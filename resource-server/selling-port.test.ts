@@ -85,11 +85,11 @@ describe("a removed route", () => {
   });
 
   it("returns 404 with a settlement that was rejected meanwhile", async () => {
-    const refusal: SettleResponse = { ...pendingResponse, errorReason: "insufficient_funds", transaction: "" };
-    shop.facilitation.settlements.splice(0, 1, refusal);
-    const refused = await pay("/data?a=1", payment, { method: "POST", body: "one" });
-    expect(refused.status).toBe(404);
-    expect(settlementOf(refused)).toMatchObject({ success: false, errorReason: "insufficient_funds" });
+    const rejection: SettleResponse = { ...pendingResponse, errorReason: "insufficient_funds", transaction: "" };
+    shop.facilitation.settlements.splice(0, 1, rejection);
+    const rejected = await pay("/data?a=1", payment, { method: "POST", body: "one" });
+    expect(rejected.status).toBe(404);
+    expect(settlementOf(rejected)).toMatchObject({ success: false, errorReason: "insufficient_funds" });
   });
 
   it("returns 404 without a payment, and for a malformed or unused payment", async () => {

@@ -79,7 +79,7 @@ export function createSelling(parts: SellingParts): ServeSold {
 
 async function servePaid(request: SoldRequest, header: string, selling: Selling): Promise<Answer> {
   const reading = readPayment(header);
-  if (!reading.ok) return refuse(request, `invalid_payload: ${reading.message}`, selling);
+  if (!reading.ok) return reject(request, `invalid_payload: ${reading.message}`, selling);
   const { payment } = reading;
   const address = findAddress(request.incoming, selling.client);
   const client = toAddressKey(address);
@@ -116,7 +116,7 @@ async function servePaid(request: SoldRequest, header: string, selling: Selling)
   return respondToSale(outcome, offer, request.answerUnsold);
 }
 
-function refuse(request: SoldRequest, reason: string, selling: Selling): Answer {
+function reject(request: SoldRequest, reason: string, selling: Selling): Answer {
   if (request.offered === undefined) return request.answerUnsold();
   const { route } = request.offered;
   selling.metrics.count(route, "invalid");
@@ -139,7 +139,7 @@ async function receive(
   if (method === "GET") return { body: undefined, offered };
   if (offered === undefined || findAcceptedOffer(payment, offered.taken()) === undefined) {
     const isKnown = await selling.sales.hasSold(payment);
-    if (isKnown === false) return { answer: refuse(request, noOffer, selling) };
+    if (isKnown === false) return { answer: reject(request, noOffer, selling) };
     if (isKnown !== true) return { answer: respondWithoutOffer(isKnown) };
   }
   const body = await readHeldRequest(incoming, selling.bodyLimitBytes, memory);

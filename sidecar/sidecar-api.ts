@@ -48,7 +48,7 @@ const page: readonly ApiOperation[] = [
   },
 ];
 
-const refusals: Readonly<Record<number, ApiResponse>> = {
+const rejections: Readonly<Record<number, ApiResponse>> = {
   400: { description: "The body is invalid, or the token's header is malformed" },
   401: { description: "The token is missing or wrong", text: "text/plain" },
   503: { description: "The sidecar is starting", body: errorBody },
@@ -58,7 +58,7 @@ function describeControlOperation(
   answer: z.ZodType,
   operation: Omit<ApiOperation, "answers" | "security">,
 ): ApiOperation {
-  const answers = { 200: { description: "The result", body: answer }, ...refusals };
+  const answers = { 200: { description: "The result", body: answer }, ...rejections };
   return { ...operation, security: ["bearer"], answers };
 }
 

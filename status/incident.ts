@@ -1,6 +1,6 @@
 import { explains, rankCondition } from "./causes.ts";
 import type { Condition } from "./condition.ts";
-import { barsTraffic, neededForTraffic } from "./node-readiness.ts";
+import { blocksTraffic, trafficConditions } from "./node-readiness.ts";
 import { isSidecarWorking, isUnattended, isUnexpectedlyUnknown } from "./verdict.ts";
 
 /**
@@ -53,7 +53,7 @@ function isProblem(condition: Condition): boolean {
 function deriveSeverity(cause: Condition, consequences: readonly Condition[]): IncidentSeverity {
   if (isSidecarWorking(cause) || cause.reason === "Upgrading") return "working";
   const all = [cause, ...consequences];
-  const isDown = all.some((one) => neededForTraffic.some((type) => type === one.type) && barsTraffic(one));
+  const isDown = all.some((one) => trafficConditions.some((type) => type === one.type) && blocksTraffic(one));
   if (isDown || (cause.type === "NotPaused" && cause.reason === "Paused") || all.some(isUnattended)) {
     return "critical";
   }

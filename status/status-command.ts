@@ -3,7 +3,7 @@ import { exitStatus, type CommandOutput } from "#daemon/command-line/command-out
 import { createPaint, type Paint } from "#daemon/command-line/paint.ts";
 import { pause } from "#daemon/time.ts";
 import { requestStatus } from "./request-status.ts";
-import { isRight, statusCondition, statusHeadline, statusNode, statusVerdict } from "./status-shapes.ts";
+import { needsNoAction, statusCondition, statusHeadline, statusNode, statusVerdict } from "./status-shapes.ts";
 
 export type StatusTarget = Readonly<{
   name: string;
@@ -69,7 +69,7 @@ async function showOne(url: string, json: boolean, output: CommandOutput): Promi
   }
   const { raw, status } = found;
   output.out(json ? formatJson(raw) : formatStatus(status, { isColored: output.isColored, events: eventsShown }));
-  return isRight(status) ? exitStatus.clean : exitStatus.drift;
+  return needsNoAction(status) ? exitStatus.clean : exitStatus.drift;
 }
 
 async function showEach(targets: readonly StatusTarget[], json: boolean, output: CommandOutput): Promise<number> {
@@ -92,7 +92,7 @@ async function showEach(targets: readonly StatusTarget[], json: boolean, output:
     if (!answer.ok) output.error(`status: ${target.name}: ${answer.message}\n`);
   }
   if (found.some(({ answer }) => !answer.ok)) return exitStatus.error;
-  return found.every(({ answer }) => answer.ok && isRight(answer.status)) ? exitStatus.clean : exitStatus.drift;
+  return found.every(({ answer }) => answer.ok && needsNoAction(answer.status)) ? exitStatus.clean : exitStatus.drift;
 }
 
 function formatJson(document: unknown): string {
@@ -132,7 +132,7 @@ function formatStatus(
         : `last response ${formatAgo(node.answeredAt, nowMs)}`,
   ];
   const lines = [
-    paint(["bold", isRight(status) ? "green" : "red"], state),
+    paint(["bold", needsNoAction(status) ? "green" : "red"], state),
     formatPlain(cause),
     "",
     formatPlain(`${node.name}  ${node.rpc}  ${figures.filter((figure) => figure !== undefined).join(", ")}`),

@@ -42,7 +42,7 @@ export const statusPayments = z.object({
   service: z.string(),
   pending: z.number(),
   settled: z.number(),
-  refused: z.array(z.object({ reason: z.string(), count: z.number() })).describe("Most frequent first"),
+  rejected: z.array(z.object({ reason: z.string(), count: z.number() })).describe("Most frequent first"),
   unpaid: z.number().describe("Requests without a payment, which got 402"),
   overMs: z.number().describe("Time span of the counts"),
   balances: z
@@ -70,7 +70,7 @@ export const statusFigures = z.object({
 });
 
 /** Returns whether a `/status` requires no action from an operator. Pure. */
-export function isRight({
+export function needsNoAction({
   healthy,
   verdict,
 }: Readonly<{ healthy: boolean; verdict: { level: VerdictLevel } }>): boolean {

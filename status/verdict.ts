@@ -1,4 +1,4 @@
-import { barsTraffic, neededForTraffic } from "./node-readiness.ts";
+import { blocksTraffic, trafficConditions } from "./node-readiness.ts";
 import type { Condition, ConditionType } from "./condition.ts";
 
 /**
@@ -53,7 +53,7 @@ export function isUnexpectedlyUnknown({ status, reason }: Condition): boolean {
 
 export function servesTraffic(conditions: readonly Condition[]): boolean {
   return !conditions.some(
-    (condition) => neededForTraffic.some((type) => type === condition.type) && barsTraffic(condition),
+    (condition) => trafficConditions.some((type) => type === condition.type) && blocksTraffic(condition),
   );
 }
 

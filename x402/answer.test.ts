@@ -4,7 +4,7 @@ import {
   readSettleState,
   buildVerifyResponse,
   readVerifyState,
-  refuse,
+  reject,
   type SettleAnswer,
 } from "./answer.ts";
 import { reason } from "./reason.ts";
@@ -12,19 +12,19 @@ import { reason } from "./reason.ts";
 const network = "eip155:1672";
 const payer = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const transaction = `0x${"ab".repeat(32)}` as const;
-const refusal = { reason: reason.balance, message: "too little." };
+const rejection = { reason: reason.balance, message: "too little." };
 
 test.each<readonly [SettleAnswer, object, ReturnType<typeof readSettleState>]>([
   [{ state: "settled", transaction }, { success: true, transaction }, "settled"],
   [
-    { state: "refused", refusal },
-    { success: false, errorReason: refusal.reason, errorMessage: refusal.message, transaction: "" },
-    "refused",
+    { state: "rejected", rejection },
+    { success: false, errorReason: rejection.reason, errorMessage: rejection.message, transaction: "" },
+    "rejected",
   ],
   [
     { state: "failed", transaction, reason: reason.transaction, message: "reverted." },
     { success: false, errorReason: reason.transaction, errorMessage: "reverted.", transaction },
-    "refused",
+    "rejected",
   ],
   [
     { state: "pending", transaction: "" },
@@ -46,7 +46,7 @@ test.each<readonly [SettleAnswer, object, ReturnType<typeof readSettleState>]>([
         "the payment belongs to the call that settled it first. Do not deliver anything for this one. To get the outcome of your own settlement, send the same Idempotency-Key each time.",
       transaction,
     },
-    "refused",
+    "rejected",
   ],
 ])("builds a /settle response for $state that a seller can read", (answer, body, state) => {
   const said = buildSettleResponse({ answer, payer }, network);
@@ -57,9 +57,9 @@ test.each<readonly [SettleAnswer, object, ReturnType<typeof readSettleState>]>([
 
 test("builds a /verify response with the verdict and its reason", () => {
   expect(buildVerifyResponse({ answer: { state: "valid" }, payer })).toEqual({ isValid: true, payer });
-  const refused = buildVerifyResponse(refuse(refusal, undefined));
-  expect(refused).toEqual({ isValid: false, invalidReason: refusal.reason, invalidMessage: refusal.message });
-  expect([readVerifyState({ isValid: true }), readVerifyState(refused)]).toEqual(["valid", "refused"]);
+  const rejected = buildVerifyResponse(reject(rejection, undefined));
+  expect(rejected).toEqual({ isValid: false, invalidReason: rejection.reason, invalidMessage: rejection.message });
+  expect([readVerifyState({ isValid: true }), readVerifyState(rejected)]).toEqual(["valid", "rejected"]);
 });
 
 test("treats unexpected_error verdicts as no verdict", () => {
@@ -67,5 +67,5 @@ test("treats unexpected_error verdicts as no verdict", () => {
     expect(readVerifyState({ isValid: false, invalidReason: fault })).toBeUndefined();
     expect(readSettleState({ success: false, errorReason: fault })).toBe("pending");
   }
-  expect(readSettleState({ success: false })).toBe("refused");
+  expect(readSettleState({ success: false })).toBe("rejected");
 });

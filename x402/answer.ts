@@ -1,13 +1,13 @@
 import type { SettleResponse, VerifyResponse } from "@x402/core/types";
 import type { Hex } from "./hex.ts";
-import { reason, type Reason, type Refusal } from "./reason.ts";
+import { reason, type Reason, type Rejection } from "./reason.ts";
 
 /**
- * Outcome of a payment as reported to the caller over HTTP. `/verify` returns `valid` or `refused`, `/settle`
+ * Outcome of a payment as reported to the caller over HTTP. `/verify` returns `valid` or `rejected`, `/settle`
  * everything but `valid`. The facilitator's ledger stores another union, `Recorded`.
  *
  * - `valid`: it would settle now;
- * - `refused`: nothing was sent, and nothing is charged;
+ * - `rejected`: nothing was sent, and nothing is charged;
  * - `settled`: it was charged by this transaction;
  * - `unused`: nothing was used of a payment with a maximum, so nothing is charged and nothing was sent;
  * - `failed`: the transaction charged nothing, and none will;
@@ -16,14 +16,14 @@ import { reason, type Reason, type Refusal } from "./reason.ts";
  */
 export type Answer = Readonly<
   | { state: "valid" }
-  | { state: "refused"; refusal: Refusal }
+  | { state: "rejected"; rejection: Rejection }
   | { state: "settled"; transaction: Hex; amount?: bigint }
   | { state: "unused" }
   | { state: "failed"; transaction: Hex; reason: Reason; message: string }
   | { state: "pending" | "duplicate"; transaction: Hex | "" }
 >;
 
-export type VerifyAnswer = Extract<Answer, { state: "valid" | "refused" }>;
+export type VerifyAnswer = Extract<Answer, { state: "valid" | "rejected" }>;
 
 export type SettleAnswer = Exclude<Answer, { state: "valid" }>;
 
@@ -45,24 +45,24 @@ export function nameReasons<Said extends Answer>(
   names: ReadonlyMap<Reason, Reason>,
 ): Answered<Said> {
   const { answer } = answered;
-  if (answer.state === "refused") {
-    const { refusal } = answer;
-    const named = { ...refusal, reason: names.get(refusal.reason) ?? refusal.reason };
-    return { ...answered, answer: { ...answer, refusal: named } };
+  if (answer.state === "rejected") {
+    const { rejection } = answer;
+    const named = { ...rejection, reason: names.get(rejection.reason) ?? rejection.reason };
+    return { ...answered, answer: { ...answer, rejection: named } };
   }
   if (answer.state !== "failed") return answered;
   return { ...answered, answer: { ...answer, reason: names.get(answer.reason) ?? answer.reason } };
 }
 
-export type Refused = Answered<Extract<Answer, { state: "refused" }>>;
+export type Rejected = Answered<Extract<Answer, { state: "rejected" }>>;
 
-export function refuse(refusal: Refusal, payer: string | undefined): Refused {
-  return { answer: { state: "refused", refusal }, payer };
+export function reject(rejection: Rejection, payer: string | undefined): Rejected {
+  return { answer: { state: "rejected", rejection }, payer };
 }
 
 export function buildVerifyResponse({ answer, payer, reported }: Answered<VerifyAnswer>): VerifyResponse {
   if (answer.state === "valid") return { isValid: true, ...buildPayer(payer), ...reported };
-  const { reason: invalidReason, message } = answer.refusal;
+  const { reason: invalidReason, message } = answer.rejection;
   return { isValid: false, invalidReason, invalidMessage: message, ...buildPayer(payer) };
 }
 
@@ -78,8 +78,8 @@ export function buildSettleResponse(
   }
   if (answer.state === "unused")
     return { success: true, transaction: "", network, amount: "0", ...buildPayer(payer), ...reported };
-  const { reason: errorReason, message } = getRefusal(answer);
-  const transaction = answer.state === "refused" ? "" : answer.transaction;
+  const { reason: errorReason, message } = getRejection(answer);
+  const transaction = answer.state === "rejected" ? "" : answer.transaction;
   return { success: false, errorReason, errorMessage: message, transaction, network, ...buildPayer(payer) };
 }
 
@@ -87,10 +87,10 @@ function buildPayer(payer: string | undefined): Readonly<{ payer?: string }> {
   return payer === undefined ? {} : { payer };
 }
 
-function getRefusal(answer: Exclude<SettleAnswer, { state: "settled" | "unused" }>): Refusal {
+function getRejection(answer: Exclude<SettleAnswer, { state: "settled" | "unused" }>): Rejection {
   switch (answer.state) {
-    case "refused":
-      return answer.refusal;
+    case "rejected":
+      return answer.rejection;
     case "failed":
       return answer;
     case "duplicate":
@@ -100,7 +100,7 @@ function getRefusal(answer: Exclude<SettleAnswer, { state: "settled" | "unused" 
 }
 
 /** Rejections returned instead of an outcome that the caller may not see. */
-const unknownYet: Readonly<Record<"duplicate" | "pending", Refusal>> = {
+const unknownYet: Readonly<Record<"duplicate" | "pending", Rejection>> = {
   duplicate: {
     reason: reason.duplicate,
     message:
@@ -122,14 +122,17 @@ const inconclusive = new Set(["unexpected_verify_error", "unexpected_settle_erro
 /** Interprets a facilitator's response to `/verify` for a seller; returns undefined if it reports the facilitator's own fault. */
 export function readVerifyState({ isValid, invalidReason = "" }: VerifyResponse): VerifyAnswer["state"] | undefined {
   if (isValid) return "valid";
-  return inconclusive.has(invalidReason) ? undefined : "refused";
+  return inconclusive.has(invalidReason) ? undefined : "rejected";
 }
 
 /** Interprets a facilitator's response to `/settle` for a seller: charged, not charged, or still unknown. */
 export function readSettleState({
   success,
   errorReason = "",
-}: Pick<SettleResponse, "success" | "errorReason">): Extract<SettleAnswer["state"], "settled" | "refused" | "pending"> {
+}: Pick<SettleResponse, "success" | "errorReason">): Extract<
+  SettleAnswer["state"],
+  "settled" | "rejected" | "pending"
+> {
   if (success) return "settled";
-  return errorReason === reason.pending || inconclusive.has(errorReason) ? "pending" : "refused";
+  return errorReason === reason.pending || inconclusive.has(errorReason) ? "pending" : "rejected";
 }

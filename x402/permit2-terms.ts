@@ -11,7 +11,7 @@ import {
   type Permit2Scheme,
   type SponsoredApproval,
 } from "./permit2.ts";
-import { isRefusal, reason, type Reason, type Refusal } from "./reason.ts";
+import { isRejection, reason, type Reason, type Rejection } from "./reason.ts";
 import type { Transfers } from "./scheme.ts";
 import { parseSignature, signCall, toSignatureBytes, type Signature, type SignedPayment } from "./signed-payment.ts";
 import { sponsoringExtension } from "./sponsored-approval.ts";
@@ -35,7 +35,7 @@ type Presented = Readonly<{
 export function checkPermit2(
   { payment, scheme, terms, extensions, isMax = false }: Presented,
   { isSigned, contracts }: Pick<Transfers, "isSigned" | "contracts">,
-): SignedPayment | Refusal {
+): SignedPayment | Rejection {
   const proxy = permit2Proxies[scheme];
   if (![permit2Address, proxy].every((contract) => contracts.has(contract.toLowerCase()))) {
     const message = `Permit2 (${permit2Address}) or its proxy (${proxy}) is not deployed on this chain.`;
@@ -48,10 +48,10 @@ export function checkPermit2(
     ["spender", permit.spender, proxy, reason.permit2Spender],
     ["to", permit.to, payTo, reason.permit2RecipientMismatch],
   ] as const;
-  const refusal = rejectDifference("the permit's", compared) ?? rejectAmount(permit, amount, isMax);
-  if (refusal !== undefined) return refusal;
+  const rejection = rejectDifference("the permit's", compared) ?? rejectAmount(permit, amount, isMax);
+  if (rejection !== undefined) return rejection;
   const approval = readApproval(extensions, permit);
-  if (approval !== undefined && isRefusal(approval)) return approval;
+  if (approval !== undefined && isRejection(approval)) return approval;
   const encodeCall = (signed: Hex | Signature) => ({
     to: proxy,
     data: encodeSettle({ permit, amount, signature: toSignatureBytes(signed), approval }),
@@ -59,7 +59,7 @@ export function checkPermit2(
   const { from: payer, deadline: validBefore, validAfter, nonce } = permit;
   const digest = computePermitDigest(permit, Number(network.split(":")[1]));
   const call = signCall({ payer, digest, signature: payment.signature, encodeCall }, { isSigned, contracts });
-  if (isRefusal(call)) return { ...call, reason: reason.permit2Signature };
+  if (isRejection(call)) return { ...call, reason: reason.permit2Signature };
   if (call.contract !== proxy) {
     const message = "a wallet that does not exist yet (ERC-6492) can't have approved Permit2; create it first.";
     return { reason: reason.permit2Signature, message };
@@ -88,7 +88,7 @@ function parsePermit({ permit2Authorization: sent }: Permit2Payment, scheme: Per
   };
 }
 
-function rejectAmount({ amount: permitted }: Permit, required: bigint, isMax: boolean): Refusal | undefined {
+function rejectAmount({ amount: permitted }: Permit, required: bigint, isMax: boolean): Rejection | undefined {
   if (isMax && required > permitted) {
     return { reason: reason.uptoAmount, message: `${required} is more than the permitted ${permitted}.` };
   }
@@ -114,7 +114,7 @@ const approvalExtension = z.object({
 export function readApproval(
   extensions: Readonly<Record<string, unknown>>,
   permit: Pick<Permit, "from" | "token" | "amount">,
-): SponsoredApproval | Refusal | undefined {
+): SponsoredApproval | Rejection | undefined {
   const sent = extensions[sponsoringExtension];
   // A buyer may echo the offer's extension without an approval.
   if (!z.object({ info: z.object({ signature: z.string() }) }).safeParse(sent).success) return undefined;
@@ -127,8 +127,8 @@ export function readApproval(
     ["asset", info.asset, permit.token, reason.approvalAsset],
     ["spender", info.spender, permit2Address, reason.approvalSpender],
   ] as const;
-  const refusal = rejectDifference("the approval's", compared);
-  if (refusal !== undefined) return refusal;
+  const rejection = rejectDifference("the approval's", compared);
+  if (rejection !== undefined) return rejection;
   if (info.amount !== permit.amount) {
     const message = `the approval is for ${info.amount}, the proxy requires exactly the permitted ${permit.amount}.`;
     return { reason: reason.approvalAmount, message };

@@ -85,8 +85,8 @@ export const reason = {
 export type Reason = (typeof reason)[keyof typeof reason];
 
 /** Rejection of a payment: a code for programs, and a sentence for humans. */
-export type Refusal = Readonly<{ reason: Reason; message: string }>;
+export type Rejection = Readonly<{ reason: Reason; message: string }>;
 
-export function isRefusal(judged: object): judged is Refusal {
+export function isRejection(judged: object): judged is Rejection {
   return "reason" in judged;
 }

@@ -4,7 +4,7 @@ import type { KnownContracts } from "./contracts.ts";
 import type { Audience } from "./fields.ts";
 import type { Hex } from "./hex.ts";
 import type { PaymentKey } from "./payment-identifier.ts";
-import type { Reason, Refusal } from "./reason.ts";
+import type { Reason, Rejection } from "./reason.ts";
 import type { AcceptedAsset, SignatureCheck, SignedPayment } from "./signed-payment.ts";
 
 /** Paying account, in the shape of viem and the x402 SDK; it signs typed data (EIP-712). */
@@ -105,7 +105,7 @@ export type Settling<Payment = unknown> = Readonly<{
   /** Lists the scheme's kinds for `/supported`; empty while its contracts are not on the chain. */
   kinds(about: Pick<Transfers, "contracts"> & Readonly<{ signer: Hex }>): readonly Readonly<Record<string, unknown>>[];
   /** Returns, before a payload is parsed, why its kind within the scheme is not supported here; undefined if it is. */
-  refusePayload(payload: Readonly<Record<string, unknown>>): Refusal | undefined;
+  rejectPayload(payload: Readonly<Record<string, unknown>>): Rejection | undefined;
   /**
    * Returns whether the payment would settle now. Changes nothing except the record of the caller's verifications.
    *
@@ -141,11 +141,11 @@ export type Transfers = Readonly<{
    * Returns why the settings exclude a token or a payee, for everyone or for the caller. With `deposits`, they don't if
    * a settled deposit of each is recorded. @throws as documented in `Facilitator`.
    */
-  rejectTerms(terms: Pick<SignedPayment, "asset" | "payTo" | "unserved" | "deposits">): Promise<Refusal | undefined>;
+  rejectTerms(terms: Pick<SignedPayment, "asset" | "payTo" | "unserved" | "deposits">): Promise<Rejection | undefined>;
   /** Returns why a signature that needs the payer's contract is invalid. @throws as documented in `Facilitator`. */
   checkWallet(
     signed: Pick<SignedPayment, "id" | "contract" | "payer" | "walletSignature">,
-  ): Promise<Refusal | undefined>;
+  ): Promise<Rejection | undefined>;
   read(call: Readonly<{ to: Hex; data: Hex }>): Promise<Hex>;
   progress(id: Hex): Promise<"begun" | "settled" | "failed" | undefined>;
   /** Milliseconds since 1970. */

@@ -2,7 +2,7 @@ import secp256k1 from "secp256k1";
 import { type Hex, encodeAddress, encodeBytes, encodeInteger, type Word } from "./hex.ts";
 import type { KnownContracts } from "./contracts.ts";
 import { paths, signatureLengthMax, signatureSentence, MalformedPaymentError } from "./fields.ts";
-import { reason, type Refusal } from "./reason.ts";
+import { reason, type Rejection } from "./reason.ts";
 import { computeAuthorizationDigest, encodeAuthorization, type Authorization, keccak256 } from "./typed-data.ts";
 import { callAfterCreation, multicall3Address, parseWalletSignature, type ContractCall } from "./wallet-signature.ts";
 
@@ -25,7 +25,7 @@ export type SignedPayment = Readonly<{
   /** Signature that the payer's contract must confirm (ERC-1271); undefined if its key signed. */
   walletSignature?: Hex | undefined;
   /** Why its token is not settled here; applies only to a payment that is not recorded. */
-  unserved?: Refusal | undefined;
+  unserved?: Rejection | undefined;
   /** Deposits of the channels that it concerns: if a settled one of each is recorded, its token and payee may be removed ones. */
   deposits?: readonly DepositKey[];
   /** Whether it moves all that its channels, or their seller, have left: no minimum amount applies then. */
@@ -55,7 +55,7 @@ type Signed = Readonly<{ authorization: Authorization; signature: string; payTo:
 export function toSignedPayment(
   { authorization, signature, payTo, amount }: Signed,
   { asset, ...context }: SigningContext & Readonly<{ asset: AcceptedAsset }>,
-): SignedPayment | Refusal {
+): SignedPayment | Rejection {
   const words = encodeAuthorization(authorization);
   const digest = computeAuthorizationDigest(asset.separator, words);
   const encodeCall = (signed: Hex | Signature): ContractCall => ({
@@ -86,7 +86,7 @@ type SignedCall = Readonly<{
 export function signCall(
   { payer, digest, signature: text, encodeCall }: SignedCall,
   { isSigned, contracts }: SigningContext,
-): Pick<SignedPayment, "id" | "contract" | "callData" | "walletSignature"> | Refusal {
+): Pick<SignedPayment, "id" | "contract" | "callData" | "walletSignature"> | Rejection {
   if (text.length > signatureLengthMax)
     throw new MalformedPaymentError(`${paths.payment}.payload.signature`, signatureSentence);
   const id: Hex = `0x${Buffer.from(digest).toString("hex")}`;

@@ -1,7 +1,7 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import { decimalUint256, evmAddress, paths, parsePart } from "./fields.ts";
 import { zeroAddress, type Hex } from "./hex.ts";
-import { reason, type Reason, type Refusal } from "./reason.ts";
+import { reason, type Reason, type Rejection } from "./reason.ts";
 import type { Order, Transfers } from "./scheme.ts";
 import type { AcceptedAsset } from "./signed-payment.ts";
 import { computeDomainSeparator } from "./typed-data.ts";
@@ -22,7 +22,7 @@ export type Requirements = Readonly<{
 }>;
 
 /** Terms of a payment: the required ones, the token, and why a payment in that token that is not recorded yet is rejected. */
-export type Terms = Readonly<{ required: Requirements; asset: AcceptedAsset; unserved: Refusal | undefined }>;
+export type Terms = Readonly<{ required: Requirements; asset: AcceptedAsset; unserved: Rejection | undefined }>;
 
 /**
  * Parses the terms of an order, or returns why they are rejected: the client must have accepted the resource server's
@@ -35,18 +35,18 @@ export function checkTerms(
   { requirements, accepted: sent }: Pick<Order<unknown>, "requirements" | "accepted">,
   assets: Transfers["assets"],
   { isMax = false }: Readonly<{ isMax?: boolean }> = {},
-): Terms | Refusal {
+): Terms | Rejection {
   const required = parseRequirements(requirements, paths.requirements);
   const accepted = parseRequirements(sent, `${paths.payment}.accepted`);
-  const refusal = refuseAccepted(accepted, required, isMax);
-  if (refusal !== undefined) return refusal;
+  const rejection = rejectAccepted(accepted, required, isMax);
+  if (rejection !== undefined) return rejection;
   const { asset: address, name, version, method, network } = required;
   if (method === "eip3009" && (name === "" || version === "")) {
     const message = "paymentRequirements.extra has no name and version of the token's EIP-712 domain; add both.";
     return { reason: reason.missingDomain, message };
   }
   const token = assets.get(address.toLowerCase());
-  const unserved = refuseToken(required, token, assets);
+  const unserved = rejectToken(required, token, assets);
   if (token !== undefined && unserved === undefined) return { required, asset: token, unserved };
   // A payment recorded before the token was removed from the settings, or changed in them, is identified by its own terms.
   const domain = { address, name, version, chainId: Number(network.split(":")[1]) };
@@ -64,7 +64,7 @@ const comparedFields = [
   "version",
 ] as const;
 
-function refuseAccepted(accepted: Requirements, required: Requirements, isMax: boolean): Refusal | undefined {
+function rejectAccepted(accepted: Requirements, required: Requirements, isMax: boolean): Rejection | undefined {
   const field = comparedFields
     .filter((name) => !isMax || name !== "amount")
     .find((name) => formatForComparison(accepted[name]) !== formatForComparison(required[name]));
@@ -82,11 +82,11 @@ function formatForComparison(value: string | number | bigint): string {
   return text.startsWith("0x") ? text.toLowerCase() : text;
 }
 
-function refuseToken(
+function rejectToken(
   { asset, name, version, method }: Requirements,
   token: AcceptedAsset | undefined,
   assets: Transfers["assets"],
-): Refusal | undefined {
+): Rejection | undefined {
   if (token === undefined) {
     const allowed = [...assets.values()].map(({ address }) => address).join(", ");
     return { reason: reason.requirements, message: `asset ${asset} is not settled here; use one of ${allowed}.` };
@@ -126,7 +126,7 @@ function parseRequirements(wire: PaymentRequirements, path: string): Requirement
 type Compared = readonly [what: string, found: string, expected: string, code: Reason];
 
 /** Returns why compared values of `whose` differ: the first that does, or that is no account. */
-export function rejectDifference(whose: string, compared: readonly Compared[]): Refusal | undefined {
+export function rejectDifference(whose: string, compared: readonly Compared[]): Rejection | undefined {
   for (const [what, found, expected, code] of compared) {
     if (found.toLowerCase() === expected.toLowerCase() && found !== zeroAddress) continue;
     return { reason: code, message: `${whose} ${what} is ${found}, expected ${expected}.` };

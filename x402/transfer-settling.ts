@@ -1,15 +1,15 @@
-import { nameReasons, refuse, type Refused } from "./answer.ts";
+import { nameReasons, reject, type Rejected } from "./answer.ts";
 import { decimalUint256, parsePart, paths } from "./fields.ts";
 import { permit2Address, permit2Proxies } from "./permit2.ts";
 import { checkPermit2, permit2Reasons } from "./permit2-terms.ts";
-import { isRefusal, reason, type Reason, type Refusal } from "./reason.ts";
+import { isRejection, reason, type Reason, type Rejection } from "./reason.ts";
 import type { Order, Settling, Transfers } from "./scheme.ts";
 import { toSignedPayment, type SignedPayment } from "./signed-payment.ts";
 import { checkTerms, type Terms } from "./terms.ts";
 import type { Eip3009Payment, Permit2Payment, TransferPayment } from "./transfer-payload.ts";
 
 export const settleExact: Settling<TransferPayment> = {
-  refusePayload(payload) {
+  rejectPayload(payload) {
     if ("authorization" in payload || "permit2Authorization" in payload || !("delegationManager" in payload))
       return undefined;
     const message = "ERC-7710 payments are not supported; pay by EIP-3009 or Permit2.";
@@ -28,7 +28,7 @@ export const settleExact: Settling<TransferPayment> = {
 
 /** Settlement of `upto`: `verify` gets the maximum, `settle` the amount used; zero needs no transaction. */
 export const settleUpto: Settling<Permit2Payment> = {
-  refusePayload: () => undefined,
+  rejectPayload: () => undefined,
   kinds: ({ contracts, signer }) =>
     [permit2Address, permit2Proxies.upto].every((contract) => contracts.has(contract.toLowerCase()))
       ? [{ facilitatorAddress: signer }]
@@ -45,14 +45,14 @@ export const settleUpto: Settling<Permit2Payment> = {
   },
 };
 
-function checkExact(order: Order<TransferPayment>, transfers: Transfers): SignedPayment | Refused {
+function checkExact(order: Order<TransferPayment>, transfers: Transfers): SignedPayment | Rejected {
   const { payment, extensions } = order;
   if ("permit2Authorization" in payment) {
     const judge = (terms: Terms) =>
-      refuseMethod("permit2", terms) ?? checkPermit2({ payment, scheme: "exact", terms, extensions }, transfers);
+      rejectMethod("permit2", terms) ?? checkPermit2({ payment, scheme: "exact", terms, extensions }, transfers);
     return check(order, payment.permit2Authorization.from, transfers, judge);
   }
-  const judge = (terms: Terms) => refuseMethod("eip3009", terms) ?? checkEip3009(payment, terms, transfers);
+  const judge = (terms: Terms) => rejectMethod("eip3009", terms) ?? checkEip3009(payment, terms, transfers);
   return check(order, payment.authorization.from, transfers, judge);
 }
 
@@ -60,7 +60,7 @@ function checkUpto(
   order: Order<Permit2Payment>,
   transfers: Transfers,
   { isMax }: Readonly<{ isMax: boolean }>,
-): SignedPayment | Refused {
+): SignedPayment | Rejected {
   const { payment, extensions } = order;
   const judge = (terms: Terms) => checkPermit2({ payment, scheme: "upto", terms, extensions, isMax }, transfers);
   return check(order, payment.permit2Authorization.from, transfers, judge, { isMax });
@@ -71,14 +71,14 @@ function check(
   order: Order<unknown>,
   payer: string,
   { assets }: Transfers,
-  judge: (terms: Terms) => SignedPayment | Refusal,
+  judge: (terms: Terms) => SignedPayment | Rejection,
   options?: Parameters<typeof checkTerms>[2],
-): SignedPayment | Refused {
+): SignedPayment | Rejected {
   const terms = checkTerms(order, assets, options);
-  if (isRefusal(terms)) return refuse(terms, payer);
+  if (isRejection(terms)) return reject(terms, payer);
   const judged = judge(terms);
   const { unserved } = terms;
-  return isRefusal(judged) ? refuse(unserved ?? judged, payer) : { ...judged, unserved };
+  return isRejection(judged) ? reject(unserved ?? judged, payer) : { ...judged, unserved };
 }
 
 const noNames: ReadonlyMap<Reason, Reason> = new Map();
@@ -87,7 +87,7 @@ function namesFor({ payment }: Order<TransferPayment>): ReadonlyMap<Reason, Reas
   return "permit2Authorization" in payment ? permit2Reasons : noNames;
 }
 
-function refuseMethod(used: string, { required: { method } }: Terms): Refusal | undefined {
+function rejectMethod(used: string, { required: { method } }: Terms): Rejection | undefined {
   if (used === method) return undefined;
   const message = `the payment uses "${used}", but the requirements specify extra.assetTransferMethod "${method}".`;
   return { reason: reason.payloadType, message };
@@ -102,7 +102,7 @@ function checkEip3009(
   { authorization: sent, signature }: Eip3009Payment,
   { required: { payTo, amount }, asset }: Terms,
   { isSigned, contracts }: Transfers,
-): SignedPayment | Refusal {
+): SignedPayment | Rejection {
   const { from, to, nonce } = sent;
   const number = (field: "value" | "validAfter" | "validBefore") =>
     parsePart(decimalUint256, sent[field], `${paths.payment}.payload.authorization.${field}`);

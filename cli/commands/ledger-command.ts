@@ -22,7 +22,7 @@ function createExportCommand(mask: Mask) {
   return new Command("export")
     .summary("Write the facilitator's settlements as CSV, each compared with the chain")
     .description(
-      "Reads the ledger from the facilitator's settings, and each settlement's receipt from its network's node: charged amount, transaction, gas cost, and refund. Exits 1 when a settlement does not reconcile with the chain. A SQLite ledger is locked while its facilitator runs, except with --hand-over.",
+      "Reads the ledger from the facilitator's settings, and each settlement's receipt from its network's node: charged amount, transaction, gas cost, and refund. Exits 1 when a settlement does not reconcile with the chain. A SQLite ledger is locked while its facilitator runs, except with --hot-restart.",
     )
     .option(...settingsOption)
     .addOption(
@@ -57,7 +57,7 @@ function createRefundCommand(mask: Mask) {
   return new Command("refund")
     .summary("Send a settled payment back to its payer, once")
     .description(
-      "Refunds a payment in the facilitator's ledger from the payee's account, in full or in part, with a token transfer. The signed transaction is recorded in the ledger before it is sent: only one refund is made, even if the command is killed or run again; rerun it until it reports refunded. A SQLite ledger is locked while its facilitator runs, except with --hand-over.",
+      "Refunds a payment in the facilitator's ledger from the payee's account, in full or in part, with a token transfer. The signed transaction is recorded in the ledger before it is sent: only one refund is made, even if the command is killed or run again; rerun it until it reports refunded. A SQLite ledger is locked while its facilitator runs, except with --hot-restart.",
     )
     .argument("<payment>", "payment ID, as in the column payment of gatehouse ledger export, or its settlement")
     .option(...settingsOption)

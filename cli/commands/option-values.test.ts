@@ -13,35 +13,35 @@ const numbers = [
   {
     parse: parsePort,
     takes: ["1", "9610", "65535"],
-    refuses: ["0", "65536"],
+    rejects: ["0", "65536"],
     from: "a port, a whole number from 1 to 65535",
   },
   {
     parse: parseListenPort,
     takes: ["0", "65535"],
-    refuses: ["-1", "65536"],
+    rejects: ["-1", "65536"],
     from: "a port, a whole number from 0 to 65535",
   },
   {
     parse: parseLimitSeconds,
     takes: ["1", "604800"],
-    refuses: ["0", "604801"],
+    rejects: ["0", "604801"],
     from: "whole seconds from 1 to 604800",
   },
   {
     parse: parseLongLimitSeconds,
     takes: ["120"],
-    refuses: ["119", "604801"],
+    rejects: ["119", "604801"],
     from: "whole seconds from 120 to 604800",
   },
 ];
 
-describe.each(numbers)("$parse.name", ({ parse, takes, refuses, from }) => {
+describe.each(numbers)("$parse.name", ({ parse, takes, rejects, from }) => {
   it.each(takes)("accepts %s", (text) => {
     expect(parse(text)).toBe(Number(text));
   });
 
-  it.each([...refuses, "", " ", "1.5", "x"])("rejects %j and reports the expected form", (text) => {
+  it.each([...rejects, "", " ", "1.5", "x"])("rejects %j and reports the expected form", (text) => {
     expect(() => parse(text)).toThrow(new InvalidArgumentError(`Expected ${from}.`));
   });
 });

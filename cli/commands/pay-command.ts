@@ -105,14 +105,14 @@ async function readEnvironment(
   try {
     const payer = readPayer(keyFile, { mask });
     if (payer.privateKey !== undefined || !needsKey) return payer;
-    return refuse(`pay: no private key; specify its file with --key-file or ${keyVariable}_FILE.`);
+    return reject(`pay: no private key; specify its file with --key-file or ${keyVariable}_FILE.`);
   } catch (error) {
-    if (error instanceof SettingsError) return refuse(error.message);
-    return refuse(`pay: --key-file: ${(error as Error).message}`);
+    if (error instanceof SettingsError) return reject(error.message);
+    return reject(`pay: --key-file: ${(error as Error).message}`);
   }
 }
 
-function refuse(message: string): undefined {
+function reject(message: string): undefined {
   process.stderr.write(`${message}\n`);
   process.exitCode = exitStatus.usage;
 }

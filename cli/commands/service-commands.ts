@@ -89,18 +89,18 @@ function addService(
     .option("--settings <file>", "JSON5 file with the settings; environment variables override it")
     .option("--all", "with --help: explain every setting");
   if (handsOver !== undefined) {
-    command.option("--hand-over", "apply settings file changes by hot restart, without downtime");
+    command.option("--hot-restart", "apply settings file changes by hot restart, without downtime");
   }
   command.action(async ({ settings, all }) => {
     if (all === true) command.error(`${name}: --all requires --help: gatehouse ${name} --help --all`);
-    const { handOver } = command.opts() as Readonly<{ handOver?: true }>;
-    if (handOver === true) {
+    const { hotRestart } = command.opts() as Readonly<{ hotRestart?: true }>;
+    if (hotRestart === true) {
       const { toEnvironmentName } = await import("#daemon/settings/leaf.ts");
       const settingsPath = settings ?? process.env[toEnvironmentName(name, ["settingsPath"])];
       if (settingsPath === undefined) {
-        return command.error(`${name}: --hand-over requires a settings file; specify one with --settings`);
+        return command.error(`${name}: --hot-restart requires a settings file; specify one with --settings`);
       }
-      const { superviseService } = await import("#daemon/hand-over/supervisor.ts");
+      const { superviseService } = await import("#daemon/hot-restart/supervisor.ts");
       const { selectServiceVariables } = await import("../service-variables.ts");
       const environment = selectServiceVariables(name, process.env);
       const servesOn = handsOver === "or-serves-on";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { createUpgradeCommand } from "./upgrade-command.ts";
 
-async function readRefusal(...args: readonly string[]): Promise<string> {
+async function readRejection(...args: readonly string[]): Promise<string> {
   const said: string[] = [];
   const command = createUpgradeCommand({ mask: createMask() })
     .exitOverride()
@@ -22,10 +22,10 @@ describe("gatehouse upgrade --stack", () => {
     ["a sidecar's control token", ["--token-file", "/a"], "do not go with --stack"],
     ["an invalid URL", ["--url", "nonsense"], "--url: expected an address such as"],
     ["a URL with an unsupported scheme", ["--url", "file:///a"], "--url: expected an address such as"],
-    ["a time limit too short for the verification", ["--prove-within", "30"], "Expected whole seconds from 120"],
-    ["a time limit too short for the update", ["--update-within", "1"], "Expected whole seconds from 120"],
+    ["a time limit too short for the verification", ["--verify-timeout", "30"], "Expected whole seconds from 120"],
+    ["a time limit too short for the update", ["--update-timeout", "1"], "Expected whole seconds from 120"],
   ])("rejects %s", async (_, args, words) => {
-    expect(await readRefusal(...stack, ...args)).toContain(words);
+    expect(await readRejection(...stack, ...args)).toContain(words);
   });
 
   it.each([
@@ -33,9 +33,9 @@ describe("gatehouse upgrade --stack", () => {
     ["--continue"],
     ["--cwd", "/a"],
     ["--config-file", "/a"],
-    ["--prove-within", "300"],
-    ["--copy-within", "300"],
+    ["--verify-timeout", "300"],
+    ["--copy-timeout", "300"],
   ])("is required for %s", async (...args) => {
-    expect(await readRefusal("/srv/release", ...args)).toContain("go with --stack");
+    expect(await readRejection("/srv/release", ...args)).toContain("go with --stack");
   });
 });

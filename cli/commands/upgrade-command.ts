@@ -6,7 +6,7 @@ import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { createTerminalOutput, findConfirmation } from "../terminal.ts";
 import { runOnTarget } from "./control-commands.ts";
-import { addUpgradeOptions, findStackMisuse, type UpgradeOptions } from "./upgrade-options.ts";
+import { addUpgradeOptions, findUnsupportedStackOption, type UpgradeOptions } from "./upgrade-options.ts";
 
 /** Creates `gatehouse upgrade`: makes a sidecar upgrade its node to another version, and roll back if verification fails. */
 export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
@@ -17,7 +17,7 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
     );
   return addUpgradeOptions(command).action(async (directory, typed) => {
     const { nodeVersion: version, dryRun, yes, json, ...options } = typed;
-    const misuse = findStackMisuse({ ...typed, directory });
+    const misuse = findUnsupportedStackOption({ ...typed, directory });
     if (misuse !== undefined) command.error(`upgrade: ${misuse}`);
     const output = createTerminalOutput({ mask });
     if (options.stack !== undefined) {
@@ -36,7 +36,7 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
 /** Upgrades the node of a stack to another image, or resumes such an upgrade; returns the exit status. */
 async function upgradeStack(stack: string, options: UpgradeOptions, output: CommandOutput): Promise<number> {
   const { nodeImage: image, nodeVersion: version, cwd = ".", configFile, url: statusUrl, dryRun, yes } = options;
-  const { copyWithin, updateWithin, proveWithin } = options;
+  const { copyTimeout, updateTimeout, verifyTimeout } = options;
   const { nodeVersionText } = await import("#node/versions.ts");
   if (version !== undefined && !nodeVersionText.test(version)) {
     output.error("upgrade: --node-version: expected a version such as 0.16.2.\n");
@@ -51,9 +51,9 @@ async function upgradeStack(stack: string, options: UpgradeOptions, output: Comm
       statusUrl,
       stateDirectory: findUserStateDirectory(process.env),
       limits: {
-        ...(copyWithin === undefined ? {} : { copyMs: copyWithin * 1_000 }),
-        ...(updateWithin === undefined ? {} : { updateMs: updateWithin * 1_000 }),
-        ...(proveWithin === undefined ? {} : { proveMs: proveWithin * 1_000 }),
+        ...(copyTimeout === undefined ? {} : { copyMs: copyTimeout * 1_000 }),
+        ...(updateTimeout === undefined ? {} : { updateMs: updateTimeout * 1_000 }),
+        ...(verifyTimeout === undefined ? {} : { proveMs: verifyTimeout * 1_000 }),
       },
       requested: image === undefined ? undefined : { image, version },
       dryRun,

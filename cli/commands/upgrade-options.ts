@@ -11,17 +11,17 @@ export function addUpgradeOptions(command: Command) {
     .option("--cwd <directory>", "with --stack: directory of the Pulumi program; default: this one")
     .option("--config-file <file>", "with --stack: the stack's configuration; default: Pulumi.<stack>.yaml there")
     .option(
-      "--prove-within <seconds>",
+      "--verify-timeout <seconds>",
       "with --stack: timeout for verifying the new version; default: 1800",
       parseLongLimitSeconds,
     )
     .option(
-      "--copy-within <seconds>",
+      "--copy-timeout <seconds>",
       "with --stack: timeout for the copy of the data, or its VolumeSnapshot; default: 14400",
       parseLimitSeconds,
     )
     .option(
-      "--update-within <seconds>",
+      "--update-timeout <seconds>",
       "with --stack: timeout for one pulumi up; default: 1800",
       parseLongLimitSeconds,
     )
@@ -38,13 +38,13 @@ export function addUpgradeOptions(command: Command) {
 export type UpgradeOptions = ReturnType<ReturnType<typeof addUpgradeOptions>["opts"]>;
 
 /** Describes conflicting options; undefined if there are none. Pure. */
-export function findStackMisuse(
+export function findUnsupportedStackOption(
   options: UpgradeOptions & Readonly<{ directory: string | undefined }>,
 ): string | undefined {
   const { stack, nodeImage, continue: isContinued, url } = options;
   if (stack === undefined) {
-    const { cwd, configFile, proveWithin, copyWithin, updateWithin } = options;
-    const stackOnly = [nodeImage, cwd, configFile, proveWithin, copyWithin, updateWithin];
+    const { cwd, configFile, verifyTimeout, copyTimeout, updateTimeout } = options;
+    const stackOnly = [nodeImage, cwd, configFile, verifyTimeout, copyTimeout, updateTimeout];
     if (!isContinued && stackOnly.every((option) => option === undefined)) return undefined;
     return "--node-image, --continue, --cwd, --config-file and the --…-within options go with --stack.";
   }

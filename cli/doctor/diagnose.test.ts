@@ -35,7 +35,7 @@ test("reports a service's faults with the service's own messages", async () => {
     service: "sidecar",
     version: "0.0.9",
     checks: { rpc: { ok: false, message: "no answer" }, facilitator: { ok: false, tolerated: true, message: "away" } },
-    files: [{ setting: "GATEHOUSE_X", path: "/etc/policy.json5", refused: "ranges: no such key" }],
+    files: [{ setting: "GATEHOUSE_X", path: "/etc/policy.json5", rejected: "ranges: no such key" }],
     conditions: [{ type: "DiskSpaceSufficient", status: "False", reason: "Low", message: "Free some." }],
   });
   const run = await runDoctor({ urls: { sidecar: url } });

@@ -12,7 +12,7 @@ import { findDrift } from "./drift.ts";
 import { formatFindings, toExitStatus, type Check, type Finding } from "./finding.ts";
 import {
   defaultSource,
-  foundHere,
+  runningHere,
   checkedServices,
   isCheckedService,
   readKnownSettings,
@@ -104,7 +104,7 @@ function findServices(named: NamedServices, { mask }: Readonly<{ mask: Mask }>):
   const known = checkedServices.flatMap((service) => findNamedService(service, named, { mask }));
   if (known.length > 0) return known;
   const here = listRunningServices(named.env).flatMap(({ service, url }) =>
-    isCheckedService(service) ? [{ service, url, source: foundHere, settings: undefined }] : [],
+    isCheckedService(service) ? [{ service, url, source: runningHere, settings: undefined }] : [],
   );
   if (here.length > 0) return here;
   return listOperatedServices().map(({ name: service, port }) => {

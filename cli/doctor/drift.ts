@@ -44,8 +44,8 @@ type Files = NonNullable<ServiceReport["configuration"]>["files"];
 function judgeFile(file: string, sha256: string, files: Files): Judgement {
   const found = files.find(({ path }) => basename(path) === file);
   if (found === undefined) return ["failed", `does not use the stack's file ${file}; fix with \`pulumi up --refresh\``];
-  const { path, refused } = found;
-  if (refused !== undefined) return ["failed", `${path} is invalid (${refused}); its previous content stays active`];
+  const { path, rejected } = found;
+  if (rejected !== undefined) return ["failed", `${path} is invalid (${rejected}); its previous content stays active`];
   if (found.sha256 === sha256) return ["ok", `${path} matches the stack's`];
   const fix =
     "after a change on Kubernetes, wait two minutes, otherwise `pulumi up --refresh --replace` its file delivery (the container …-files or …-live) or Secret";

@@ -13,7 +13,7 @@ const configuration = z.object({
       setting: z.string().optional(),
       path: z.string(),
       sha256: z.string().optional(),
-      refused: z.string().optional(),
+      rejected: z.string().optional(),
     }),
   ),
 });

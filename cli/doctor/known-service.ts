@@ -27,7 +27,7 @@ export function isCheckedService(name: string | undefined): name is CheckedServi
 export const defaultSource = "its default port";
 
 /** Source reported for a service that announced itself on this machine. */
-export const foundHere = "found running here";
+export const runningHere = "found running here";
 
 export type KnownService = Readonly<{
   service: CheckedService;
@@ -39,7 +39,7 @@ export type KnownService = Readonly<{
 
 export type KnownSettings = Readonly<
   | { ok: false; problems: readonly string[] }
-  | { ok: true; facts: ServiceInfo; secrets: readonly GivenSecret[]; values: readonly DumpedSetting[] }
+  | { ok: true; facts: ServiceInfo; secrets: readonly ConfiguredSecret[]; values: readonly DumpedSetting[] }
 >;
 
 export type RequestedListener = Readonly<{ host: string; port: number; setting: string }>;
@@ -59,7 +59,7 @@ type ServiceInfo = Readonly<{
 }>;
 
 /** A secret given to a service: its variable or file, never its value. */
-export type GivenSecret = Readonly<{ setting: string; variable: string; file: string | undefined }>;
+export type ConfiguredSecret = Readonly<{ setting: string; variable: string; file: string | undefined }>;
 
 /** Reads a service's settings as the service would, and registers their secrets with `mask`. */
 export function readKnownSettings(
@@ -145,7 +145,10 @@ function listOwnGasPayers({ facilitator, settlement }: ResourceServerSettings): 
   }));
 }
 
-function listGivenSecrets({ service, schema }: SettingsDefinition, { env }: SettingsSources): readonly GivenSecret[] {
+function listGivenSecrets(
+  { service, schema }: SettingsDefinition,
+  { env }: SettingsSources,
+): readonly ConfiguredSecret[] {
   return listSettingsLeaves(service, schema)
     .filter(({ secret }) => secret)
     .flatMap(({ path, env: variable }) => {

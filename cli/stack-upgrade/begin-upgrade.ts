@@ -42,7 +42,7 @@ export async function findStack(
   return { ...place, target: { ...target, context: await currentContext() } };
 }
 
-const question = { question: "Upgrade the node now? [y/N] ", refused: "upgrade: nothing was changed" } as const;
+const question = { question: "Upgrade the node now? [y/N] ", rejected: "upgrade: nothing was changed" } as const;
 
 /** Shows the plan and asks for confirmation; returns the upgrade's record, or the exit status if no upgrade starts. */
 export async function beginUpgrade(

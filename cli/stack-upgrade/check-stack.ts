@@ -2,7 +2,7 @@ import { waitUntil } from "#daemon/time.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { formatFinding, preventsStart, listNewFindings } from "#node/lint/new-findings.ts";
 import { parseNodeVersion, findReleaseOfText } from "#node/versions.ts";
-import { listNodeWarnings, readKnownBlock } from "#sidecar/upgrade/node-before.ts";
+import { listNodeWarnings, readKnownBlock } from "#sidecar/upgrade/node-baseline.ts";
 import {
   findCondition,
   hasCondition,
@@ -13,10 +13,10 @@ import {
 import { findUnrelatedChanges, isNodeReplaced } from "./pulumi/previewed-changes.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
 import type { PlatformCheck, StackPlatform, StackWork } from "./stack-platform.ts";
-import type { StackNodeBefore, UpgradeSide } from "./stack-record.ts";
+import type { StackNodeBaseline, UpgradeSide } from "./stack-record.ts";
 import { buildConfigChange, type DeployedStack } from "./deployed-stack.ts";
 
-export type StackCheck = Omit<PlatformCheck, "conf"> & Readonly<{ before: StackNodeBefore | undefined }>;
+export type StackCheck = Omit<PlatformCheck, "conf"> & Readonly<{ before: StackNodeBaseline | undefined }>;
 
 /** Checks everything that could prevent verification or rollback of an upgrade; leaves no changes. */
 export async function checkStack(place: DeployedStack, to: UpgradeSide, work: StackWork): Promise<StackCheck> {
@@ -85,7 +85,7 @@ async function readBefore(
   said: SidecarStatus,
   { image }: UpgradeSide,
   { blockHash }: StackQueries,
-): Promise<StackNodeBefore | undefined> {
+): Promise<StackNodeBaseline | undefined> {
   const { height } = said.node;
   if (height === undefined) return undefined;
   return {

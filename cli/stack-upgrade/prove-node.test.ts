@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SidecarStatus } from "./node-status.ts";
-import { proveNode, type ProofDependencies } from "./prove-node.ts";
+import { proveNode, type VerifyVersionDependencies } from "./prove-node.ts";
 import { createWorldTime } from "./testing/world-time.ts";
 
 const options = {
@@ -28,7 +28,7 @@ function describeNode(missing: readonly string[] = []): SidecarStatus {
 const report = async () => "0xold";
 
 /** The sidecar returns these statuses, one per check, and then the last one. */
-async function prove(said: readonly SidecarStatus[], blockHash: ProofDependencies["blockHash"]) {
+async function prove(said: readonly SidecarStatus[], blockHash: VerifyVersionDependencies["blockHash"]) {
   const { clock, advance } = createWorldTime();
   let looks = 0;
   const look = async () => {

@@ -13,31 +13,34 @@ import {
   type SidecarStatus,
   type StackQueries,
 } from "./node-status.ts";
-import type { StackNodeBefore } from "./stack-record.ts";
+import type { StackNodeBaseline } from "./stack-record.ts";
 import type { StackWork } from "./stack-platform.ts";
 
 export type ProofOptions = Readonly<{
   version: string;
   image: string;
-  before: StackNodeBefore;
+  before: StackNodeBaseline;
   /** Whether the sidecar may be paused: allowed for the old version, because a failed restart of the new one sets a pause. */
   mayBePaused: boolean;
 }> &
   VerificationLimits;
 
-export type ProofDependencies = Pick<StackQueries, "look" | "blockHash"> & Pick<StackWork, "clock" | "pause">;
+export type VerifyVersionDependencies = Pick<StackQueries, "look" | "blockHash"> & Pick<StackWork, "clock" | "pause">;
 
 /** Sidecar conditions that must be True, and those of them that a pause leaves False. */
 const wanted = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"] as const;
 const falseInPause: ReadonlySet<string> = new Set(["ConfigReconciled", "NoRestartPending"]);
 
 /** @throws {UpgradeError} at the deadline; at once if an old block has a different hash. */
-export function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<void> {
+export function proveNode(options: ProofOptions, dependencies: VerifyVersionDependencies): Promise<void> {
   const { clock, pause } = dependencies;
   return verifyNode(() => findDoubt(options, dependencies), options, { ...clock, pause });
 }
 
-async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDependencies): Promise<string | undefined> {
+async function findDoubt(
+  options: ProofOptions,
+  { look, blockHash }: VerifyVersionDependencies,
+): Promise<string | undefined> {
   const looked = await look();
   if (!looked.ok) return looked.message;
   const { said } = looked;

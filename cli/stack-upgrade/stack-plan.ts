@@ -1,4 +1,4 @@
-import { stageWords } from "#sidecar/upgrade/progress.ts";
+import { stageDescriptions } from "#sidecar/upgrade/progress.ts";
 import type { StackCheck } from "./check-stack.ts";
 import type { DeployedStack } from "./deployed-stack.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
@@ -33,7 +33,7 @@ export function formatStackPlan(
 }
 
 export function describeRecord({ stack, from, to, stage, end, beganMs }: StackRecord): string {
-  const where = end === "stranded" ? "stranded: its rollback failed" : `was ${stageWords[stage]}`;
+  const where = end === "stranded" ? "stranded: its rollback failed" : `was ${stageDescriptions[stage]}`;
   return `the upgrade of ${stack} from ${from.version} to ${to.image}, begun ${new Date(beganMs).toISOString()}, ${where}`;
 }
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 import { readRegularText } from "#daemon/files/regular-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
-import { nodeBefore } from "#sidecar/upgrade/node-before.ts";
+import { nodeBaseline } from "#sidecar/upgrade/node-baseline.ts";
 import { progress, UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
 
@@ -62,7 +62,7 @@ const recordShape = progress.extend({
   toolImage: z.string(),
   from: side,
   to: side,
-  before: nodeBefore.extend({ metrics: z.boolean() }),
+  before: nodeBaseline.extend({ metrics: z.boolean() }),
   limits,
   /**
    * Identifies the node's last start, read after it was stopped; absent if there was no container. A different value later means that the
@@ -74,7 +74,7 @@ const recordShape = progress.extend({
 
 /** Record of a stack upgrade: the confirmed plan, and its progress. */
 export type StackRecord = Readonly<z.output<typeof recordShape>>;
-export type StackNodeBefore = StackRecord["before"];
+export type StackNodeBaseline = StackRecord["before"];
 
 const recordBytes = 65_536;
 

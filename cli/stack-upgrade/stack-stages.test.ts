@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { backAttempts, interruptionsMax } from "#sidecar/upgrade/progress.ts";
+import { rollbackAttemptsMax, interruptionsMax } from "#sidecar/upgrade/progress.ts";
 import { formatEnd } from "./stack-plan.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
 import { createTyping, expectOld, runToEnd } from "./testing/typed-again.ts";
@@ -100,7 +100,7 @@ describe("a job on the data", () => {
     world.during("update", () => (world.state.copyMs = 5_000));
     const typing = createTyping(world);
     const stranded = await typing.type();
-    expect(stranded?.record).toMatchObject({ end: "stranded", attempts: backAttempts });
+    expect(stranded?.record).toMatchObject({ end: "stranded", attempts: rollbackAttemptsMax });
     expect(stranded?.record.note).toContain("did not finish within");
     world.state.copyMs = 100;
     expectOld(world, (await typing.type())?.record);
@@ -175,7 +175,7 @@ describe("a rollback", () => {
     world.state.copyMs = 1_500;
     world.during("copy", () => world.state.containers.set(names.node, { image: newImage, running: false, starts: 1 }));
     const ended = await createTyping(world, untold(world)).type();
-    expect(ended?.record).toMatchObject({ end: "stranded", attempts: backAttempts });
+    expect(ended?.record).toMatchObject({ end: "stranded", attempts: rollbackAttemptsMax });
     expect(ended?.record.note).toContain(`${names.node} does not run ${oldImage}`);
   });
 
@@ -191,7 +191,7 @@ describe("a rollback", () => {
     world.state.isPulumiThere = false;
     const typing = createTyping(world);
     const stranded = await typing.type();
-    expect(stranded?.record).toMatchObject({ end: "stranded", attempts: backAttempts });
+    expect(stranded?.record).toMatchObject({ end: "stranded", attempts: rollbackAttemptsMax });
     expect(world.areRunning()).toBe(true);
     expect(world.time.clock.monotonicMs()).toBeGreaterThan(20_000);
     world.state.isPulumiThere = true;

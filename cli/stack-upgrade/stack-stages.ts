@@ -1,7 +1,7 @@
-import { stageWords, UpgradeError } from "#sidecar/upgrade/progress.ts";
+import { stageDescriptions, UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { runUpgrade, type RunResult, type UpgradePlatform } from "#sidecar/upgrade/run-upgrade.ts";
 import { proveNode } from "./prove-node.ts";
-import { endUpdate, updateStack } from "./stack-update.ts";
+import { finishUpdate, updateStack } from "./stack-update.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatPulumiCommand } from "./stack-commands.ts";
 import { buildConfigChange } from "./deployed-stack.ts";
@@ -35,7 +35,7 @@ export function runStackUpgrade(
       ...work,
       platform: createStackUpgrade(work),
       remember,
-      onStage: ({ stage }, how) => say(`${how.isResumed ? "Resuming: " : "Now "}${stageWords[stage]}.`),
+      onStage: ({ stage }, how) => say(`${how.isResumed ? "Resuming: " : "Now "}${stageDescriptions[stage]}.`),
       onFailure: async (why, { attempts, end }) => {
         say(`Failed: ${why}`);
         if (attempts > 0 && end === undefined) await pause(betweenTriesMs, signal);
@@ -71,7 +71,7 @@ function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
       },
       cleaning: async (record, { amend }) => amend({ note: await removeCopy(record, platform) }),
       "back-stopping": async (record, { amend }) => {
-        await endUpdate(record, work);
+        await finishUpdate(record, work);
         await stopForRestore(record, platform, amend);
       },
       "back-installing": (record) => configure(record, "from"),
@@ -98,7 +98,7 @@ function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
 
 /** Runs `pulumi up` until the node has the image of that side, and starts what Pulumi leaves stopped. */
 async function update(record: StackRecord, side: Side, work: StackWork): Promise<void> {
-  await endUpdate(record, work);
+  await finishUpdate(record, work);
   const { image } = record[side];
   const { platform, say } = work;
   say(`Now running pulumi up with ${image}.`);

@@ -8,7 +8,7 @@ import type { StackWork } from "./stack-platform.ts";
 const checkAgainMs = 1_000;
 
 /** Waits for an earlier run's `pulumi up` and interrupts it at the limit: it would start the new version on top of the next step's results. */
-export async function endUpdate(
+export async function finishUpdate(
   { limits }: StackRecord,
   { pulumi, say, signal, clock, pause }: StackWork,
 ): Promise<void> {

@@ -80,9 +80,9 @@ describe("gatehouse upgrade --stack", () => {
     await type();
     const text = `${JSON.stringify({ ...(await readRecordFile()), newRan: true })}\n`;
     await writeFile(join(directory, ".gatehouse-upgrade.prod.json"), text);
-    const refused = await type(again);
-    expect(refused.printed).toContain("continue with the version that started it");
-    expect([refused.status, await readFile(join(directory, ".gatehouse-upgrade.prod.json"), "utf8")]).toEqual([
+    const rejected = await type(again);
+    expect(rejected.printed).toContain("continue with the version that started it");
+    expect([rejected.status, await readFile(join(directory, ".gatehouse-upgrade.prod.json"), "utf8")]).toEqual([
       1,
       text,
     ]);
@@ -93,11 +93,11 @@ describe("gatehouse upgrade --stack", () => {
     world.during("copy", () => (world.state.lockedBy = 1));
     await type();
     world.state.lockedBy = undefined;
-    const refused = await type({
+    const rejected = await type({
       stack: "acme/gatehouse/prod",
       requested: { image: "node:0.18.0", version: undefined },
     });
-    expect(refused.printed).toContain("continue it: gatehouse upgrade --stack prod --continue");
+    expect(rejected.printed).toContain("continue it: gatehouse upgrade --stack prod --continue");
     expect((await type({ ...again, stack: "acme/gatehouse/prod" })).status).toBe(0);
   });
 
@@ -106,11 +106,11 @@ describe("gatehouse upgrade --stack", () => {
     await type();
     world.state.lockedBy = undefined;
     world.state.backend = "https://app.pulumi.example/alice";
-    const refused = await type(again);
-    expect(refused.printed).toContain(
+    const rejected = await type(again);
+    expect(rejected.printed).toContain(
       "started with the backend file:///srv/state, but Pulumi is logged in to https://app.pulumi.example: log in to the former",
     );
-    expect([refused.status, world.state.config["gatehouse:nodeImage"]]).toEqual([1, newImage]);
+    expect([rejected.status, world.state.config["gatehouse:nodeImage"]]).toEqual([1, newImage]);
     expect(world.image()).toBe(oldImage);
     world.state.backend = "file:///srv/state";
     expect((await type(again)).status).toBe(0);
@@ -175,10 +175,10 @@ describe("gatehouse upgrade --stack", () => {
   });
 
   it("does nothing without confirmation, and explains how to confirm without a terminal", async () => {
-    const refused = await type({ yes: false });
-    expect(refused.printed).toContain("upgrade: nothing was changed. Without a terminal, pass --yes.\n");
+    const rejected = await type({ yes: false });
+    expect(rejected.printed).toContain("upgrade: nothing was changed. Without a terminal, pass --yes.\n");
     expect((await type({ yes: false, confirm: async () => false })).status).toBe(1);
-    expect([refused.status, world.state.begun.filter((name) => name !== "look")]).toEqual([1, []]);
+    expect([rejected.status, world.state.begun.filter((name) => name !== "look")]).toEqual([1, []]);
   });
 
   it("upgrades once the user confirms", async () => {

@@ -15,7 +15,7 @@ import {
 import { dirname, join } from "node:path";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import { isCloneUnsupported } from "#daemon/files/clone.ts";
-import { hasRoomFor, readDiskSpace } from "#daemon/files/disk-space.ts";
+import { hasSpaceFor, readDiskSpace } from "#daemon/files/disk-space.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 
 /** Copies a tree with owners, modes and times, but without sockets and pipes, which contain no data. */
@@ -44,7 +44,7 @@ async function copyContent(from: string, to: string, bytes: number): Promise<voi
   } catch (error) {
     if (!isCloneUnsupported(error)) throw error;
     const { freeBytes } = await readDiskSpace(dirname(to));
-    if (!hasRoomFor({ bytes, freeBytes })) {
+    if (!hasSpaceFor({ bytes, freeBytes })) {
       throw new Error(`${from} can't be cloned, and of the ${bytes} bytes that it takes ${freeBytes} are free`, {
         cause: error,
       });

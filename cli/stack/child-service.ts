@@ -58,7 +58,7 @@ export async function startChildService(spec: ChildServiceSpec, options: ChildSe
   try {
     const started = Promise.race([
       waitForReady(child),
-      failIfEndedEarly(spec.name, exited, logPath),
+      failIfExitedEarly(spec.name, exited, logPath),
       failIfAborted(options.signal),
     ]);
     const urls = await within(`${spec.name} becoming ready`, options.readyDeadlineMs, started);
@@ -106,7 +106,7 @@ function waitForReady(child: ChildProcess): Promise<Record<string, string>> {
 }
 
 /** @throws {StartupError} with the program's last output, once it has exited. */
-export async function failIfEndedEarly(name: string, exited: Promise<string>, logPath: string): Promise<never> {
+export async function failIfExitedEarly(name: string, exited: Promise<string>, logPath: string): Promise<never> {
   const how = await exited;
   const said = readFileSync(logPath, "utf8").trim().slice(-lastOutputCharactersMax);
   throw new StartupError(`${name} exited with ${how} before it was ready; the tail of ${logPath}:\n${said}`);

@@ -46,7 +46,7 @@ export async function startNode(options: NodeProcessOptions): Promise<NodeProces
 }
 
 /** Stops any node that runs in a workspace, to free its ports; a killed stack may have left it, or the user may have started it. */
-export async function stopLeftNode(workspace: string, stopDeadlineMs: number): Promise<void> {
+export async function stopLeftoverNode(workspace: string, stopDeadlineMs: number): Promise<void> {
   const runDirectory = join(workspace, "run");
   if (!existsSync(join(runDirectory, "node.pid"))) return;
   const [ops] = globSync(["bin/ops", "ops", "*/domain/client/bin/ops"], { cwd: workspace });

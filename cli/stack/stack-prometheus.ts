@@ -10,7 +10,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { stopChild } from "#daemon/process/stop-child.ts";
 import { readRuleGroups } from "#infra/observability/rules.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "#infra/observability/scrape-config.ts";
-import { failIfEndedEarly, waitForExit } from "./child-service.ts";
+import { failIfExitedEarly, waitForExit } from "./child-service.ts";
 import { openLogFile } from "./log-file.ts";
 
 export type StackPrometheusOptions = Readonly<{
@@ -63,7 +63,7 @@ export async function startStackPrometheus(options: StackPrometheusOptions): Pro
     await within(
       "Prometheus becoming ready",
       startDeadlineMs,
-      Promise.race([waitForReady(url, signal), failIfEndedEarly("prometheus", waitForExit(child), logPath)]),
+      Promise.race([waitForReady(url, signal), failIfExitedEarly("prometheus", waitForExit(child), logPath)]),
     );
   } catch (error) {
     await stop();

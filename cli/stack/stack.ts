@@ -9,7 +9,7 @@ import { type Variables, watchLauncher } from "./child-environment.ts";
 import type { ChildService } from "./child-service.ts";
 import { requireFreePorts } from "./free-ports.ts";
 import { createPartGroup, supervise } from "./supervisor.ts";
-import { startNode, stopLeftNode } from "./node-process.ts";
+import { startNode, stopLeftoverNode } from "./node-process.ts";
 import { purchase } from "./purchase.ts";
 import { planStack, type ChildName, type StackPlan } from "./stack-plan.ts";
 import {
@@ -87,7 +87,7 @@ async function runUntilStopped(
     if (options.observe !== undefined) (await import("./stack-prometheus.ts")).requirePrometheus();
     const directory = locateStateDirectory(options.stateDirectory);
     resources.use(await lockStateDirectory(directory, options.fresh));
-    await stopLeftNode(directory.node, limits.backStopDeadlineMs);
+    await stopLeftoverNode(directory.node, limits.backStopDeadlineMs);
     if (options.fresh) await clearStateDirectory(directory);
     await createStateDirectory(directory);
     const start = { ...options, directory, startedAt };

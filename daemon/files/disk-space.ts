@@ -51,6 +51,6 @@ export function deriveDiskSpace({
 const roomShare = 1.1;
 
 /** Checks whether a copy of this size fits. Pure. */
-export function hasRoomFor({ bytes, freeBytes }: Readonly<{ bytes: number; freeBytes: number }>): boolean {
+export function hasSpaceFor({ bytes, freeBytes }: Readonly<{ bytes: number; freeBytes: number }>): boolean {
   return bytes * roomShare <= freeBytes;
 }

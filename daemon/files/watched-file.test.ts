@@ -6,7 +6,7 @@ import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createLog } from "../log/log.ts";
 import { StartupError } from "../process/startup-error.ts";
-import { createFilesInForce } from "./files-in-force.ts";
+import { createActiveFiles } from "./active-files.ts";
 import { openWatchedFile, watchFile, type FileReading, type WatchedFileDependencies } from "./watched-file.ts";
 
 let folder: string;
@@ -38,7 +38,7 @@ function breakFolder(): void {
 
 function reporting(metrics = new Registry()): WatchedFileDependencies {
   const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
-  return { log, files: createFilesInForce(metrics) };
+  return { log, files: createActiveFiles(metrics) };
 }
 
 const file = () => ({ path, setting: "a.setting" });

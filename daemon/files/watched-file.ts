@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { watch } from "chokidar";
 import type { Logger } from "../log/log.ts";
 import { findStamp, readStamp } from "./file-stamp.ts";
-import type { FilesLoaded } from "./files-in-force.ts";
+import type { ActiveFiles } from "./active-files.ts";
 import { readJson5File } from "./json5-file.ts";
 import { StartupError } from "../process/startup-error.ts";
 import { pause } from "../time.ts";
@@ -22,7 +22,7 @@ export type WatchedFileOptions<Value> = Readonly<{
 }>;
 
 /** The log and the list of loaded files, which report changes to the file. */
-export type WatchedFileDependencies = Readonly<{ log: Logger; files: FilesLoaded }>;
+export type WatchedFileDependencies = Readonly<{ log: Logger; files: ActiveFiles }>;
 
 /** Time for which a file must stay unchanged before it is read, in case it is still being written. */
 const settleMs = 100;
@@ -105,7 +105,7 @@ function createWatchedFile(
     /** Reports the result of a reload. */
     report: (problems: readonly string[]) => {
       if (problems.length === 0) return log.info({ event: "file-reloaded", path }, `${setting} was reloaded`);
-      files.refused(setting, problems);
+      files.rejected(setting, problems);
       log.error(
         { event: "file-rejected", path },
         `the previous content stays active; ${setting}: ${path}: ${problems.join(" ")}`,

@@ -13,7 +13,7 @@ const answers: Record<string, (incoming: IncomingMessage, response: ServerRespon
     const result = { method, params, authorization, connection, type: incoming.headers["content-type"] };
     response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
   },
-  "/refused": (_, response) =>
+  "/rejected": (_, response) =>
     response.writeHead(500).end('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"busy"}}'),
   "/mixed": (_, response) => response.end('{"jsonrpc":"2.0","id":"a","result":"0x1"}'),
   "/unreadable": (_, response) =>
@@ -82,7 +82,7 @@ it("sends the URL's credentials, and keeps connections alive with an agent", asy
 });
 
 it("returns an error from the endpoint as a value, whatever the HTTP status", async () => {
-  expect(await clientOf("/refused")("eth_chainId", [])).toEqual({
+  expect(await clientOf("/rejected")("eth_chainId", [])).toEqual({
     ok: false,
     error: { code: -32_000, message: "busy" },
   });

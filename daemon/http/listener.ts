@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import type { ListenerConnections } from "./connections/listener-connections.ts";
-import { getSocketExchange } from "../hand-over/socket-exchange.ts";
+import { getSocketExchange } from "../hot-restart/socket-exchange.ts";
 import { pause, type Pause } from "../time.ts";
 import type { ServePost } from "./json-posts.ts";
 import { limitChunks } from "./request-chunks.ts";

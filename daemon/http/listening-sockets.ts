@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import { createServer, Server as NetServer, type AddressInfo, type ListenOptions } from "node:net";
 import { limitLines, defaultBound } from "../log/bounded-log.ts";
-import { getSocketExchange, type SocketHandle } from "../hand-over/socket-exchange.ts";
+import { getSocketExchange, type SocketHandle } from "../hot-restart/socket-exchange.ts";
 import { copyConnectionFilter, findListeningSocket } from "./raw-connections.ts";
 
 export type ListeningLocation = Readonly<{

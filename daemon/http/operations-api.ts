@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operatorPaths } from "./operator-paths.ts";
-import type { ConfigurationInUse } from "./operations-listener.ts";
+import type { ActiveConfiguration } from "./operations-listener.ts";
 import type { ApiOperation } from "./open-api.ts";
 import { openMetricsType } from "./open-metrics.ts";
 import type { ReadinessCheck } from "./readiness.ts";
@@ -24,10 +24,10 @@ const configurationBody = z.object({
       path: z.string(),
       sha256: z.string(),
       readAt: z.string().describe("ISO 8601"),
-      refused: z.string().exactOptional().describe("Why the current file content was rejected"),
+      rejected: z.string().exactOptional().describe("Why the current file content was rejected"),
     }),
   ),
-}) satisfies z.ZodType<ConfigurationInUse>;
+}) satisfies z.ZodType<ActiveConfiguration>;
 
 export const operationsApi: readonly ApiOperation[] = [
   {

@@ -2,7 +2,7 @@ import { accepts } from "hono/accepts";
 import { type Registry, Gauge } from "prom-client";
 import type { Logger } from "../log/log.ts";
 import type { Mask } from "../secrets/mask.ts";
-import type { FileInForce } from "../files/files-in-force.ts";
+import type { ActiveFile } from "../files/active-files.ts";
 import { operatorPaths } from "./operator-paths.ts";
 import { createAllowedHostCheck, type AllowedHosts } from "./address.ts";
 import { createApp, type App } from "./app.ts";
@@ -19,7 +19,7 @@ type OperationsSources = Readonly<{
   hasExemplars?: boolean;
   readiness: () => Readiness;
   /** If absent, `/configuration` is not served. */
-  configuration?: () => ConfigurationInUse;
+  configuration?: () => ActiveConfiguration;
 }>;
 
 /**
@@ -81,20 +81,20 @@ export function addOperationsRoutes(
   });
 }
 
-export type ConfigurationInUse = Readonly<{
+export type ActiveConfiguration = Readonly<{
   service: string;
   version: string;
   /** Digest of the environment at startup (`digestSettings`). */
   settingsSha256: string;
-  files: readonly FileInForce[];
+  files: readonly ActiveFile[];
 }>;
 
 /** Converts the configuration to JSON: joins a file's problems into one string. */
-function toDocument({ files, ...configuration }: ConfigurationInUse): object {
+function toDocument({ files, ...configuration }: ActiveConfiguration): object {
   return {
     ...configuration,
     files: files.map(({ problems, ...file }) =>
-      problems === undefined ? file : { ...file, refused: problems.join(" ") },
+      problems === undefined ? file : { ...file, rejected: problems.join(" ") },
     ),
   };
 }

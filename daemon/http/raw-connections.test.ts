@@ -183,9 +183,9 @@ describe("a server that filters connections before it creates a socket", () => {
       await using at = await listening(server);
       const sockets: Socket[] = [];
       server.on("connection", (socket) => sockets.push(socket.resume()));
-      const refused = connect({ port: at.port, host: "127.0.0.1", localAddress: "127.0.0.3" });
-      refused.on("error", () => undefined);
-      await once(refused, "close");
+      const rejected = connect({ port: at.port, host: "127.0.0.1", localAddress: "127.0.0.3" });
+      rejected.on("error", () => undefined);
+      await once(rejected, "close");
       const admitted = connect({ port: at.port, host: "127.0.0.1", localAddress: "127.0.0.2" });
       await soon(() => sockets.length > 0);
       expect(sockets.map(({ remoteAddress }) => remoteAddress)).toEqual(["127.0.0.2"]);

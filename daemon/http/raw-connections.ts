@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import { Readable } from "node:stream";
 import { BlockList, Socket, type Server as NetServer, type SocketAddress } from "node:net";
-import type { SocketHandle } from "../hand-over/socket-exchange.ts";
+import type { SocketHandle } from "../hot-restart/socket-exchange.ts";
 
 /**
  * Code that depends on undocumented Node internals: an accepted socket forwards its input via `push` and asks for more via `_read`; a server

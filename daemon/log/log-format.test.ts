@@ -26,10 +26,10 @@ describe("the log format", () => {
     const lines: string[] = [];
     const pretty = await formatPrettyLines("pretty", {}, {});
     const log = createLog({ service: "test", level: "info", pretty }, { write: (line) => void lines.push(line) });
-    const condition = { type: "RpcResponding", status: "False", reason: "ConnectionRefused", message: "it refuses" };
+    const condition = { type: "RpcResponding", status: "False", reason: "ConnectionRefused", message: "it rejects" };
     const err = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" });
-    log.warn({ event: "condition-failed", condition, err }, "RpcResponding is False (ConnectionRefused): it refuses");
-    expect(lines[0]?.match(/it refuses/g)).toHaveLength(1);
+    log.warn({ event: "condition-failed", condition, err }, "RpcResponding is False (ConnectionRefused): it rejects");
+    expect(lines[0]?.match(/it rejects/g)).toHaveLength(1);
     expect(lines[0]).toContain("connect ECONNREFUSED 127.0.0.1:1");
     expect(lines[0]?.trimEnd()).not.toContain("\n");
   });

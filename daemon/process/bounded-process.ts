@@ -56,7 +56,7 @@ const pipeGraceMs = 100;
 /**
  * Runs a program. If the program exceeds a limit, kills its whole process group. If the program exits with 0, resolves to its standard
  * output and any error output; a failure includes a message, and the first line of standard error. For a program that may
- * leave a process behind, use `runLastingProcess`: the closed pipes would kill that process.
+ * leave a process behind, use `runLongRunningProcess`: the closed pipes would kill that process.
  */
 export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
   const child = await startProgram(options, ["ignore", "pipe", "pipe"]);

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { readUntil } from "../testing/until.ts";
-import { isLeftRunning, runLastingProcess, type LastingProcessOptions } from "./long-running-process.ts";
+import { isLeftRunning, runLongRunningProcess, type LongRunningProcessOptions } from "./long-running-process.ts";
 import { createOutputFiles, type OutputFiles } from "./output-files.ts";
 
 const log = pino({ level: "silent" });
@@ -23,8 +23,8 @@ beforeEach(async () => {
 
 afterEach(() => files[Symbol.asyncDispose]());
 
-const run = (script: string, options: Partial<LastingProcessOptions> = {}) =>
-  runLastingProcess(
+const run = (script: string, options: Partial<LongRunningProcessOptions> = {}) =>
+  runLongRunningProcess(
     {
       name: "node",
       command: ["sh", "-c", script],

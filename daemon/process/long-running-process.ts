@@ -11,7 +11,7 @@ import {
 import type { OutputFiles } from "./output-files.ts";
 
 /** A program that may leave a process behind, or keep running itself. */
-export type LastingProcessOptions = Omit<ProcessOptions, "outputLimitBytes"> &
+export type LongRunningProcessOptions = Omit<ProcessOptions, "outputLimitBytes"> &
   Readonly<{
     /** Name of the program's output files. */
     name: string;
@@ -33,7 +33,10 @@ export function isLeftRunning(pid: number): boolean {
  * Runs a program like `runProcess`, but redirects its output to files, never to a pipe of this process. A daemon that the program starts
  * inherits its output, and with a pipe, would be killed at its next write (SIGPIPE) once this process closes its end.
  */
-export async function runLastingProcess(options: LastingProcessOptions, files: OutputFiles): Promise<ProcessResult> {
+export async function runLongRunningProcess(
+  options: LongRunningProcessOptions,
+  files: OutputFiles,
+): Promise<ProcessResult> {
   const { name, timeoutMs, signal, isDone } = options;
   const [file = ""] = options.command;
   await using output = await files.open(name);

@@ -57,15 +57,15 @@ describe("a mask", () => {
 
   it("hides secrets, and URLs in them", () => {
     const url = new Secret("postgres://shop:a-long-password@db.example/shop");
-    expect(masked("db.example refused a-long-password", { ledger: { url } })).toBe("db.example refused [masked]");
+    expect(masked("db.example rejected a-long-password", { ledger: { url } })).toBe("db.example rejected [masked]");
     expect(masked(`signed with ${key}`, new Secret(key))).toBe("signed with [masked]");
   });
 
   it("hides the start of a truncated secret", () => {
     const url = `https://me:long%20and%20hard%22@rpc.example/v3/${key}`;
     for (const most of [30, 40, 49]) {
-      expect(masked(truncateText(`refused: https://rpc.example/v3/${key}`, most), url)).toMatch(
-        /^refused: https:\/\/rpc\.ex[a-z./3]*(?:\[masked\])?…$/,
+      expect(masked(truncateText(`rejected: https://rpc.example/v3/${key}`, most), url)).toMatch(
+        /^rejected: https:\/\/rpc\.ex[a-z./3]*(?:\[masked\])?…$/,
       );
     }
     expect(masked(JSON.stringify(truncateText(`unknown key ${key}, sorry`, 43)), url)).toBe('"unknown key [masked]…"');

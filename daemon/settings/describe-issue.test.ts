@@ -3,7 +3,7 @@ import { z } from "zod";
 import { describeExpected } from "./describe-issue.ts";
 
 /** For each of the schema library's codes: values that cause it, and the user's message. */
-const refusals: Readonly<Record<z.core.$ZodIssue["code"], readonly (readonly [z.ZodType, unknown, string])[]>> = {
+const rejections: Readonly<Record<z.core.$ZodIssue["code"], readonly (readonly [z.ZodType, unknown, string])[]>> = {
   invalid_type: [
     [z.string(), undefined, "missing; expected text"],
     [z.string(), 5, "expected text, not a number"],
@@ -70,7 +70,7 @@ const refusals: Readonly<Record<z.core.$ZodIssue["code"], readonly (readonly [z.
   ],
 };
 
-const all = Object.entries(refusals).flatMap(([code, cases]) =>
+const all = Object.entries(rejections).flatMap(([code, cases]) =>
   cases.map(([schema, value, words]) => ({ code, schema, value, words })),
 );
 

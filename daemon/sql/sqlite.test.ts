@@ -43,9 +43,9 @@ describe("openSqlite", () => {
   it("reports a damaged file, or one that is not a database, in one line with a remedy", () => {
     const path = join(folder, "ledger.db");
     writeFileSync(path, "these are not the bytes of a database, however long the text is".repeat(100));
-    const refusal = () => openSqlite(path, [first], { setting: "GATEHOUSE_TILL_LEDGER_PATH" });
-    expect(refusal).toThrow(StartupError);
-    expect(refusal).toThrow(
+    const rejection = () => openSqlite(path, [first], { setting: "GATEHOUSE_TILL_LEDGER_PATH" });
+    expect(rejection).toThrow(StartupError);
+    expect(rejection).toThrow(
       `${path} is damaged or not a SQLite database (file is not a database); restore a backup of it and of the files next to it, or set GATEHOUSE_TILL_LEDGER_PATH to another path.`,
     );
     rmSync(path);
@@ -57,7 +57,7 @@ describe("openSqlite", () => {
     const bytes = readFileSync(path);
     bytes.fill(0xff, 8_192, 12_288);
     writeFileSync(path, bytes);
-    expect(refusal).toThrow(`${path} is damaged or not a SQLite database (`);
+    expect(rejection).toThrow(`${path} is damaged or not a SQLite database (`);
   });
 
   it("reports in one line that a folder or file is not writable", () => {

@@ -16,7 +16,7 @@ import { guardByParent } from "../parent-guard.ts";
  * Number of past blocks whose state the chain retains in addition to the newest block's, as `node_cli prune --get` promises
  * (`devnet/pruning.ts`). Anvil stores each state in full: 100,000 of them don't fit in memory (measured: 5.7 GB for the first 10,000).
  */
-export const keptStates = 125;
+export const retainedStatesMax = 125;
 
 const startDeadlineMs = 10_000;
 const outputKeptCharacters = 4_096;
@@ -91,7 +91,7 @@ function buildArguments(options: AnvilProcessOptions): readonly string[] {
   return [
     ["--host", "127.0.0.1", "--port", "0", "--chain-id", String(options.chainId)],
     ["--hardfork", "cancun", "--no-mining", "--accounts", "0", "--slots-in-an-epoch", "1"],
-    ["--prune-history", String(keptStates), "--no-request-size-limit", "--no-cors"],
+    ["--prune-history", String(retainedStatesMax), "--no-request-size-limit", "--no-cors"],
     ["--cache-path", locateCache(options.directory)],
     ["--timestamp", String(genesisTimestampSeconds)],
   ].flat();

@@ -31,10 +31,10 @@ test.each([
   const directory = join(place, "workspace");
   await put(made.directory, directory);
   const configPath = made.configPath.replace(made.directory, directory);
-  const refuse = () => readNodeConf(configPath);
+  const reject = () => readNodeConf(configPath);
   let message = "";
   try {
-    refuse();
+    reject();
   } catch (error) {
     message = String(error);
   }

@@ -2,7 +2,7 @@ import { endProcess } from "#daemon/process/end-process.ts";
 import type { Service } from "#daemon/service.ts";
 import { isOnPath, startRealPushgateway } from "./real-pushgateway.ts";
 import { pushgatewaySettings } from "./settings.ts";
-import { startStandIn } from "./stand-in.ts";
+import { startInMemoryPushgateway } from "./in-memory-pushgateway.ts";
 
 /** The real Pushgateway's program, as Debian names it. */
 const program = "prometheus-pushgateway";
@@ -16,7 +16,7 @@ export const pushgateway: Service<typeof pushgatewaySettings.schema> = {
         { event: "pushgateway-is-stand-in" },
         "this is a stand-in for Prometheus's Pushgateway, for development: it keeps metrics in memory only",
       );
-      const standIn = resources.use(await startStandIn({ listen }, { log, metrics }));
+      const standIn = resources.use(await startInMemoryPushgateway({ listen }, { log, metrics }));
       return { urls: { pushgateway: standIn.url } };
     }
     const real = resources.use(await startRealPushgateway({ ...listen, program, persistenceFile }));

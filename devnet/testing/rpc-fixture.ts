@@ -23,7 +23,7 @@ export type TestNode = AsyncDisposable &
     anvil: Anvil;
     rpc: RpcServer;
     ask<T = unknown>(method: string, ...params: readonly unknown[]): Promise<T>;
-    refusal(method: string, ...params: readonly unknown[]): Promise<RpcResponse["error"]>;
+    rejection(method: string, ...params: readonly unknown[]): Promise<RpcResponse["error"]>;
   }>;
 
 export async function startTestNode(
@@ -58,9 +58,9 @@ export async function startTestNode(
     if (error !== undefined) throw new Error(`${method}: ${error.code} ${error.message}`);
     return result as T;
   };
-  const refusal = async (method: string, ...params: readonly unknown[]) =>
+  const rejection = async (method: string, ...params: readonly unknown[]) =>
     (await callRpc(rpc.httpUrl, method, params)).error;
-  return { anvil, rpc, ask, refusal, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  return { anvil, rpc, ask, rejection, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 /** Code that writes its first input word to slot 0 and logs it under topic 0xaa. */

@@ -82,7 +82,7 @@ test.each([
     "an error for the whole batch",
     '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"limit"}}',
     200,
-    "refused",
+    "rejected",
     "the node returned an error: limit (code -32005)",
   ],
   [
@@ -147,8 +147,8 @@ test("rejects calls beyond 20,000 in a queue", async () => {
   const reasons = (await Promise.allSettled([...calls, own])).map((end) =>
     end.status === "rejected" ? end.reason : {},
   );
-  const refused = reasons.filter(({ fault }) => fault === "refused");
-  expect(refused.map(({ message }) => message)).toEqual(["20000 calls are already queued for the node, the limit"]);
+  const rejected = reasons.filter(({ fault }) => fault === "rejected");
+  expect(rejected.map(({ message }) => message)).toEqual(["20000 calls are already queued for the node, the limit"]);
   expect(reasons.at(-1)).toMatchObject({ fault: "timeout" });
 });
 

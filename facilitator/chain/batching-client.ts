@@ -131,7 +131,7 @@ function enqueue(
   timeoutMs: number,
 ): WaitingCall {
   if (queue.size >= waitingCallsMax)
-    throw new ChainError("refused", `${waitingCallsMax} calls are already queued for the node, the limit`);
+    throw new ChainError("rejected", `${waitingCallsMax} calls are already queued for the node, the limit`);
   const { promise, resolve, reject } = Promise.withResolvers<JsonRpcResponse>();
   const end = () => {
     clearTimeout(timer);
@@ -164,7 +164,7 @@ function requireAnswers(text: string): ReadonlyMap<number, JsonRpcResponse> {
   const read = readResponses(text);
   if (read?.ok === true) return read.byPlace;
   if (read?.ok === false)
-    throw new ChainError("refused", `the node returned an error: ${read.error.message} (code ${read.error.code})`);
+    throw new ChainError("rejected", `the node returned an error: ${read.error.message} (code ${read.error.code})`);
   const expected = parseJson(text) === undefined ? "JSON" : "a JSON-RPC response";
   throw new ChainError("bad_answer", `the node returned something other than ${expected}`);
 }

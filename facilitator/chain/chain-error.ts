@@ -3,7 +3,7 @@ import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
 /**
  * Reason why a call to the chain has no usable response; `signer`: the account could not sign, or can't pay for gas.
  */
-export type ChainFault = "unreachable" | "timeout" | "bad_answer" | "refused" | "signer";
+export type ChainFault = "unreachable" | "timeout" | "bad_answer" | "rejected" | "signer";
 
 /** Unreachable node or unusable response. It implies nothing about any payment; a later retry makes sense. */
 export class ChainError extends Error {
@@ -30,5 +30,5 @@ const executionError =
 /** @throws {ChainError} when the error is the node's own, and says nothing about the payment. */
 export function requireExecutionError({ code, message }: JsonRpcFailure): void {
   if (code === 3 || executionError.test(message)) return;
-  throw new ChainError("refused", `the node rejected the simulation of the payment: ${message} (code ${code})`);
+  throw new ChainError("rejected", `the node rejected the simulation of the payment: ${message} (code ${code})`);
 }

@@ -138,7 +138,7 @@ function buildCallObject({ from, to, data, gas, gasPrice }: MessageCall): Record
 function requireResult<Output>(method: string, answer: JsonRpcResponse, schema: z.ZodType<Output>): Output {
   if (!answer.ok) {
     throw new ChainError(
-      "refused",
+      "rejected",
       `the node returned an error for ${method}: ${answer.error.message} (code ${answer.error.code})`,
     );
   }

@@ -39,7 +39,7 @@ function computeFees(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
   const needed = baseFeePerGas + tip;
   if (needed > limit) {
     throw new ChainError(
-      "refused",
+      "rejected",
       `the chain charges ${Value.formatGwei(needed)} gwei for gas, settlement.maxFeePerGasGwei allows ${Value.formatGwei(limit)}`,
     );
   }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ChainError } from "./chain-error.ts";
 import { createFailover } from "./node-transport.ts";
 
-type Behaviour = "answers" | "is down" | "refuses";
+type Behaviour = "answers" | "is down" | "rejects";
 
 /** A node whose behaviour a test changes, and the calls posted to it. */
 function createNode(name: string, chainId = 1672) {
@@ -12,7 +12,7 @@ function createNode(name: string, chainId = 1672) {
     const { method } = JSON.parse(body) as { method: string };
     node.posted.push(method);
     if (node.behaviour === "is down") throw new ChainError("unreachable", "the node can't be reached");
-    if (node.behaviour === "refuses") throw new ChainError("refused", "the node refused");
+    if (node.behaviour === "rejects") throw new ChainError("rejected", "the node rejected");
     const result = method === "eth_chainId" ? `0x${chainId.toString(16)}` : name;
     return JSON.stringify({ jsonrpc: "2.0", id: 0, result });
   };
@@ -65,8 +65,8 @@ test("never uses a node of another chain", async () => {
 test("does not retry a rejected call on another node, and names the setting if all are down", async () => {
   const [first, second] = [createNode("first"), createNode("second")];
   const { ask } = open(first, second);
-  first.behaviour = "refuses";
-  await expect(ask()).rejects.toThrow("the node refused");
+  first.behaviour = "rejects";
+  await expect(ask()).rejects.toThrow("the node rejected");
   expect(second.posted).toEqual([]);
   first.behaviour = second.behaviour = "is down";
   await expect(ask()).rejects.toThrow("can't be reached");

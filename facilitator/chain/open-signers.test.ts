@@ -64,10 +64,10 @@ test.skipIf(!hasKms)("signs with an AWS KMS key exactly as with the local key", 
   for (const nonce of nonces)
     expect(await signer.sign(transaction(nonce))).toEqual(await local.sign(transaction(nonce)));
   expect(kms.asked).toEqual(["GetPublicKey", ...nonces.map(() => "Sign")]);
-  kms.setMode("refuses");
-  const refused = { fault: "signer", message: "AWS KMS can't sign with alias/signer: alias/signer is disabled." };
-  await expect(signer.sign(transaction(20))).rejects.toMatchObject(refused);
-  await expect(signer.check()).rejects.toMatchObject(refused);
+  kms.setMode("rejects");
+  const rejected = { fault: "signer", message: "AWS KMS can't sign with alias/signer: alias/signer is disabled." };
+  await expect(signer.sign(transaction(20))).rejects.toMatchObject(rejected);
+  await expect(signer.check()).rejects.toMatchObject(rejected);
   kms.setMode("signs");
   await signer.check();
 });

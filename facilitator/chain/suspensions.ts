@@ -4,17 +4,17 @@ import { retainNewest } from "#daemon/memoize.ts";
 import { doubleWait } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import { keccak256 } from "#x402/typed-data.ts";
-import { reason, type Refusal } from "#x402/reason.ts";
+import { reason, type Rejection } from "#x402/reason.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import type { Chain } from "./chain.ts";
 import { isWithinChannels } from "./transfer-method.ts";
 
 /** Party that made a transaction fail although the chain had accepted it in simulation; a wallet is a payer with code, `0x` if its payment was to create it. */
-export type Culprit = Readonly<{ kind: "token" | "payer" } | { kind: "wallet"; code: Hex }>;
+export type SuspectedParty = Readonly<{ kind: "token" | "payer" } | { kind: "wallet"; code: Hex }>;
 
 type Parties = Readonly<{ asset: Hex; payer: Hex }>;
 
-export type PaidBy = Parties & Readonly<{ contract: Hex; callData: Hex }>;
+export type SuspendablePayment = Parties & Readonly<{ contract: Hex; callData: Hex }>;
 
 /** Tokens and payers whose payments cost gas in vain: rejected for a minute, doubled with each failure. */
 export type Suspensions = ReturnType<typeof createSuspensions>;
@@ -23,7 +23,7 @@ export type SuspensionDependencies = Pick<Clock, "monotonicMs"> &
   Readonly<{
     log: Logger;
     /** Returns whether a payment from this payer, in this token and by this method, was ever settled here. */
-    hasPaid: (payment: PaidBy) => Promise<boolean>;
+    hasPaid: (payment: SuspendablePayment) => Promise<boolean>;
   }>;
 
 const hourMs = 3_600_000;
@@ -35,7 +35,7 @@ const wastedMax = 3;
 /** Max failed wallets, with any code, within an hour; above it, those that never paid here are rejected. */
 const wastedPerHour = 10;
 
-const causes: Readonly<Record<Culprit["kind"], string>> = {
+const causes: Readonly<Record<SuspectedParty["kind"], string>> = {
   token: "failed a transfer that it had accepted in a simulation",
   payer: "cancelled a payment, or moved its funds, before it was settled",
   wallet: "rejected a signature that it had confirmed in a simulation",
@@ -60,7 +60,7 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
     wastedAtMs.push(nowMs);
     if (wastedAtMs.length > wastedPerHour) wastedAtMs.shift();
   };
-  const refuseWallet = async (payment: PaidBy, code: Hex): Promise<Refusal | undefined> => {
+  const rejectWallet = async (payment: SuspendablePayment, code: Hex): Promise<Rejection | undefined> => {
     const ofCode = codes.get(hashCode(code));
     const isOfCode = ofCode !== undefined && ofCode.untilMs > budgetUntilMs();
     const leftMs = (isOfCode ? ofCode.untilMs : budgetUntilMs()) - monotonicMs();
@@ -69,10 +69,10 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
       ? [`${ofCode.failures} wallets with the code of ${payment.payer}`, "such wallets"]
       : [`${wastedPerHour} wallets`, "contract wallets"];
     const what = `${failed} ${causes.wallet}; ${such} that never paid here are`;
-    return buildRefusal(what, leftMs, " Pay from an account with a key, or try again then.");
+    return buildRejection(what, leftMs, " Pay from an account with a key, or try again then.");
   };
   return {
-    add: (culprit: Culprit, parties: Parties): void => {
+    add: (culprit: SuspectedParty, parties: Parties): void => {
       const { kind } = culprit;
       const name = nameOf(kind, parties);
       const failures = (entries.get(name)?.failures ?? 0) + 1;
@@ -94,27 +94,27 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
      *
      * @throws {ChainError} when the node can't respond, and {StoreError} when the ledger can't.
      */
-    refuse: async (payment: PaidBy, chain: Pick<Chain, "code">): Promise<Refusal | undefined> => {
+    reject: async (payment: SuspendablePayment, chain: Pick<Chain, "code">): Promise<Rejection | undefined> => {
       if (isWithinChannels(payment)) return undefined;
       for (const kind of ["token", "payer"] as const) {
         const name = nameOf(kind, payment);
         const leftMs = (entries.get(name)?.untilMs ?? 0) - monotonicMs();
-        if (leftMs > 0) return buildRefusal(`the ${kind} ${name} ${causes[kind]}; its payments are`, leftMs);
+        if (leftMs > 0) return buildRejection(`the ${kind} ${name} ${causes[kind]}; its payments are`, leftMs);
       }
       if (Math.max(codesUntilMs, budgetUntilMs()) <= monotonicMs()) return undefined;
       const code = await chain.code(payment.payer);
       const isWallet = code !== "0x" || payment.contract === multicall3Address;
-      return isWallet ? refuseWallet(payment, code) : undefined;
+      return isWallet ? rejectWallet(payment, code) : undefined;
     },
   };
 }
 
-function buildRefusal(what: string, leftMs: number, advice = ""): Refusal {
+function buildRejection(what: string, leftMs: number, advice = ""): Rejection {
   const message = `${what} rejected for another ${Math.ceil(leftMs / 1_000)} s.${advice}`;
   return { reason: reason.transaction, message };
 }
 
-function nameOf(kind: Culprit["kind"], { asset, payer }: Parties): string {
+function nameOf(kind: SuspectedParty["kind"], { asset, payer }: Parties): string {
   return (kind === "token" ? asset : payer).toLowerCase();
 }
 

@@ -3,7 +3,7 @@ import { canonicalContracts } from "#x402/contracts.ts";
 import { encodeInteger, isSameHex, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { approvesPermit2, permit2Address, permit2Proxies, readNamedFacilitator } from "#x402/permit2.ts";
 import { locatePermit2Nonce } from "#x402/transfer-payload.ts";
-import { reason, type Refusal } from "#x402/reason.ts";
+import { reason, type Rejection } from "#x402/reason.ts";
 import type { Chain, ContractLog, Receipt } from "./chain.ts";
 import {
   authorizationUsedTopic,
@@ -68,7 +68,7 @@ export async function isNonceUsed(
 }
 
 /** What a payer can pay with, and whether the limit is Permit2's allowance rather than the balance. */
-export type Cover = Readonly<{ held: bigint; isAllowance: boolean }>;
+export type AvailableFunds = Readonly<{ held: bigint; isAllowance: boolean }>;
 
 /**
  * Reads how much the payer can pay with a payment's method: the balance, capped at Permit2's allowance unless the
@@ -76,11 +76,11 @@ export type Cover = Readonly<{ held: bigint; isAllowance: boolean }>;
  *
  * @throws {ChainError} when the node can't respond.
  */
-export async function readCover(
+export async function readAvailableFunds(
   { asset, contract, payer, callData }: Pick<Transfer, "asset" | "contract" | "payer" | "callData">,
   chain: Pick<Chain, "read">,
   block?: "pending",
-): Promise<Cover> {
+): Promise<AvailableFunds> {
   if (isWithinChannels({ contract, callData })) return { held: 2n ** 256n, isAllowance: false };
   const needsAllowance = usesPermit2({ contract, callData }) && !approvesPermit2(callData);
   const [balance, allowance] = await Promise.all([
@@ -94,10 +94,10 @@ export async function readCover(
     : { held: balance, isAllowance: false };
 }
 
-export function rejectUncovered(
+export function rejectUnfunded(
   { asset, payer, amount }: Pick<Transfer, "asset" | "payer" | "amount">,
-  { held, isAllowance }: Cover,
-): Refusal {
+  { held, isAllowance }: AvailableFunds,
+): Rejection {
   if (!isAllowance)
     return {
       reason: reason.balance,

@@ -63,9 +63,9 @@ export async function runContractsDeploy(options: DeployOptions, output: Command
     output.out(
       `chain ${chainId}: at most ${formatEther(cost)} from ${account.address}, which has ${formatEther(balance)}\n`,
     );
-    if (balance < cost) return refuse(output, `fund ${account.address} with ${formatEther(cost - balance)} more`);
+    if (balance < cost) return reject(output, `fund ${account.address} with ${formatEther(cost - balance)} more`);
     if (!options.yes && (await options.confirm?.("Send these transactions? [y/N] ")) !== true) {
-      return refuse(
+      return reject(
         output,
         `nothing was sent.${options.confirm === undefined ? " Without a terminal, pass --yes." : ""}`,
       );
@@ -98,7 +98,7 @@ async function findCreationIn(
   return why;
 }
 
-function refuse(output: CommandOutput, message: string): number {
+function reject(output: CommandOutput, message: string): number {
   output.error(`contracts deploy: ${message}\n`);
   return exitStatus.error;
 }

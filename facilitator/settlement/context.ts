@@ -2,7 +2,7 @@ import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { Refusal } from "#x402/reason.ts";
+import type { Rejection } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Chain, Receipt } from "../chain/chain.ts";
 import type { FeeQuotes } from "../chain/fees.ts";
@@ -30,7 +30,7 @@ export type SettlementContext = Readonly<{
   random: () => number;
   /** Aborts when the process is stopping. */
   signal: AbortSignal;
-  check: (payment: SignedPayment) => Promise<Refusal | undefined>;
+  check: (payment: SignedPayment) => Promise<Rejection | undefined>;
   log: Logger;
   audit?: AuditLog | undefined;
   /** Receives ended settlements before the ledger, with the receipts of their mined transactions; more than once after a fault. */

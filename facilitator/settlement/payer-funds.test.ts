@@ -37,7 +37,7 @@ test("holds an uncovered settlement until those in flight end, then rejects it",
   funds.add(spending, first.promise);
   const ended: unknown[] = [];
   const waiting = [1, 2].map(() => funds.open(spending).reserve(inFlight().promise));
-  for (const one of waiting) void one.then((refusal) => ended.push(refusal?.reason));
+  for (const one of waiting) void one.then((rejection) => ended.push(rejection?.reason));
   await tick();
   expect(ended).toEqual([]);
   node.balance = 0n;

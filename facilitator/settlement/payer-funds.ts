@@ -1,14 +1,14 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Hex } from "#x402/hex.ts";
 import { approvesPermit2 } from "#x402/permit2.ts";
-import type { Refusal } from "#x402/reason.ts";
+import type { Rejection } from "#x402/reason.ts";
 import type { Chain } from "../chain/chain.ts";
-import { readCover, rejectUncovered, type Cover } from "../chain/transfer-method.ts";
+import { readAvailableFunds, rejectUnfunded, type AvailableFunds } from "../chain/transfer-method.ts";
 
 export type Spending = Readonly<{ asset: Hex; contract: Hex; payer: Hex; amount: bigint; callData: Hex }>;
 
 /** Whether the payment was simulated, and the check to repeat if a Permit2 approval changed the allowance meanwhile. */
-type ReserveOptions = Readonly<{ isSimulated: boolean; recheck?: () => Promise<Refusal | undefined> }>;
+type ReserveOptions = Readonly<{ isSimulated: boolean; recheck?: () => Promise<Rejection | undefined> }>;
 
 export type CheckedSpending = Disposable &
   Readonly<{
@@ -20,7 +20,7 @@ export type CheckedSpending = Disposable &
      *
      * @throws {ChainError} when the node can't respond.
      */
-    reserve: (ended: Promise<unknown>, options?: ReserveOptions) => Promise<Refusal | undefined>;
+    reserve: (ended: Promise<unknown>, options?: ReserveOptions) => Promise<Rejection | undefined>;
   }>;
 
 /** Sums of the in-flight settlement amounts, by payer and token: each settlement passes a simulation on its own, but only the first would be paid. */
@@ -44,7 +44,7 @@ type Account = {
 type Balance = {
   readonly contract: Hex;
   readonly approves: boolean;
-  readonly cover: Promise<Cover>;
+  readonly cover: Promise<AvailableFunds>;
   readonly atMs: number;
   readonly ends: number;
   spent: bigint;
@@ -86,7 +86,7 @@ export function createPayerFunds({
   };
 
   const readBalance = (spending: Spending, account: Account): Balance => {
-    const cover = readCover(spending, chain);
+    const cover = readAvailableFunds(spending, chain);
     const { contract, callData } = spending;
     const approves = approvesPermit2(callData);
     const read: Balance = { contract, approves, cover, atMs: monotonicMs(), ends: account.ends, spent: 0n };
@@ -129,7 +129,7 @@ async function reserve(
   { spending, account, endsBefore }: Opened,
   { isSimulated, recheck }: ReserveOptions,
   { findBalance, add, monotonicMs }: ReserveDependencies,
-): Promise<Refusal | undefined> {
+): Promise<Rejection | undefined> {
   if (isSimulated && account.reserved === 0n && account.ends === endsBefore) {
     add();
     return undefined;
@@ -140,8 +140,8 @@ async function reserve(
   for (;;) {
     if (mustWait()) {
       await account.nextEnd.promise;
-      const refusal = mustWait() ? undefined : await recheck?.();
-      if (refusal !== undefined) return refusal;
+      const rejection = mustWait() ? undefined : await recheck?.();
+      if (rejection !== undefined) return rejection;
       continue;
     }
     const balance = findBalance(spending, account);
@@ -155,7 +155,7 @@ async function reserve(
     if (balance.ends !== account.ends || balance.atMs < sinceMs) {
       if (account.balance === balance) account.balance = undefined;
     } else if (account.reserved > 0n) await account.nextEnd.promise;
-    else return rejectUncovered(spending, cover);
+    else return rejectUnfunded(spending, cover);
   }
 }
 

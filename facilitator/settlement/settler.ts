@@ -4,7 +4,7 @@ import { OverloadError } from "../callers/caller.ts";
 import type { Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
-import { reason, type Refusal } from "#x402/reason.ts";
+import { reason, type Rejection } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { SettlementContext } from "./context.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -56,12 +56,12 @@ export function createSettler(
     entry.unrecorded = recorded === undefined;
     if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry, ownership);
     if (recorded !== undefined && recorded.state !== "begun") return recorded;
-    if (await ledger.hasConflict(entry.settlement)) return { state: "refused", refusal: nonceUsed };
+    if (await ledger.hasConflict(entry.settlement)) return { state: "rejected", rejection: nonceUsed };
     using spending = funds.open(entry.settlement);
-    const refusal =
+    const rejection =
       (await check(payment)) ??
       (await spending.reserve(entry.ended, { isSimulated: true, recheck: () => check(payment) }));
-    return refusal === undefined ? undefined : { state: "refused", refusal };
+    return rejection === undefined ? undefined : { state: "rejected", rejection };
   };
 
   const begin = async (entry: InFlightSettlement, payment: SignedPayment): Promise<void> => {
@@ -95,7 +95,7 @@ export function createSettler(
       if (entry === undefined) {
         // A rival that the ledger is about to reject must not hide the outcome of the earlier payment.
         const recorded = await ledger.progress(id);
-        if (recorded === undefined || recorded.state === "begun") return { state: "refused", refusal: nonceUsed };
+        if (recorded === undefined || recorded.state === "begun") return { state: "rejected", rejection: nonceUsed };
         const isOwner = await ownership.acquire(id, caller.owner);
         return respondTo({ id, answer: recorded, caller, isOwner }, ownership);
       }
@@ -125,7 +125,7 @@ async function setOwner(entry: InFlightSettlement, { owner }: Caller, ownership:
   if (!(await ownership.acquire(entry.settlement.id, owner))) entry.owner = undefined;
 }
 
-export const nonceUsed: Refusal = {
+export const nonceUsed: Rejection = {
   reason: reason.nonceUsed,
   message:
     "another payment with the same authorization nonce was settled or is being settled; sign one with a new nonce.",

@@ -5,7 +5,7 @@ import secp256k1 from "secp256k1";
 import type { Hex } from "#x402/hex.ts";
 
 /** What the double does with requests to sign. */
-type SigningMode = "signs" | "refuses" | "hangs";
+type SigningMode = "signs" | "rejects" | "hangs";
 
 /** AWS KMS on a free port, with asymmetric keys of secp256k1 by id. */
 export type KmsDouble = AsyncDisposable &
@@ -34,7 +34,7 @@ export async function startKmsDouble(keys: Readonly<Record<string, Hex>>): Promi
         return send(response, 400, { __type: "NotFoundException", message: `Invalid keyId '${KeyId}'` });
       if (action === "GetPublicKey") return send(response, 200, buildPublicKey(KeyId, toBytes(key)));
       if (mode === "hangs") return undefined;
-      if (mode === "refuses")
+      if (mode === "rejects")
         return send(response, 400, { __type: "DisabledException", message: `${KeyId} is disabled.` });
       return send(
         response,

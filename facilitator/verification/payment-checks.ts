@@ -1,6 +1,6 @@
 import type { Hex } from "#x402/hex.ts";
 import { approvesPermit2 } from "#x402/permit2.ts";
-import { reason, type Refusal } from "#x402/reason.ts";
+import { reason, type Rejection } from "#x402/reason.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
@@ -12,7 +12,13 @@ import type { CallLocation } from "../chain/batching-client.ts";
 import { ChainError, requireExecutionError } from "../chain/chain-error.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
-import { getNamedSigner, isWithinChannels, readCover, rejectUncovered, isNonceUsed } from "../chain/transfer-method.ts";
+import {
+  getNamedSigner,
+  isWithinChannels,
+  readAvailableFunds,
+  rejectUnfunded,
+  isNonceUsed,
+} from "../chain/transfer-method.ts";
 import type { Suspensions } from "../chain/suspensions.ts";
 import { confirmsSignature, encodeSignatureCheck } from "../chain/token.ts";
 import { createRecentVerdicts, createReservations } from "./verified-payments.ts";
@@ -24,22 +30,22 @@ export type PaymentCheckDependencies = Readonly<{
   gas: GasLimits;
   shortage: (account?: Hex) => string | undefined;
   canPay: (gas: bigint) => boolean;
-  suspensions: Pick<Suspensions, "refuse">;
+  suspensions: Pick<Suspensions, "reject">;
   clock: () => number;
   monotonicMs: () => number;
 }>;
 
-const openApproval: Refusal = {
+const openApproval: Rejection = {
   reason: reason.permit2Allowance,
   message:
     "another payment of this payer is awaiting settlement, and a signed approval is valid for only one payment; approve Permit2 on the token.",
 };
 
 /** Returns why no signer can pay for a seller's call with several claims, which only the seller can split. */
-function refuseCostly(
+function rejectCostly(
   payment: SignedPayment,
   { gas, shortage, canPay }: Pick<PaymentCheckDependencies, "gas" | "shortage" | "canPay">,
-): Refusal | undefined {
+): Rejection | undefined {
   const limit = gas.find(payment) ?? gas.most(payment);
   if (!isWithinChannels(payment) || shortage() !== undefined || canPay(limit)) return undefined;
   const message = `up to ${limit} gas costs more than any of the facilitator's accounts has; claim fewer vouchers at once.`;
@@ -54,43 +60,43 @@ export function createPaymentChecks(
   const reservations = createReservations(limits, { clock });
   const askWallet = createWalletCheck(limits, { monotonicMs });
   const chainFor = ({ waiting }: Caller) => chainAt({ line: "verifying", caller: "", ...waiting });
-  const checkWallet = (payment: WalletSigned, caller: Caller): Promise<Refusal | undefined> =>
+  const checkWallet = (payment: WalletSigned, caller: Caller): Promise<Rejection | undefined> =>
     askWallet(payment, chainFor(caller));
   return {
     recent,
     /** Returns why a payment is not valid at this time, or the chain would not accept it, on behalf of a caller. */
-    check: async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
+    check: async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
       const untimely = rejectTime(payment.authorization, clock());
       if (untimely !== undefined) return untimely;
       // A payment reported as valid will be settled.
       const why = shortage(getNamedSigner(payment));
-      if (why !== undefined) throw new ChainError("refused", `settlement is not available: ${why}`);
+      if (why !== undefined) throw new ChainError("rejected", `settlement is not available: ${why}`);
       const chain = chainFor(caller);
-      return (await suspensions.refuse(payment, chain)) ?? checkOnChain(payment, { chain, gas });
+      return (await suspensions.reject(payment, chain)) ?? checkOnChain(payment, { chain, gas });
     },
     /** The same for a payment about to be settled, unless it was just checked. */
-    checkAgain: async (payment: SignedPayment): Promise<Refusal | undefined> => {
+    checkAgain: async (payment: SignedPayment): Promise<Rejection | undefined> => {
       const chain = chainAt({ line: "settling", caller: "" });
-      const refusal = rejectTime(payment.authorization, clock()) ?? (await suspensions.refuse(payment, chain));
-      if (refusal !== undefined || recent.acquireGood(payment)) return refusal;
-      return (await checkOnChain(payment, { chain, gas })) ?? refuseCostly(payment, { gas, shortage, canPay });
+      const rejection = rejectTime(payment.authorization, clock()) ?? (await suspensions.reject(payment, chain));
+      if (rejection !== undefined || recent.acquireGood(payment)) return rejection;
+      return (await checkOnChain(payment, { chain, gas })) ?? rejectCostly(payment, { gas, shortage, canPay });
     },
     checkWallet,
     /** The same for a whole payment; the simulation decides about a wallet that it creates (ERC-6492). */
-    checkSigner: async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
+    checkSigner: async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
       if (payment.walletSignature === undefined) return undefined;
-      const refusal = await checkWallet(payment, caller);
-      const isCreated = refusal !== undefined && payment.contract === multicall3Address;
-      return isCreated ? checkOnChain(payment, { chain: chainFor(caller), gas }) : refusal;
+      const rejection = await checkWallet(payment, caller);
+      const isCreated = rejection !== undefined && payment.contract === multicall3Address;
+      return isCreated ? checkOnChain(payment, { chain: chainFor(caller), gas }) : rejection;
     },
-    reserve: async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
+    reserve: async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
       if (payment.max === undefined) return undefined;
       const amount = reservations.add(payment);
       if (amount > payment.max && approvesPermit2(payment.callData)) {
         reservations.release(payment);
         return openApproval;
       }
-      const cover = await readCover(payment, chainFor(caller)).catch((error: unknown) => {
+      const cover = await readAvailableFunds(payment, chainFor(caller)).catch((error: unknown) => {
         reservations.release(payment);
         throw error;
       });
@@ -99,7 +105,7 @@ export function createPaymentChecks(
         return undefined;
       }
       reservations.release(payment);
-      return rejectUncovered({ ...payment, amount }, cover);
+      return rejectUnfunded({ ...payment, amount }, cover);
     },
     releaseReservation: reservations.release,
     read: (call: Parameters<Chain["read"]>[0], caller: Caller): Promise<Hex> => chainFor(caller).read(call),
@@ -118,7 +124,7 @@ type ChainCheckDependencies = Readonly<{ chain: Chain; gas: GasLimits }>;
 async function checkOnChain(
   payment: SignedPayment,
   { chain, gas }: ChainCheckDependencies,
-): Promise<Refusal | undefined> {
+): Promise<Rejection | undefined> {
   const answer = await gas.simulate(payment, chain);
   if (answer.ok) return undefined;
   return (await diagnose(payment, chain)) ?? explainSimulation(answer.error, gas.most(payment));
@@ -128,22 +134,22 @@ async function checkOnChain(
  * Reads the balance after the same pending transactions as the simulation did: a transfer among them may be why it failed. If this payment
  * itself is among them, the simulation's own words are right: its transaction may still be dropped, so its nonce isn't reported as used.
  */
-async function diagnose(payment: SignedPayment, chain: Chain): Promise<Refusal | undefined> {
+async function diagnose(payment: SignedPayment, chain: Chain): Promise<Rejection | undefined> {
   const { asset, payer, amount, authorization } = payment;
   const used = { ...payment, authorizationNonce: authorization.nonce };
   const [isUsed, isPending, { held, isAllowance }] = await Promise.all([
     isNonceUsed(used, chain),
     isNonceUsed(used, chain, "pending"),
-    readCover(payment, chain, "pending"),
+    readAvailableFunds(payment, chain, "pending"),
   ]);
   if (isUsed) {
     const message = "the authorization was already used or cancelled; sign one with a new nonce.";
     return { reason: reason.nonceUsed, message };
   }
-  return held < amount && !isPending ? rejectUncovered({ asset, payer, amount }, { held, isAllowance }) : undefined;
+  return held < amount && !isPending ? rejectUnfunded({ asset, payer, amount }, { held, isAllowance }) : undefined;
 }
 
-function explainSimulation(error: JsonRpcFailure, gasLimit: bigint): Refusal {
+function explainSimulation(error: JsonRpcFailure, gasLimit: bigint): Rejection {
   requireExecutionError(error);
   return {
     reason: reason.simulation,
@@ -161,7 +167,7 @@ const settlementMarginSeconds = 6n;
 export function rejectTime(
   { validAfter, validBefore }: Pick<Authorization, "validAfter" | "validBefore">,
   nowMs: number,
-): Refusal | undefined {
+): Rejection | undefined {
   const now = BigInt(Math.floor(nowMs / 1_000));
   if (validBefore < now + settlementMarginSeconds) {
     return {
@@ -190,23 +196,23 @@ export type WalletSigned = Parameters<Transfers["checkWallet"]>[0];
 export function createWalletCheck(
   { entriesMax }: Readonly<{ entriesMax: number }>,
   { monotonicMs }: Readonly<{ monotonicMs: () => number }>,
-): (payment: WalletSigned, chain: Chain) => Promise<Refusal | undefined> {
+): (payment: WalletSigned, chain: Chain) => Promise<Rejection | undefined> {
   const accountsAtMs = new Map<string, number>();
   return async ({ id, contract, payer, walletSignature }, chain) => {
     if (walletSignature === undefined) return undefined;
     const account = payer.toLowerCase();
     const message = `the signature is not by ${payer}, or not for this token and chain.`;
-    const refusal: Refusal = { reason: reason.signature, message };
+    const rejection: Rejection = { reason: reason.signature, message };
     // A wallet created by a settlement (ERC-6492) may be deployed at any moment.
     const knownAtMs = contract === multicall3Address ? undefined : accountsAtMs.get(account);
-    if (knownAtMs !== undefined && monotonicMs() - knownAtMs < accountMs) return refusal;
+    if (knownAtMs !== undefined && monotonicMs() - knownAtMs < accountMs) return rejection;
     const answer = await chain.simulate({ to: payer, data: encodeSignatureCheck(id, walletSignature), gas: checkGas });
     if (!answer.ok) {
       requireExecutionError(answer.error);
-      return { ...refusal, message: `the payer's wallet rejects the signature: ${answer.error.message}.` };
+      return { ...rejection, message: `the payer's wallet rejects the signature: ${answer.error.message}.` };
     }
     if (confirmsSignature(answer.result)) return undefined;
     if (answer.result === "0x") retainNewest(accountsAtMs, account, monotonicMs(), entriesMax);
-    return refusal;
+    return rejection;
   };
 }

@@ -10,4 +10,4 @@ export type Caller = Readonly<{
 export type CallerIdentity = Readonly<{ kind: "caller"; caller: Caller }> | RejectedIdentity;
 
 /** Rejection of a request's caller. `retryAfterSeconds` means that the caller may retry, because its credentials were not found to be invalid. */
-export type RejectedIdentity = Readonly<{ kind: "refused"; message: string; retryAfterSeconds?: number }>;
+export type RejectedIdentity = Readonly<{ kind: "rejected"; message: string; retryAfterSeconds?: number }>;

@@ -32,7 +32,7 @@ it("remembers an address that sent a token without retaining the request head it
       traceContext: undefined,
       requestId: undefined,
     });
-    expect(identity.kind).toBe("refused");
+    expect(identity.kind).toBe("rejected");
   }
   expect(verifications.clients()).toBe(heads);
   expect(measureHeap() - before).toBeLessThan((heads * headBytes) / 4);

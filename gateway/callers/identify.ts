@@ -73,14 +73,14 @@ export const verificationRates: Rates = {
   computeUnitBurst: 500,
 };
 
-const refused: CallerIdentity = {
-  kind: "refused",
+const rejected: CallerIdentity = {
+  kind: "rejected",
   message: "an API key or token is required; send Authorization: Bearer with a valid key or token",
 };
 
-function refuseTokens(waitMs: number): CallerIdentity {
+function rejectTokens(waitMs: number): CallerIdentity {
   const message = "this address sends too many new tokens; resend this one later";
-  return { kind: "refused", message, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) };
+  return { kind: "rejected", message, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) };
 }
 
 /** Identifies callers of the private listener by API key or token (RFC 6750, section 2.1). All failures look identical. */
@@ -92,21 +92,21 @@ export function identifyByCredential({
   addressOf,
 }: CredentialDependencies): Identify {
   const identity = (kind: "key" | "token", holder: KeyHolder | undefined): CallerIdentity => {
-    if (holder === undefined || !policy().tiers.has(holder.tier)) return refused;
+    if (holder === undefined || !policy().tiers.has(holder.tier)) return rejected;
     const caller = { key: `${kind} ${holder.name}`, listener: "private" as const, tierName: holder.tier };
     return { kind: "caller", caller };
   };
   return (facts) => {
     const credential = /^Bearer +([\w.~+/=-]{1,8192})$/i.exec(facts.authorization ?? "")?.[1];
-    if (credential === undefined) return refused;
+    if (credential === undefined) return rejected;
     const keyHolder = apiKeys()?.holderOf(credential);
     if (keyHolder !== undefined) return identity("key", keyHolder);
-    if (tokens === undefined || credential.split(".").length !== 3) return refused;
+    if (tokens === undefined || credential.split(".").length !== 3) return rejected;
     const known = tokens.recall(credential);
     if (known !== undefined) return identity("token", known);
     // Copied by concatenation: a key sliced from a request's head would keep the whole head in memory.
     const waitMs = verifications.acquire(`address ${addressOf(facts)}`, 1, verificationRates);
-    if (typeof waitMs === "number") return refuseTokens(waitMs);
+    if (typeof waitMs === "number") return rejectTokens(waitMs);
     return tokens.verify(credential).then((holder) => identity("token", holder));
   };
 }

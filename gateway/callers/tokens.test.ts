@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { Registry } from "prom-client";
 import { afterAll, expect, it } from "vitest";
-import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { createActiveFiles } from "#daemon/files/active-files.ts";
 import { parseSettings } from "#daemon/testing/parse-settings.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { createSettingNames } from "../settings/names.ts";
@@ -21,7 +21,7 @@ it("caches verified tokens up to the limit, then clears the cache and verifies t
   const { jwt } = parseSettings(gatewaySection, { jwt: { jwksPath, cacheEntries: 3 } });
   await using tokens = createTokens(jwt, {
     log: createLog({ service: "test", level: "silent" }),
-    files: createFilesInForce(new Registry()),
+    files: createActiveFiles(new Registry()),
     settingNames: createSettingNames("sidecar", "gateway"),
     wallClock: Date.now,
   });

@@ -95,8 +95,8 @@ class BatchGate implements CallGate {
     overload: PolicySettings["overload"],
   ): LoadRejection | undefined {
     if (!this.#hasRoom(caller)) {
-      const refusal = this.#gate.enter(caller, tier, costUnits, overload);
-      if (refusal !== undefined) return refusal;
+      const rejection = this.#gate.enter(caller, tier, costUnits, overload);
+      if (rejection !== undefined) return rejection;
       this.#places += 1;
     }
     this.#calls += 1;

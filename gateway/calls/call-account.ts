@@ -10,10 +10,10 @@ import type { GatewayContext, MessageContext } from "./call-context.ts";
 const bytesOfKiB = 1_024;
 
 /** Min length of a response that may cost more than its call. */
-export const leastOwedBytes = bytesOfKiB;
+export const minChargedBytes = bytesOfKiB;
 
 /** Computes the cost of bytes, in compute units: only whole KiB cost something. */
-export function priceBytes(lengthBytes: number, unitsPerKiB: number): number {
+export function computeBytesCost(lengthBytes: number, unitsPerKiB: number): number {
   return Math.floor(lengthBytes / bytesOfKiB) * unitsPerKiB;
 }
 
@@ -103,7 +103,7 @@ export class CallAccount {
     this.#answeredFrom = requestedAt;
     this.#answered ??= new Map();
     this.#answered.set(method, (this.#answered.get(method) ?? 0) + 1);
-    if (answerBytes >= leastOwedBytes) this.oweResponse(answerBytes, 0);
+    if (answerBytes >= minChargedBytes) this.oweResponse(answerBytes, 0);
     if (runsCode(method)) this.oweNodeTime({ gate, method, costUnits, requestedAt }, this.context.now());
   }
 

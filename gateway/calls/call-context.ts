@@ -15,7 +15,7 @@ import type { NodeBatches } from "../upstream/node-batches.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 
 /** Outcome of a subscription call: the node's response or the gateway's, or the error that rejects the call. */
-export type SubscriptionResponse = NodeResponse | Readonly<{ kind: "refused"; error: RpcError }>;
+export type SubscriptionResponse = NodeResponse | Readonly<{ kind: "rejected"; error: RpcError }>;
 
 export type Subscriptions = Readonly<{
   /** Handles eth_subscribe and eth_unsubscribe; `params` is the JSON text of an array. */

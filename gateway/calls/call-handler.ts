@@ -48,17 +48,17 @@ export function chargeCall(
 
 function admit(record: CallRecord): ResponseFlow {
   const { call, method, account } = record;
-  if (isBad(call)) return record.refuse(call.error, call.limit);
-  if (method === unavailableMethod) return record.refuse(methodNotFound(call.method));
+  if (isBad(call)) return record.reject(call.error, call.limit);
+  if (method === unavailableMethod) return record.reject(methodNotFound(call.method));
   const { subscriptions, caller } = account.message;
   if (method.webSocketOnly === true && subscriptions === undefined) {
-    return record.refuse(rpcErrors.notificationsNotSupported);
+    return record.reject(rpcErrors.notificationsNotSupported);
   }
   const params = call.params ?? "[]";
-  if (params.charCodeAt(0) !== 0x5b) return record.refuse(rpcErrors.nonArrayParams);
+  if (params.charCodeAt(0) !== 0x5b) return record.reject(rpcErrors.nonArrayParams);
   const paramsBytes = method.paramsBytes ?? account.policy.settings.limits.paramsBytes;
   if (params.length > paramsBytes) {
-    return record.refuse(paramsTooLarge(method.name, params.length, paramsBytes), "message");
+    return record.reject(paramsTooLarge(method.name, params.length, paramsBytes), "message");
   }
   if (method.webSocketOnly === true && subscriptions !== undefined) {
     const unfit = explainUnfit(record);
@@ -77,7 +77,7 @@ function admit(record: CallRecord): ResponseFlow {
 
 async function answerSubscription(record: CallRecord, pending: Promise<SubscriptionResponse>): Promise<void> {
   const answer = await pending;
-  if (answer.kind === "refused") record.refuse(answer.error);
+  if (answer.kind === "rejected") record.reject(answer.error);
   else record.answer(formatAnswer(record.id, answer));
 }
 
@@ -87,8 +87,8 @@ function readWithin(record: CallRecord, params: string): ResponseFlow {
   const { policy, tier, context } = account;
   const checked = context.checks({ policy, head: context.head.known(), tier, method }, params);
   switch (checked.kind) {
-    case "refuse":
-      return record.refuse(checked.error, checked.limit);
+    case "reject":
+      return record.reject(checked.error, checked.limit);
     case "split": {
       const { pieces } = checked;
       return chargeCall(record, method.costUnits * (pieces.length - 1), () => readInPieces(record, pieces));
@@ -156,8 +156,9 @@ function waitOrReject(
   const { key, tier, policy, context } = record.account;
   const { overload } = policy.settings;
   const { retryAfterSeconds } = overload;
-  if (rejection === "overload") return record.reject(rpcErrors.overload, retryAfterSeconds, "overload");
-  const reject = () => record.reject(tooManyCalls(tier.concurrency, retryAfterSeconds), retryAfterSeconds, rejection);
+  if (rejection === "overload") return record.rejectTemporarily(rpcErrors.overload, retryAfterSeconds, "overload");
+  const reject = () =>
+    record.rejectTemporarily(tooManyCalls(tier.concurrency, retryAfterSeconds), retryAfterSeconds, rejection);
   const goOn = () => {
     // Responses that arrived while the call waited may have put the caller into debt.
     const debtMs = context.limiter.debtMs(key, tier);

@@ -12,7 +12,7 @@ import { finishedFlow, type ResponseFlow, type ResponseSink, type ResponseSource
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
-import { leastOwedBytes, unavailableMethod, type CallAccount } from "./call-account.ts";
+import { minChargedBytes, unavailableMethod, type CallAccount } from "./call-account.ts";
 
 /** Interval in bytes at which a streamed response is charged, and the max bytes for which a disconnecting caller is not charged. */
 const stepBytes = 65_536;
@@ -134,14 +134,18 @@ export class CallRecord implements NodeRead {
   }
 
   /** Rejects a call that no retry can change; `limit` is the limit that it would have exceeded, if any. */
-  refuse(error: RpcError, limit?: LimitName): ResponseFlow {
+  reject(error: RpcError, limit?: LimitName): ResponseFlow {
     if (limit !== undefined) this.account.limited(limit);
-    this.ended("refused");
+    this.ended("rejected");
     return this.answer(formatErrorResponse(this.id, error));
   }
 
   /** Rejects a call that may be retried later. */
-  reject(error: RpcError, seconds: number, limit: "rate" | "concurrency" | "overload" | "memory"): ResponseFlow {
+  rejectTemporarily(
+    error: RpcError,
+    seconds: number,
+    limit: "rate" | "concurrency" | "overload" | "memory",
+  ): ResponseFlow {
     this.account.limited(limit);
     this.ended(limit === "overload" ? "overload" : "limited");
     this.text(formatErrorResponse(this.id, error), "gateway", seconds);
@@ -150,7 +154,7 @@ export class CallRecord implements NodeRead {
 
   rejectRate(waitMs: number): ResponseFlow {
     const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
-    return this.reject(rateExceeded(seconds), seconds, "rate");
+    return this.rejectTemporarily(rateExceeded(seconds), seconds, "rate");
   }
 
   /** Responds. Unless the call has ended in another way, it ends with the source of its response. */
@@ -174,7 +178,7 @@ export class CallRecord implements NodeRead {
 
   chunk(bytes: Buffer): boolean {
     this.#answerBytes += bytes.length;
-    if (this.#answerBytes - this.#chargedKiB * leastOwedBytes >= stepBytes) this.#charge();
+    if (this.#answerBytes - this.#chargedKiB * minChargedBytes >= stepBytes) this.#charge();
     return this.#client.chunk(bytes);
   }
 
@@ -201,7 +205,7 @@ export class CallRecord implements NodeRead {
 
   #came(bytes: number): void {
     this.#answerBytes = bytes;
-    if (bytes >= leastOwedBytes) this.#charge();
+    if (bytes >= minChargedBytes) this.#charge();
   }
 
   #charge(): void {

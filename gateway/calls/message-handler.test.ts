@@ -67,7 +67,7 @@ class CountedTurns extends SharedTurns {
 
 const balance = (size: number) => `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":["${"x".repeat(size)}"]}`;
 
-const refusal = (bytes: number, limit: number, method: string) =>
+const rejection = (bytes: number, limit: number, method: string) =>
   `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"params too large: ${bytes} bytes, limited to ${limit} bytes for ${method}"}}`;
 
 const batchOf = (count: number, size: number) =>
@@ -153,8 +153,8 @@ describe("the message handler", () => {
     const call = (method: string, size: number) =>
       ask(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":["${"x".repeat(size - 4)}"]}`))[0];
     expect(call("eth_getBalance", 4_096)).toContain('"result"');
-    expect(call("eth_getBalance", 4_097)).toBe(refusal(4_097, 4_096, "eth_getBalance"));
-    expect(call("eth_getLogs", 131_073)).toBe(refusal(131_073, 131_072, "eth_getLogs"));
+    expect(call("eth_getBalance", 4_097)).toBe(rejection(4_097, 4_096, "eth_getBalance"));
+    expect(call("eth_getLogs", 131_073)).toBe(rejection(131_073, 131_072, "eth_getLogs"));
     expect(call("eth_sendRawTransaction", 500_000)).toContain('"result"');
   });
 });

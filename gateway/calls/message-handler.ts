@@ -18,7 +18,7 @@ import { largeBytes, smallMessageBytes } from "#daemon/memory/received-bytes.ts"
 import { createTurns, turnBytes } from "../wire/shared-turns.ts";
 import { runBatch } from "./batch.ts";
 import { chooseBatchStrategy, startInTurn } from "./batch-strategy.ts";
-import { CallAccount, priceBytes } from "./call-account.ts";
+import { CallAccount, computeBytesCost } from "./call-account.ts";
 import type { GatewayContext, MessageContext } from "./call-context.ts";
 import { chargeCall, handleCall } from "./call-handler.ts";
 import { CallRecord } from "./call-record.ts";
@@ -92,9 +92,10 @@ function chargeMessage(
   const releasing = new EndingSink(sink, letGo);
   const recordAs = (id: string) => new CallRecord(account, { id, error: rpcErrors.invalidRequest }, releasing);
   const { limits, rateLimit } = account.policy.settings;
-  if (!held.tryAcquire(body.length)) return recordAs(readId(body, limits)).reject(rpcErrors.tooMuchHeld, 1, "memory");
+  if (!held.tryAcquire(body.length))
+    return recordAs(readId(body, limits)).rejectTemporarily(rpcErrors.tooMuchHeld, 1, "memory");
   const go = () => proceed(releasing);
-  const units = priceBytes(body.length, rateLimit.unitsPerKiB);
+  const units = computeBytesCost(body.length, rateLimit.unitsPerKiB);
   return new EndingFlow(account.hasPaidBytes ? chargeCall(recordAs("null"), units, go) : go(), letGo);
 }
 
@@ -122,7 +123,7 @@ function readInTurns(body: Buffer, account: CallAccount, proceed: (message: Mess
 export type BodyAdmission = Readonly<{
   /** Returns the seconds until the caller can pay for the body; undefined if the body is accepted now. */
   waitSeconds: (caller: Caller, lengthBytes: number) => number | undefined;
-  refused: (caller: Caller) => void;
+  rejected: (caller: Caller) => void;
 }>;
 
 export function admitBodies({
@@ -135,9 +136,9 @@ export function admitBodies({
       const current = policy();
       const { enabled, unitsPerKiB } = current.settings.rateLimit;
       if (!enabled) return undefined;
-      const waitMs = limiter.waitFor(caller.key, priceBytes(lengthBytes, unitsPerKiB), findTier(current, caller));
+      const waitMs = limiter.waitFor(caller.key, computeBytesCost(lengthBytes, unitsPerKiB), findTier(current, caller));
       return waitMs === undefined ? undefined : Math.max(1, Math.ceil(waitMs / 1_000));
     },
-    refused: ({ tierName }) => meter.limited("rate", tierName),
+    rejected: ({ tierName }) => meter.limited("rate", tierName),
   };
 }

@@ -7,7 +7,7 @@ import type { ResponseMemory } from "../memory/response-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { CacheLifetime } from "../reads/cache/cache-lifetime.ts";
 import type { CoalescedRead } from "../reads/coalesced-read.ts";
-import type { NodeRead, ReadInFlight, ReadMoment } from "../reads/node-read.ts";
+import type { NodeRead, ReadInFlight, ReadContext } from "../reads/node-read.ts";
 import type { BatchPiece } from "../upstream/batch-piece.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { TypicalResponses } from "../upstream/typical-responses.ts";
@@ -39,7 +39,7 @@ export type PlainReadOwner = Readonly<{
  * small object instead of a call's full state. It becomes a regular read when another read joins it, or when it fails, is cancelled or goes
  * to the node alone.
  */
-export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadMoment {
+export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadContext {
   readonly call: TypicalCall;
   readonly place: number;
   readonly method: Method;

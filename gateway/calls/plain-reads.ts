@@ -1,4 +1,4 @@
-import { explainRefusal, TextSink, type RunReceiver } from "../responses/text-sink.ts";
+import { explainRejection, TextSink, type RunReceiver } from "../responses/text-sink.ts";
 import type { Method } from "../catalogue/method.ts";
 import type { ChainHead } from "../chain/head.ts";
 import { TypicalCall, type BadCall, type Call } from "../json-rpc/call.ts";
@@ -69,8 +69,8 @@ export class PlainReads implements PlainReadOwner {
   answered(read: PlainRead, text: string): void {
     if (read.isKept) this.#keep(read, text);
     this.#end(read, text.length);
-    const refusal = explainRefusal(this.#receiver, text.length);
-    this.#receiver.receive(refusal ?? { text, source: "node", retryAfterSeconds: undefined }, read.place);
+    const rejection = explainRejection(this.#receiver, text.length);
+    this.#receiver.receive(rejection ?? { text, source: "node", retryAfterSeconds: undefined }, read.place);
   }
 
   answeredRun(calls: readonly PieceCall[], from: number, answers: TypicalResponses): number {
@@ -82,7 +82,7 @@ export class PlainReads implements PlainReadOwner {
       else if (call.place !== first + to - from) break;
       const bytes = answers.endOf(to) - answers.startOf(to);
       if (
-        explainRefusal(receiver, bytes) !== undefined ||
+        explainRejection(receiver, bytes) !== undefined ||
         !receiver.hasRoom(first, answers.endOf(to) - answers.startOf(from))
       )
         break;

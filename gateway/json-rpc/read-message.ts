@@ -31,17 +31,17 @@ export function isBatch(body: Buffer): boolean {
 /** Starts parsing a message in steps, none of which takes longer than one call of the max size. */
 export function beginMessage(body: Buffer, limits: MessageLimits): MessageReading {
   if (!isBatch(body)) return { next: () => readSingle(body, limits) };
-  if (!isUtf8(body)) return { next: () => buildRefusal(rpcErrors.parse) };
+  if (!isUtf8(body)) return { next: () => buildRejection(rpcErrors.parse) };
   return new BatchReading(new CallReader(body, skipSpace(body, 0), limits), limits);
 }
 
 function readSingle(body: Buffer, limits: MessageLimits): Message {
-  if (body.length > limits.callBytes) return buildRefusal(callTooLarge(limits), "message");
-  if (!isUtf8(body)) return buildRefusal(rpcErrors.parse);
+  if (body.length > limits.callBytes) return buildRejection(callTooLarge(limits), "message");
+  if (!isUtf8(body)) return buildRejection(rpcErrors.parse);
   const reader = new CallReader(body, skipSpace(body, 0), limits);
   const call = reader.read();
-  if (reader.isOver) return buildRefusal(callTooLarge(limits), "message");
-  return reader.isAtEnd() ? { kind: "single", call } : buildRefusal(rpcErrors.parse);
+  if (reader.isOver) return buildRejection(callTooLarge(limits), "message");
+  return reader.isAtEnd() ? { kind: "single", call } : buildRejection(rpcErrors.parse);
 }
 
 /** Parses a batch one call at a time. A batch with any unparsable part is rejected as a whole. */
@@ -64,23 +64,23 @@ class BatchReading {
     if (!this.#hasBegun) {
       this.#hasBegun = true;
       if (reader.openBatch() === "empty")
-        return buildRefusal(reader.isAtEnd() ? rpcErrors.emptyBatch : rpcErrors.parse);
+        return buildRejection(reader.isAtEnd() ? rpcErrors.emptyBatch : rpcErrors.parse);
     }
-    if (this.#calls.length === this.#limits.batchItems) return buildRefusal(rpcErrors.batchTooLarge, "batch");
+    if (this.#calls.length === this.#limits.batchItems) return buildRejection(rpcErrors.batchTooLarge, "batch");
     const call = reader.read();
-    if (reader.isOver) return buildRefusal(callTooLarge(this.#limits), "message");
+    if (reader.isOver) return buildRejection(callTooLarge(this.#limits), "message");
     this.#calls.push(call);
     switch (reader.nextOfBatch()) {
       case "more":
         return undefined;
       case "end":
-        return reader.isAtEnd() ? { kind: "batch", calls: this.#calls } : buildRefusal(rpcErrors.parse);
+        return reader.isAtEnd() ? { kind: "batch", calls: this.#calls } : buildRejection(rpcErrors.parse);
       case "broken":
-        return buildRefusal(rpcErrors.parse);
+        return buildRejection(rpcErrors.parse);
     }
   }
 }
 
-function buildRefusal(error: RpcError, limit?: BadCall["limit"]): Message {
+function buildRejection(error: RpcError, limit?: BadCall["limit"]): Message {
   return { kind: "single", call: { id: "null", error, ...(limit && { limit }) } };
 }

@@ -8,9 +8,9 @@ import {
   findUnknownField,
   maxFields,
   parseFlatValue,
-  pass,
+  accept,
   readFields,
-  refuse,
+  reject,
   type CheckedParams,
   type RangeLimit,
   type Rejection,
@@ -34,29 +34,29 @@ type Selection = Readonly<Record<string, unknown>>;
 export function checkLogParams(params: string, head: ChainHead | undefined, limit: RangeLimit): CheckedParams {
   const fields = readFilter(params);
   if (fields === undefined) {
-    return refuse(invalidParams(`expected one log filter object, of at most ${maxFields} fields`));
+    return reject(invalidParams(`expected one log filter object, of at most ${maxFields} fields`));
   }
   const selection = readSelection(fields);
-  if (typeof selection === "string") return refuse(invalidParams(selection));
+  if (typeof selection === "string") return reject(invalidParams(selection));
   const blockHash = parseFlatValue(fields.get("blockHash"));
   const from = parseFlatValue(fields.get("fromBlock"));
   const to = parseFlatValue(fields.get("toBlock"));
   if (blockHash !== undefined) {
     if (from !== undefined || to !== undefined) {
-      return refuse(invalidParams("cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other"));
+      return reject(invalidParams("cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other"));
     }
     if (typeof blockHash !== "string" || !topic.test(blockHash)) {
-      return refuse(invalidParams("invalid blockHash: expected 0x and 64 hexadecimal digits"));
+      return reject(invalidParams("invalid blockHash: expected 0x and 64 hexadecimal digits"));
     }
-    return pass([{ blockHash, ...selection }]);
+    return accept([{ blockHash, ...selection }]);
   }
-  if (from === "pending" || to === "pending") return refuse(rpcErrors.pendingLogs);
+  if (from === "pending" || to === "pending") return reject(rpcErrors.pendingLogs);
   const bounds = { fromBlock: from ?? "latest", toBlock: to ?? "latest" };
   const isOneBlock = bounds.fromBlock === bounds.toBlock && readBound(bounds.fromBlock) !== undefined;
   const range = isOneBlock ? undefined : readRange(bounds.fromBlock, bounds.toBlock, head);
   if (range !== undefined && "kind" in range) return range;
-  const refused = range && checkCap(range, limit, selection);
-  return refused ?? pass([{ ...bounds, ...selection }]);
+  const rejected = range && checkCap(range, limit, selection);
+  return rejected ?? accept([{ ...bounds, ...selection }]);
 }
 
 /** Reads the address and topics of a filter, or describes the error in them. Also used for the filter of a `logs` subscription. */
@@ -104,26 +104,26 @@ const traceFields = new Set(["fromBlock", "toBlock", "fromAddress", "toAddress",
 export function checkTraceParams(params: string, head: ChainHead | undefined, limit: RangeLimit): CheckedParams {
   const fields = readFilter(params);
   if (fields === undefined) {
-    return refuse(invalidParams(`expected one trace filter object, of at most ${maxFields} fields`));
+    return reject(invalidParams(`expected one trace filter object, of at most ${maxFields} fields`));
   }
   const unknown = findUnknownField(fields, traceFields);
   if (unknown !== undefined) {
     const known = [...traceFields].join(", ");
-    return refuse(invalidParams(`unknown field ${unknown} in the trace filter: expected ${known}`));
+    return reject(invalidParams(`unknown field ${unknown} in the trace filter: expected ${known}`));
   }
   const from = parseFlatValue(fields.get("fromBlock")) ?? "earliest";
   const to = parseFlatValue(fields.get("toBlock"));
   const range = readRange(from, to ?? "latest", head);
   if ("kind" in range) return range;
   const selection = readTraceSelection(fields);
-  if (typeof selection === "string") return refuse(invalidParams(selection));
+  if (typeof selection === "string") return reject(invalidParams(selection));
   const isPaged = selection["count"] !== undefined || selection["after"] !== undefined;
-  const refused = checkCap(range, isPaged ? { ...limit, splitBlocks: 0 } : limit, selection);
-  if (refused !== undefined) return refused;
+  const rejected = checkCap(range, isPaged ? { ...limit, splitBlocks: 0 } : limit, selection);
+  if (rejected !== undefined) return rejected;
   // The node may be ahead of the gateway's head: the node's latest block may still be in the range.
   const toBlock = range.to < range.from ? to : asNumber(to ?? "latest", range.to, head);
   const bounds = { fromBlock: asNumber(from, range.from, head), ...(toBlock === undefined ? {} : { toBlock }) };
-  return pass([{ ...bounds, ...selection }]);
+  return accept([{ ...bounds, ...selection }]);
 }
 
 /** Returns a bound as a hexadecimal number; a tag that only the node can resolve is returned unchanged. */
@@ -170,12 +170,12 @@ function readRange(from: unknown, to: unknown, head: ChainHead | undefined): Blo
   const [fromBound, toBound] = [readBound(from), readBound(to)];
   if (fromBound === undefined || toBound === undefined) {
     const name = fromBound === undefined ? "fromBlock" : "toBlock";
-    return refuse(invalidParams(`invalid ${name}: expected a hexadecimal number, latest, earliest, safe or finalized`));
+    return reject(invalidParams(`invalid ${name}: expected a hexadecimal number, latest, earliest, safe or finalized`));
   }
   const areNumbers = typeof fromBound === "bigint" && typeof toBound === "bigint";
-  if (head === undefined && !areNumbers) return refuse(rpcErrors.headUnknown);
+  if (head === undefined && !areNumbers) return reject(rpcErrors.headUnknown);
   const range = resolveRange(fromBound, toBound, head ?? { latest: 0n, finalized: undefined });
-  return areNumbers && range.to < range.from ? refuse(rpcErrors.invertedRange) : range;
+  return areNumbers && range.to < range.from ? reject(rpcErrors.invertedRange) : range;
 }
 
 /** Splits or rejects a range above the cap; returns undefined if it is within. All pieces have the same selection, serialised once. */
@@ -186,7 +186,7 @@ function checkCap(
 ): CheckedParams | undefined {
   const blocks = range.to - range.from + 1n;
   if (blocks <= BigInt(capBlocks)) return undefined;
-  if (blocks > BigInt(splitBlocks)) return refuse(rangeAboveCap(range, capBlocks), "blockRange");
+  if (blocks > BigInt(splitBlocks)) return reject(rangeAboveCap(range, capBlocks), "blockRange");
   const fields = asBinary(JSON.stringify(selection)).slice(1, -1);
   const rest = fields === "" ? "" : `,${fields}`;
   const pieces = splitRange(range, capBlocks).map(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { buildAddedMethod } from "../catalogue/catalogue.ts";
 import type { ChainHead } from "../chain/head.ts";
-import { createPolicy, mayNameGas } from "../policy.ts";
+import { createPolicy, maySpecifyGas } from "../policy.ts";
 import { limitlessTier } from "../testing/limitless-tier.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { checkParams, rememberChecks, type CheckBasis, type CheckedRead } from "./check-params.ts";
@@ -25,37 +25,37 @@ function check(name: string, params: unknown, given: Parameters<typeof basisOf>[
   return checkParams(basisOf(name, given), typeof params === "string" ? params : JSON.stringify(params));
 }
 
-function refusal(name: string, params: unknown, known: ChainHead | null = head): string {
+function rejection(name: string, params: unknown, known: ChainHead | null = head): string {
   const checked = check(name, params, { known });
-  return checked.kind === "refuse" ? checked.error.message : checked.kind;
+  return checked.kind === "reject" ? checked.error.message : checked.kind;
 }
 
 describe("eth_getLogs", () => {
   it("accepts up to 100 blocks, both ends included", () => {
     const filter = { fromBlock: "0x1", toBlock: "0x64", address: [address], topics: [null, [hash]] };
     expect(check("eth_getLogs", [filter])).toEqual({ kind: "pass", params: JSON.stringify([filter]) });
-    expect(refusal("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x65" }])).toBe(
+    expect(rejection("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x65" }])).toBe(
       "block range too large: 101 blocks requested, limited to 100 blocks. Try with this block range [0x1, 0x64].",
     );
   });
 
   it("resolves tags against the head and treats missing bounds as latest", () => {
-    expect(refusal("eth_getLogs", [{}], null)).toBe("pass");
-    expect(refusal("eth_getLogs", [{ fromBlock: "0x385" }])).toBe("pass");
-    expect(refusal("eth_getLogs", [{ fromBlock: "0x384" }])).toContain("101 blocks requested");
-    expect(refusal("eth_getLogs", [{ fromBlock: "earliest" }])).toContain("1001 blocks requested");
-    expect(refusal("eth_getLogs", [{ fromBlock: "finalized", toBlock: "latest" }])).toContain("101 blocks");
-    expect(refusal("eth_getLogs", [{ fromBlock: "earliest" }], null)).toContain("not known yet");
+    expect(rejection("eth_getLogs", [{}], null)).toBe("pass");
+    expect(rejection("eth_getLogs", [{ fromBlock: "0x385" }])).toBe("pass");
+    expect(rejection("eth_getLogs", [{ fromBlock: "0x384" }])).toContain("101 blocks requested");
+    expect(rejection("eth_getLogs", [{ fromBlock: "earliest" }])).toContain("1001 blocks requested");
+    expect(rejection("eth_getLogs", [{ fromBlock: "finalized", toBlock: "latest" }])).toContain("101 blocks");
+    expect(rejection("eth_getLogs", [{ fromBlock: "earliest" }], null)).toContain("not known yet");
   });
 
   it("rejects inverted numeric ranges and leaves blocks beyond the head to the node", () => {
-    expect(refusal("eth_getLogs", [{ fromBlock: "0x10", toBlock: "0x1" }])).toBe("invalid block range params");
-    expect(refusal("eth_getLogs", [{ fromBlock: "0x3e9", toBlock: "latest" }])).toBe("pass");
+    expect(rejection("eth_getLogs", [{ fromBlock: "0x10", toBlock: "0x1" }])).toBe("invalid block range params");
+    expect(rejection("eth_getLogs", [{ fromBlock: "0x3e9", toBlock: "latest" }])).toBe("pass");
   });
 
   it("accepts a block hash, but not together with bounds", () => {
-    expect(refusal("eth_getLogs", [{ blockHash: hash }])).toBe("pass");
-    expect(refusal("eth_getLogs", [{ blockHash: hash, fromBlock: "0x1" }])).toContain("cannot specify both");
+    expect(rejection("eth_getLogs", [{ blockHash: hash }])).toBe("pass");
+    expect(rejection("eth_getLogs", [{ blockHash: hash, fromBlock: "0x1" }])).toContain("cannot specify both");
   });
 
   it("can't be widened by an alternative spelling, a duplicate or an unknown key", () => {
@@ -79,14 +79,14 @@ describe("eth_getLogs", () => {
     [[{ topics: ["0x1"] }]],
     [[{ topics: [Array.from({ length: 1_001 }, () => hash)] }]],
   ])("rejects an invalid filter (case %#)", (params) => {
-    expect(check("eth_getLogs", params)).toMatchObject({ kind: "refuse", error: { code: -32_602 } });
+    expect(check("eth_getLogs", params)).toMatchObject({ kind: "reject", error: { code: -32_602 } });
   });
 
   it.each([[{ fromBlock: "pending" }], [{ toBlock: "pending" }], [{ fromBlock: "0x1", toBlock: "pending" }]])(
     "rejects pending blocks with geth's message: %j",
     (filter) => {
       expect(check("eth_getLogs", [filter])).toMatchObject({
-        kind: "refuse",
+        kind: "reject",
         error: { code: -32_000, message: "pending logs are not supported" },
       });
     },
@@ -100,15 +100,15 @@ describe("eth_getLogs", () => {
       { fromBlock: "0x65", toBlock: "0xc8", address },
       { fromBlock: "0xc9", toBlock: "0xfa", address },
     ]);
-    expect(check("eth_getLogs", [{ ...filter, toBlock: "0x12d" }], { splitBlocks: 300 }).kind).toBe("refuse");
+    expect(check("eth_getLogs", [{ ...filter, toBlock: "0x12d" }], { splitBlocks: 300 }).kind).toBe("reject");
   });
 });
 
 describe("eth_newFilter, added by an operator", () => {
   it("has the range limit of eth_getLogs and is never split", () => {
-    expect(refusal("eth_newFilter", [{ fromBlock: "0x1", toBlock: "0x64" }])).toBe("pass");
-    expect(refusal("eth_newFilter", [{ fromBlock: "0x1", toBlock: "0x65" }])).toContain("limited to 100 blocks");
-    expect(check("eth_newFilter", [{ fromBlock: "0x1", toBlock: "0x65" }], { splitBlocks: 300 }).kind).toBe("refuse");
+    expect(rejection("eth_newFilter", [{ fromBlock: "0x1", toBlock: "0x64" }])).toBe("pass");
+    expect(rejection("eth_newFilter", [{ fromBlock: "0x1", toBlock: "0x65" }])).toContain("limited to 100 blocks");
+    expect(check("eth_newFilter", [{ fromBlock: "0x1", toBlock: "0x65" }], { splitBlocks: 300 }).kind).toBe("reject");
   });
 });
 
@@ -124,18 +124,18 @@ describe("trace_filter", () => {
       params: JSON.stringify([{ ...filter, mode }]),
     });
     for (const wrong of ["both", "Union", 1, {}]) {
-      expect(refusal("trace_filter", [{ ...filter, mode: wrong }])).toContain("invalid mode");
+      expect(rejection("trace_filter", [{ ...filter, mode: wrong }])).toContain("invalid mode");
     }
   });
 
   it("accepts up to 500 blocks and counts a missing fromBlock as 0", () => {
-    expect(refusal("trace_filter", [{ fromBlock: "0x1", toBlock: "0x1f4" }])).toBe("pass");
-    expect(refusal("trace_filter", [{ fromBlock: "0x1", toBlock: "0x1f5" }])).toContain(
+    expect(rejection("trace_filter", [{ fromBlock: "0x1", toBlock: "0x1f4" }])).toBe("pass");
+    expect(rejection("trace_filter", [{ fromBlock: "0x1", toBlock: "0x1f5" }])).toContain(
       "501 blocks requested, limited to 500",
     );
-    expect(refusal("trace_filter", [{ toBlock: "0x1f4" }])).toContain("501 blocks requested");
-    expect(refusal("trace_filter", [{}])).toContain("1001 blocks requested");
-    expect(refusal("trace_filter", [{ fromBlock: "0x0", toBlock: "0x1", count: -1 }])).toContain("invalid count");
+    expect(rejection("trace_filter", [{ toBlock: "0x1f4" }])).toContain("501 blocks requested");
+    expect(rejection("trace_filter", [{}])).toContain("1001 blocks requested");
+    expect(rejection("trace_filter", [{ fromBlock: "0x0", toBlock: "0x1", count: -1 }])).toContain("invalid count");
   });
 
   it.each([
@@ -172,7 +172,7 @@ describe("trace_filter", () => {
     (name) => {
       const params = `[{"fromBlock":"0x1","toBlock":"0x2",${JSON.stringify(name)}:"0xffff"}]`;
       expect(check("trace_filter", params)).toMatchObject({
-        kind: "refuse",
+        kind: "reject",
         error: {
           code: -32_602,
           message: `unknown field "${name}" in the trace filter: expected fromBlock, toBlock, fromAddress, toAddress, count, after, mode`,
@@ -182,7 +182,7 @@ describe("trace_filter", () => {
   );
 
   it("truncates the name of an unknown field in the error", () => {
-    expect(refusal("trace_filter", [{ ["\u0000é".repeat(1_000)]: 1 }]).length).toBeLessThan(500);
+    expect(rejection("trace_filter", [{ ["\u0000é".repeat(1_000)]: 1 }]).length).toBeLessThan(500);
   });
 });
 
@@ -209,7 +209,7 @@ describe("tracer options", () => {
     ["debug_traceBlock", ["0xf9", { tracer: js }, { tracer: "callTracer" }]],
     ["debug_traceCallMany", [[{ deep: [{ TRACER: js }] }], {}, { tracer: "callTracer" }]],
   ])("rejects all others for %s (case %#)", (name, params) => {
-    expect(check(name, params)).toMatchObject({ kind: "refuse", error: { code: -32_602 } });
+    expect(check(name, params)).toMatchObject({ kind: "reject", error: { code: -32_602 } });
   });
 
   it("are dropped if they change nothing for callTracer", () => {
@@ -219,8 +219,8 @@ describe("tracer options", () => {
         check(name, [hash, { tracer: "callTracer", reexec: 128, enableReturnData: true, debug: null, ...idle }]),
       ).toEqual({ kind: "pass", params: JSON.stringify([hash, { tracer: "callTracer" }]) });
     }
-    expect(refusal("debug_traceTransaction", [hash, { reexec: "all" }])).toBe("invalid reexec: expected a number");
-    expect(refusal("debug_traceTransaction", [hash, { disableStorage: {} }])).toBe(
+    expect(rejection("debug_traceTransaction", [hash, { reexec: "all" }])).toBe("invalid reexec: expected a number");
+    expect(rejection("debug_traceTransaction", [hash, { disableStorage: {} }])).toBe(
       "invalid disableStorage: expected a boolean",
     );
   });
@@ -243,17 +243,17 @@ describe("tracer options", () => {
     "of the struct logger are rejected without a tracer: %s",
     (name) => {
       for (const options of [{ [name]: true }, { [name]: false, tracer: null }]) {
-        expect(refusal("debug_traceTransaction", [hash, options])).toBe(
+        expect(rejection("debug_traceTransaction", [hash, options])).toBe(
           `struct logger not supported (${name}): only callTracer is supported`,
         );
       }
-      expect(refusal("debug_traceTransaction", [hash, { tracer: "callTracer", [name]: true }])).toBe("pass");
+      expect(rejection("debug_traceTransaction", [hash, { tracer: "callTracer", [name]: true }])).toBe("pass");
     },
   );
 
   it("are rejected by name if unknown", () => {
-    expect(refusal("debug_traceTransaction", [hash, { Reexec: 1 }])).toBe('unknown tracer option "Reexec"');
-    expect(refusal("debug_traceBlockByNumber", ["latest", { overrides: {} }])).toBe(
+    expect(rejection("debug_traceTransaction", [hash, { Reexec: 1 }])).toBe('unknown tracer option "Reexec"');
+    expect(rejection("debug_traceBlockByNumber", ["latest", { overrides: {} }])).toBe(
       'unknown tracer option "overrides"',
     );
   });
@@ -265,16 +265,16 @@ describe("tracer options", () => {
       blockOverrides: { number: "0x1" },
       txIndex: "0x0",
     };
-    const refused = "stateOverrides is not supported here; the operator may allow it (limits.traceCallOverrides)";
-    expect(refusal("debug_traceCall", [{}, "latest", options])).toBe(refused);
+    const rejected = "stateOverrides is not supported here; the operator may allow it (limits.traceCallOverrides)";
+    expect(rejection("debug_traceCall", [{}, "latest", options])).toBe(rejected);
     expect(check("debug_traceCall", [{}, "latest", options], { overrides: true })).toMatchObject({
       kind: "pass",
       params: JSON.stringify([{}, "latest", options]),
     });
-    expect(check("debug_traceTransaction", [hash, options], { overrides: true })).toMatchObject({ kind: "refuse" });
-    expect(check("debug_traceCallMany", [[], {}, options], { overrides: true })).toMatchObject({ kind: "refuse" });
+    expect(check("debug_traceTransaction", [hash, options], { overrides: true })).toMatchObject({ kind: "reject" });
+    expect(check("debug_traceCallMany", [[], {}, options], { overrides: true })).toMatchObject({ kind: "reject" });
     for (const wrong of [{ stateOverrides: [] }, { blockOverrides: "0x1" }, { txIndex: {} }]) {
-      expect(check("debug_traceCall", [{}, "latest", wrong], { overrides: true })).toMatchObject({ kind: "refuse" });
+      expect(check("debug_traceCall", [{}, "latest", wrong], { overrides: true })).toMatchObject({ kind: "reject" });
     }
   });
 
@@ -365,7 +365,7 @@ describe("the gas of a call", () => {
     (name) => {
       const call = Buffer.from(`{${to},"${name}":"0xffffffff"}`).toString("latin1");
       const key = Buffer.from(name.replace("\\u0061", "a")).toString("latin1");
-      expect(mayNameGas(call)).toBe(true);
+      expect(maySpecifyGas(call)).toBe(true);
       expect(gasOf(call)).toBe(`[{${to},"${key}":${capped}},"latest"]`);
     },
   );
@@ -384,7 +384,7 @@ describe("the gas of a call", () => {
 
   it("rejects a call with too many fields to scan if one may specify gas", () => {
     const many = Array.from({ length: 64 }, (_, at) => `"k${at}":0`).join(",");
-    expect(gasOf(`{${many},"gas":"0xffffffff"}`)).toBe("refuse");
+    expect(gasOf(`{${many},"gas":"0xffffffff"}`)).toBe("reject");
   });
 });
 
@@ -395,7 +395,7 @@ describe("the gas of a call with a block override", () => {
     const params = JSON.stringify([call, "latest", state, override]);
     const checked = check(name, params);
     if (checked.kind !== "pass") return checked.kind;
-    return [(JSON.parse(checked.params) as unknown[])[0], checked.gas, mayNameGas(params)];
+    return [(JSON.parse(checked.params) as unknown[])[0], checked.gas, maySpecifyGas(params)];
   };
 
   it.each([[{ gasLimit: "0x47868c00" }], [{ GasLimit: "0x1" }], [{ gaslimit: 1 }], [positional]])(
@@ -444,8 +444,8 @@ describe("the gas of a call with a block override", () => {
   });
 
   it("is not read from a call in the form of an array", () => {
-    expect(gasOf('["0x1","0x2"]')).toBe("refuse");
-    expect(mayNameGas('[ ["0x1"]]')).toBe(true);
+    expect(gasOf('["0x1","0x2"]')).toBe("reject");
+    expect(maySpecifyGas('[ ["0x1"]]')).toBe(true);
   });
 });
 
@@ -485,7 +485,7 @@ describe("cached checks", () => {
   it("are not used for rejected or split params", () => {
     const checks = rememberChecks();
     for (const [basis, kind] of [
-      [basisOf("eth_getLogs"), "refuse"],
+      [basisOf("eth_getLogs"), "reject"],
       [basisOf("eth_getLogs", { splitBlocks: 1_000 }), "split"],
     ] as const) {
       const wide = '[{"fromBlock":"0x1","toBlock":"0xff"}]';

@@ -4,10 +4,10 @@ import { invalidParams } from "../errors.ts";
 import { buildCallKey } from "../json-rpc/call.ts";
 import { asBinary } from "../json-rpc/read-answer.ts";
 import { splitElements } from "../json-rpc/read-object.ts";
-import { findLogsCap, findTraceCap, mayNameGas, type Policy } from "../policy.ts";
+import { findLogsCap, findTraceCap, maySpecifyGas, type Policy } from "../policy.ts";
 import type { Tier } from "../settings/policy.ts";
 import { checkLogParams, checkTraceParams } from "./block-filters.ts";
-import { maxFields, parseShortValue, readFields, refuse, type CheckedParams } from "./checked-params.ts";
+import { maxFields, parseShortValue, readFields, reject, type CheckedParams } from "./checked-params.ts";
 import { checkLastTracer, checkTracerParams } from "./tracer-options.ts";
 
 /** Inputs to a parameter check, besides the parameters. */
@@ -57,12 +57,12 @@ const transactionGas = 21_000;
  */
 function limitGas(params: string, cap: number, unnamedGas = 0): CheckedParams {
   const [call = "", ...rest] = splitElements(params);
-  if (call.startsWith("[")) return refuse(invalidParams("expected a call object"));
+  if (call.startsWith("[")) return reject(invalidParams("expected a call object"));
   if (!call.startsWith("{")) return { kind: "pass", params };
-  const isOverridden = rest.some((value) => value.startsWith("[") || mayNameGas(value));
-  if (!isOverridden && !mayNameGas(call)) return { kind: "pass", params, gas: unnamedGas };
+  const isOverridden = rest.some((value) => value.startsWith("[") || maySpecifyGas(value));
+  if (!isOverridden && !maySpecifyGas(call)) return { kind: "pass", params, gas: unnamedGas };
   const fields = readFields(call);
-  if (fields === undefined) return refuse(invalidParams(`expected a call object of at most ${maxFields} fields`));
+  if (fields === undefined) return reject(invalidParams(`expected a call object of at most ${maxFields} fields`));
   // Not all nodes read the other spellings.
   let gas = isOverridden || readAmount(fields.get("gas") ?? "null") > 0 ? 0 : unnamedGas;
   const capped: string[] = [];

@@ -11,19 +11,19 @@ export type CheckedParams =
   | Rejection
   | Readonly<{ kind: "split"; pieces: readonly string[] }>;
 
-export type Rejection = Readonly<{ kind: "refuse"; error: RpcError; limit: "blockRange" | "tracer" | undefined }>;
+export type Rejection = Readonly<{ kind: "reject"; error: RpcError; limit: "blockRange" | "tracer" | undefined }>;
 
 /** Limit on a block range: its cap, and the max range that is split into pieces. */
 export type RangeLimit = Readonly<{ capBlocks: number; splitBlocks: number }>;
 
 /** Accepts parameters in the form of this value, so that the node reads exactly what the gateway checked. */
-export function pass(value: unknown): CheckedParams {
+export function accept(value: unknown): CheckedParams {
   return { kind: "pass", params: asBinary(JSON.stringify(value)) };
 }
 
 /** Rejects parameters. `limit` is the limit that they exceed, if they are otherwise valid. */
-export function refuse(error: RpcError, limit?: "blockRange" | "tracer"): Rejection {
-  return { kind: "refuse", error, limit };
+export function reject(error: RpcError, limit?: "blockRange" | "tracer"): Rejection {
+  return { kind: "reject", error, limit };
 }
 
 /** Parses short parameters that the scanner has accepted as JSON. */

@@ -9,7 +9,7 @@ import { lookupName } from "#daemon/http/name-lookup.ts";
 export type RedisRateLimiterOptions = Readonly<{ url: string; timeoutMs: number; clients: number }>;
 
 /** The store's last rejection of a caller, at these rates. */
-type Refusal = Readonly<{ costUnits: number; rates: Rates; untilMs: number }>;
+type Rejection = Readonly<{ costUnits: number; rates: Rates; untilMs: number }>;
 
 /**
  * The generic cell rate algorithm over two allowances, in one atomic script. Times are in microseconds on the store's own clock, so the
@@ -77,7 +77,7 @@ export function createRedisRateLimiter(
   { log, fallback, now }: Readonly<{ log: Logger; fallback: RateLimiter; now: () => number }>,
 ): RateLimiter & Disposable & Readonly<{ isShared: () => boolean }> {
   const redis = connectRedis({ url, timeoutMs });
-  const refusals = new LatestEntries<Refusal>(clients);
+  const rejections = new LatestEntries<Rejection>(clients);
   let isShared = false;
   let reported: boolean | undefined;
   const report = (shared: boolean, error?: unknown) => {
@@ -105,7 +105,7 @@ export function createRedisRateLimiter(
       );
       report(true);
       if (micros <= 0) return undefined;
-      refusals.set(key, { costUnits, rates, untilMs: now() + micros / 1_000 });
+      rejections.set(key, { costUnits, rates, untilMs: now() + micros / 1_000 });
       return micros / 1_000;
     } catch (error) {
       report(false, error);
@@ -114,9 +114,9 @@ export function createRedisRateLimiter(
   };
   const waitFor: RateLimiter["waitFor"] = (key, costUnits, rates) => {
     if (!isShared) return fallback.waitFor(key, costUnits, rates);
-    const refusal = refusals.get(key);
-    if (refusal?.rates !== rates || costUnits < refusal.costUnits) return undefined;
-    const leftMs = refusal.untilMs - now();
+    const rejection = rejections.get(key);
+    if (rejection?.rates !== rates || costUnits < rejection.costUnits) return undefined;
+    const leftMs = rejection.untilMs - now();
     return leftMs > 0 ? leftMs : undefined;
   };
   const owe: RateLimiter["owe"] = (key, costUnits, rates) => {

@@ -4,14 +4,14 @@ import {
   readFields,
   maxFields,
   parseParams,
-  refuse,
+  reject,
   parseShortValue,
   findUnknownField,
   type CheckedParams,
 } from "./checked-params.ts";
 import { asBinary } from "../json-rpc/read-answer.ts";
 
-const refusal = invalidParams("tracer not supported: only callTracer is supported");
+const rejection = invalidParams("tracer not supported: only callTracer is supported");
 
 /** Options that set the detail of opcode logs or the depth of state re-execution; they have no effect on `callTracer`'s result. */
 const withoutEffect: ReadonlyMap<string, "boolean" | "number"> = new Map([
@@ -57,8 +57,8 @@ export type TracerLimit = Readonly<{
  */
 export function checkTracerParams(params: string, at: number, limit: TracerLimit): CheckedParams {
   const values = splitElements(params);
-  if (values.length < at) return refuse(invalidParams(`missing value for required argument ${values.length}`));
-  if (values.length > at + 1) return refuse(invalidParams(`expected at most ${at + 1} parameters`));
+  if (values.length < at) return reject(invalidParams(`missing value for required argument ${values.length}`));
+  if (values.length > at + 1) return reject(invalidParams(`expected at most ${at + 1} parameters`));
   const given = values[at] ?? "null";
   return checkOptions(values.slice(0, at), given === "null" ? "{}" : given, limit);
 }
@@ -68,9 +68,9 @@ export function checkLastTracer(params: string, maxMs: number): CheckedParams {
   const values = parseParams(params);
   const before = values.slice(0, -1);
   const last = values.at(-1);
-  if (!namesTracer(last)) return refuse(invalidParams('expected tracer options last: { tracer: "callTracer" }'));
+  if (!namesTracer(last)) return reject(invalidParams('expected tracer options last: { tracer: "callTracer" }'));
   return before.some(namesTracer)
-    ? refuse(refusal, "tracer")
+    ? reject(rejection, "tracer")
     : checkOptions(splitElements(params).slice(0, -1), asBinary(JSON.stringify(last)), { maxMs, overrides: false });
 }
 
@@ -91,25 +91,25 @@ function namesTracer(value: unknown): boolean {
 function checkOptions(before: readonly string[], given: string, limit: TracerLimit): CheckedParams {
   const read = readFields(given);
   if (read === undefined) {
-    return refuse(invalidParams(`expected an object of tracer options, of at most ${maxFields}`));
+    return reject(invalidParams(`expected an object of tracer options, of at most ${maxFields}`));
   }
   // As in geth, an option that is null is not set.
   const fields = new Map([...read].filter(([, json]) => json !== "null"));
   const wrong = findWrongOption(fields, limit.overrides);
-  if (wrong !== undefined) return refuse(invalidParams(wrong));
+  if (wrong !== undefined) return reject(invalidParams(wrong));
   const named = parseShortValue(fields.get("tracer")) ?? undefined;
   const logged = structLogOptions.find((name) => fields.has(name));
   if (named === undefined && logged !== undefined) {
-    return refuse(invalidParams(`struct logger not supported (${logged}): only callTracer is supported`), "tracer");
+    return reject(invalidParams(`struct logger not supported (${logged}): only callTracer is supported`), "tracer");
   }
   const tracer = named ?? "callTracer";
-  if (tracer !== "callTracer") return refuse(refusal, "tracer");
+  if (tracer !== "callTracer") return reject(rejection, "tracer");
   const tracerConfig = readSwitches(parseShortValue(fields.get("tracerConfig")) ?? {});
   if (tracerConfig === undefined) {
-    return refuse(invalidParams("invalid tracerConfig: only onlyTopCall and withLog, true or false, are supported"));
+    return reject(invalidParams("invalid tracerConfig: only onlyTopCall and withLog, true or false, are supported"));
   }
   const timeoutMs = readTimeout(parseShortValue(fields.get("timeout")));
-  if (Number.isNaN(timeoutMs)) return refuse(invalidParams("invalid timeout: expected a time such as 5s or 500ms"));
+  if (Number.isNaN(timeoutMs)) return reject(invalidParams("invalid timeout: expected a time such as 5s or 500ms"));
   const options = JSON.stringify({
     tracer: "callTracer",
     ...(Object.keys(tracerConfig).length === 0 ? {} : { tracerConfig }),

@@ -131,7 +131,7 @@ export class FastConnection implements ConnectionServer {
     }
     this.#begunAtMs = undefined;
     this.#hasRequested = true;
-    if (request === "odd") this.#handOver(bytes);
+    if (request === "odd") this.#hotRestart(bytes);
     else if (typeof request === "object" && "rejection" in request) this.#reject(request.rejection);
     if (typeof request === "string" || "rejection" in request) return false;
     const { origin, endsAt } = request;
@@ -165,7 +165,7 @@ export class FastConnection implements ConnectionServer {
 
   #answer(who: CallerIdentity, { origin, body }: FastRequest): void {
     if (this.#socket.destroyed) return;
-    if (who.kind === "refused") return this.#send((heads) => heads.refusal(rejectCredential(who), this.#head));
+    if (who.kind === "rejected") return this.#send((heads) => heads.rejection(rejectCredential(who), this.#head));
     const { traceContext, requestId } = origin.facts;
     const context = { caller: who.caller, memory: this.#memory, traceContext, requestId };
     const flow = this.#path.context.handle(body, context, this.#sink);
@@ -204,9 +204,9 @@ export class FastConnection implements ConnectionServer {
     this.#path.outbox.after(this.#socket, (socket) => endConnection(socket, answer));
   }
 
-  #handOver(unread: Buffer): void {
+  #hotRestart(unread: Buffer): void {
     this.#release();
-    this.#path.handOver(this.#socket, Buffer.from(unread));
+    this.#path.hotRestart(this.#socket, Buffer.from(unread));
   }
 
   /** Rejects a request whose rest is not read. */

@@ -15,7 +15,7 @@ export function serveFastConnections(server: Server, idleTimeoutMs: number, cont
       heads: createFastResponseHeads(idleTimeoutMs, { ...context, wallClock: Date.now }),
       outbox: new Outbox(),
       keepHead: shareMessageHeads(),
-      handOver: (socket, unread) => {
+      hotRestart: (socket, unread) => {
         connections.serve(socket, undefined);
         behind(socket);
         pushBackBytes(socket, unread);

@@ -24,10 +24,10 @@ export type FastResponseContext = Readonly<{
 /** Response heads for the fast path, byte for byte as node:http would write them for the same headers. */
 export type FastResponseHeads = Readonly<{
   whole: (source: ResponseSource, lengthBytes: number, context: FastResponseContext) => string;
-  refused: (retryAfterSeconds: number, lengthBytes: number, context: FastResponseContext) => string;
+  rejected: (retryAfterSeconds: number, lengthBytes: number, context: FastResponseContext) => string;
   stream: (source: ResponseSource, lengthBytes: number | undefined, context: FastResponseContext) => string;
   /** A complete rejection, including its text; its headers differ from those of a response to a call. */
-  refusal: (error: HttpError, context: FastResponseContext) => string;
+  rejection: (error: HttpError, context: FastResponseContext) => string;
   /** The response to a health check, or to a browser's preflight request. */
   empty: (method: "GET" | "HEAD" | "OPTIONS", context: FastResponseContext) => string;
 }>;
@@ -83,7 +83,7 @@ export function createFastResponseHeads(
   return {
     whole: (source, lengthBytes, { extraHeaders, isLast }) =>
       findWholes(source, extraHeaders, tail(isLast)).of(lengthBytes),
-    refused: (retryAfterSeconds, lengthBytes, { extraHeaders, isLast }) => {
+    rejected: (retryAfterSeconds, lengthBytes, { extraHeaders, isLast }) => {
       const headers = formatHeaderLines(buildRejectedHeaders(retryAfterSeconds, lengthBytes));
       return `HTTP/1.1 429 Too Many Requests\r\n${extraHeaders}${headers}${tail(isLast)}\r\n`;
     },
@@ -93,7 +93,7 @@ export function createFastResponseHeads(
       const headers = formatHeaderLines(buildStreamHeaders(source, lengthBytes));
       return `HTTP/1.1 200 OK\r\n${extraHeaders}${headers}${tail(isLast || isUnframed)}${chunked}\r\n`;
     },
-    refusal: (error, { isLast }) =>
+    rejection: (error, { isLast }) =>
       `HTTP/1.1 ${formatStatus(error)}\r\n${formatHeaderLines(buildHeaders(error))}${plainTail(isLast)}\r\n${formatBody(error)}`,
     empty: (method, { extraHeaders, isLast }) => {
       const status = method === "OPTIONS" ? "204 No Content" : "200 OK";
@@ -112,7 +112,7 @@ export type FastPath = Readonly<{
   outbox: Outbox;
   keepHead: KeepMessageHead;
   /** Passes a connection permanently to node:http, with its unanswered bytes. */
-  handOver: (socket: Socket, unread: Buffer) => void;
+  hotRestart: (socket: Socket, unread: Buffer) => void;
 }>;
 
 /** The request that a connection is answering. */
@@ -137,7 +137,7 @@ export function createFastSink(
       const head =
         retryAfterSeconds === undefined
           ? heads.whole(source, json.length, given)
-          : heads.refused(retryAfterSeconds, json.length, given);
+          : heads.rejected(retryAfterSeconds, json.length, given);
       if (head.length + json.length <= outboxBytes) outbox.write(socket, head + json);
       else {
         outbox.flush();

@@ -90,7 +90,7 @@ export function writeRejection(
   response.write(formatBody(error));
 }
 
-export function refuse(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
+export function reject(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
   writeRejection(request, response, error);
   response.end();
 }

@@ -11,7 +11,7 @@ import {
   bodyTooExpensive,
   bodyTooLarge,
   httpErrors,
-  refuse,
+  reject,
   rejectCredential,
   writeRejection,
   type HttpError,
@@ -60,17 +60,17 @@ export class HttpHandler {
     if (this.#http.isLast(socket)) response.shouldKeepAlive = false;
     const cors = headers.origin === undefined ? [] : this.#context.corsHeaders(headers.origin);
     const target = readTarget(request);
-    if (target === undefined) return refuse(request, response, httpErrors.manyHosts);
-    if (!this.#context.isAllowedHost(target.host)) return refuse(request, response, httpErrors.foreignHost);
-    if (cors === undefined) return refuse(request, response, httpErrors.foreignOrigin);
-    if (target.path !== "/") return refuse(request, response, httpErrors.notFound);
+    if (target === undefined) return reject(request, response, httpErrors.manyHosts);
+    if (!this.#context.isAllowedHost(target.host)) return reject(request, response, httpErrors.foreignHost);
+    if (cors === undefined) return reject(request, response, httpErrors.foreignOrigin);
+    if (target.path !== "/") return reject(request, response, httpErrors.notFound);
     if (method === "OPTIONS" || method === "GET" || method === "HEAD") {
       response.writeHead(method === "OPTIONS" ? 204 : 200, [...cors, ["Content-Length", "0"]].flat());
       response.end();
       return undefined;
     }
-    if (method !== "POST") return refuse(request, response, httpErrors.methodNotAllowed);
-    if (!isJsonRpcType(headers["content-type"])) return refuse(request, response, httpErrors.unsupportedType);
+    if (method !== "POST") return reject(request, response, httpErrors.methodNotAllowed);
+    if (!isJsonRpcType(headers["content-type"])) return reject(request, response, httpErrors.unsupportedType);
     const exchange = { request, response, facts: toRequestInfo(request), cors };
     const error = this.#judgeHead(exchange);
     if (error !== undefined) return this.#rejectBody(exchange, error);
@@ -87,10 +87,10 @@ export class HttpHandler {
     const identity = lengthBytes > largeBytes ? identify(facts) : undefined;
     // A token that requires an asynchronous check is checked after the body is complete.
     if (identity === undefined || identity instanceof Promise) return undefined;
-    if (identity.kind === "refused") return rejectCredential(identity);
+    if (identity.kind === "rejected") return rejectCredential(identity);
     const waitSeconds = bodies.waitSeconds(identity.caller, lengthBytes);
     if (waitSeconds === undefined) return undefined;
-    bodies.refused(identity.caller);
+    bodies.rejected(identity.caller);
     return bodyTooExpensive(waitSeconds);
   }
 
@@ -136,8 +136,8 @@ export class HttpHandler {
   ): void {
     // A client that disconnected during the token check gets no response: nothing would notify the call that its reader is gone.
     if (response.destroyed) return;
-    if (who.kind === "refused") {
-      refuse(request, response, rejectCredential(who));
+    if (who.kind === "rejected") {
+      reject(request, response, rejectCredential(who));
       return;
     }
     const { ageHeaders, handle } = this.#context;

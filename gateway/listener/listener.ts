@@ -129,9 +129,9 @@ type AdmittedPeers = Readonly<{
 
 /** Rejects peers whose address is not allowed with a 403, reading nothing. Call this last, right before the server listens. */
 function admitPeers(server: Server, { mayCall, setting }: AdmittedPeers): void {
-  const refusal = formatRawRejection(addressNotAdmitted(setting));
+  const rejection = formatRawRejection(addressNotAdmitted(setting));
   prependHandler(server, (behind) => (socket) => {
     if (mayCall(socket.remoteAddress ?? "")) behind(socket);
-    else rejectConnection(socket, refusal);
+    else rejectConnection(socket, rejection);
   });
 }

@@ -1,7 +1,7 @@
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
 import type { Registry } from "prom-client";
 import { createNamedHostCheck, isLoopback } from "#daemon/http/address.ts";
-import type { FilesLoaded } from "#daemon/files/files-in-force.ts";
+import type { ActiveFiles } from "#daemon/files/active-files.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
 import {
@@ -43,7 +43,7 @@ export type ListenersDependencies = Readonly<{
   limited: Meter["limited"];
   bodies: BodyAdmission;
   settingNames: SettingNames;
-  files: FilesLoaded;
+  files: ActiveFiles;
   log: Logger;
   pause: Pause;
 }>;

@@ -24,7 +24,7 @@ export type HubDependencies = Readonly<{
 export type SubscribeOutcome =
   | Readonly<{ kind: "subscribed"; unsubscribe: () => void }>
   | Readonly<{ kind: "error"; json: string }>
-  | Readonly<{ kind: "refused"; error: RpcError }>;
+  | Readonly<{ kind: "rejected"; error: RpcError }>;
 
 /** Max notifications of a subscription that are queued behind earlier ones. */
 const queuedNotificationsMax = 10_000;
@@ -58,7 +58,7 @@ export class SubscriptionHub implements Disposable {
     await this.#bridging;
     if (this.#isGap) return { kind: "error", json: unanswered.json };
     const shared = this.#byParams.get(params) ?? this.#begin(params, subscriber.caller);
-    if ("code" in shared) return { kind: "refused", error: shared };
+    if ("code" in shared) return { kind: "rejected", error: shared };
     shared.subscribers.add(subscriber);
     const answer = await shared.reply;
     if (answer.kind === "error") {
@@ -102,8 +102,8 @@ export class SubscriptionHub implements Disposable {
 
   /** Starts a subscription to the node, or returns the error that rejects it. */
   #begin(params: string, caller: string | undefined): SharedSubscription | RpcError {
-    const refusal = caller === undefined ? undefined : this.#findLimit(caller);
-    if (refusal !== undefined) return refusal;
+    const rejection = caller === undefined ? undefined : this.#findLimit(caller);
+    if (rejection !== undefined) return rejection;
     const shared: SharedSubscription = {
       params,
       beganBy: caller,

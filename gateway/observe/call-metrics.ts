@@ -41,7 +41,7 @@ export function createPrometheusMeter(
     },
     metrics,
   );
-  const refusals = new Counter<"limit" | "tier">({
+  const rejections = new Counter<"limit" | "tier">({
     name: "gatehouse_gateway_limited_total",
     help: "Calls and connections rejected by a limit, by limit and tier.",
     labelNames: ["limit", "tier"],
@@ -50,7 +50,7 @@ export function createPrometheusMeter(
   const counted = new Set<string>();
   // If a counter's first sample is its first event, no increase is visible; a tier's counters therefore start at zero with its first call.
   const beginAtZero = (tier: string) => {
-    if (!counted.has(tier)) for (const limit of limitNames) refusals.inc({ limit, tier }, 0);
+    if (!counted.has(tier)) for (const limit of limitNames) rejections.inc({ limit, tier }, 0);
     counted.add(tier);
   };
   /** Series by outcome, tier and method: three lookups with existing strings cost less than one lookup with a newly built string. */
@@ -81,11 +81,11 @@ export function createPrometheusMeter(
       }
       series?.observe(seconds, sampledTraceId, count);
     },
-    limited: (limit, tier) => refusals.inc({ limit, tier }),
+    limited: (limit, tier) => rejections.inc({ limit, tier }),
     completed: () => allSeries.reduce((sum, { count }) => sum + count(), 0),
     traffic: async () => ({
       calls: allSeries.map(({ method, tier, outcome, count }) => ({ method, tier, outcome, count: count() })),
-      limited: (await refusals.get()).values
+      limited: (await rejections.get()).values
         .filter(({ value }) => value > 0)
         .map(({ labels: { limit, tier }, value }) => ({ limit: limit as LimitName, tier: String(tier), count: value })),
     }),

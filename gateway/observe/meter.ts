@@ -4,7 +4,7 @@ import type { ResponseSource } from "../responses/response-sink.ts";
 /** Outcome of a call, for the metrics: the source of its response, or the reason that there is none. */
 export type CallOutcome =
   | Exclude<ResponseSource, "mixed">
-  | "refused"
+  | "rejected"
   | "limited"
   | "overload"
   | "failed"

@@ -5,7 +5,7 @@ import {
   type ResponseSink,
   type ResponseSource,
 } from "../responses/response-sink.ts";
-import type { NodeRead, ReadInFlight, ReadMoment } from "./node-read.ts";
+import type { NodeRead, ReadInFlight, ReadContext } from "./node-read.ts";
 import { copyText, formatAnswer, formatCall, readAnswer, type NodeResponse } from "../json-rpc/read-answer.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "../upstream/node-call.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
@@ -29,7 +29,7 @@ export type SharedReadOwner = Readonly<{
  * streamed if there are too many to be shared. The call is cancelled when its last reader leaves. It is both the flow control of the first
  * reader's response and the call sent to the node: one object, because a batch has many in flight.
  */
-export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, ReadMoment, ReadInFlight {
+export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, ReadContext, ReadInFlight {
   readonly wantsWhole = true;
   readonly repeatable = true;
   readonly body: string;
@@ -49,7 +49,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
   #lengthBytes: number | undefined;
   #source: ResponseSource = "node";
 
-  constructor(read: NodeRead, { lifetime, generation, epoch, isKept }: ReadMoment, owner: SharedReadOwner) {
+  constructor(read: NodeRead, { lifetime, generation, epoch, isKept }: ReadContext, owner: SharedReadOwner) {
     const { id, method, params, wire } = read;
     this.read = read;
     this.body = wire ?? formatCall(id, method.name, params);

@@ -37,4 +37,4 @@ export type ReadInFlight = Readonly<{
 }>;
 
 /** How long the response to a read may be reused, and the state when the read was requested. */
-export type ReadMoment = Readonly<{ lifetime: CacheLifetime; generation: number; epoch: number; isKept: boolean }>;
+export type ReadContext = Readonly<{ lifetime: CacheLifetime; generation: number; epoch: number; isKept: boolean }>;

@@ -6,7 +6,7 @@ import type { Method } from "../catalogue/method.ts";
 import { formatCall, isEmptyResult } from "../json-rpc/read-answer.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import { EndingFlow, type ResponseFlow } from "../responses/response-sink.ts";
-import type { NodeRead, ReadInFlight, ReadMoment } from "./node-read.ts";
+import type { NodeRead, ReadInFlight, ReadContext } from "./node-read.ts";
 import { substituteId, RenamedResponse } from "./renamed-response.ts";
 
 export type NodeReadsOptions = Readonly<{
@@ -98,14 +98,14 @@ export class NodeReads implements SharedReadOwner {
   }
 
   /** Converts a plain read that has started to a shared read, which adopts the call that was already sent. */
-  share(plain: ReadInFlight & ReadMoment, read: NodeRead): CoalescedRead {
+  share(plain: ReadInFlight & ReadContext, read: NodeRead): CoalescedRead {
     const shared = new CoalescedRead(read, plain, this);
     this.#inFlight.replace(plain, shared);
     return shared;
   }
 
   /** Caches the result of a read until it can no longer be used. The result is a text that is not a slice of another. */
-  keep({ key, hash, lifetime, generation, epoch }: ReadInFlight & ReadMoment, json: string): void {
+  keep({ key, hash, lifetime, generation, epoch }: ReadInFlight & ReadContext, json: string): void {
     if (isEmptyResult(json)) return;
     if (lifetime === "ever") this.#cache.putForEver(key, hash, json, epoch);
     // If the head changed while the call was in flight, the response may belong to either head.

@@ -23,7 +23,7 @@ function startReader(partsAtOnce: number) {
   };
   const sink: ResponseSink = {
     text: (json, source, retryAfterSeconds) => {
-      expect(retryAfterSeconds, "the writer refuses nothing").toBeUndefined();
+      expect(retryAfterSeconds, "the writer rejects nothing").toBeUndefined();
       seen.text += json;
       ended(source);
     },

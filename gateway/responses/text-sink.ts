@@ -86,14 +86,14 @@ export class TextSink<Context> implements ResponseSink {
 
   #whole(text: string, source: ResponseSource, retryAfterSeconds: number | undefined): void {
     this.#receiver.receive(
-      explainRefusal(this.#receiver, text.length) ?? { text, source, retryAfterSeconds },
+      explainRejection(this.#receiver, text.length) ?? { text, source, retryAfterSeconds },
       this.#context,
     );
   }
 }
 
 /** Returns the reason a receiver may not get a complete response, or undefined if it may. */
-export function explainRefusal(
+export function explainRejection(
   { limitBytes, memory }: Pick<TextReceiver<unknown>, "limitBytes" | "memory">,
   length: number,
 ): PartsFailure | undefined {

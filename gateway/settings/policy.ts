@@ -96,10 +96,10 @@ const methods = z
 
 const unknownMethodsOf = (listener: string) =>
   z
-    .enum(["refuse", "forward"])
-    .default("refuse")
+    .enum(["reject", "forward"])
+    .default("reject")
     .describe(`How the ${listener} listener handles methods missing from the catalogue`)
-    .meta({ expected: "refuse or forward" });
+    .meta({ expected: "reject or forward" });
 
 const unknownMethods = section({ private: unknownMethodsOf("private"), internal: unknownMethodsOf("internal") });
 
@@ -172,12 +172,12 @@ const overload = section({
 
 const behind = section({
   reads: z
-    .enum(["refuse", "serve"])
-    .default("refuse")
+    .enum(["reject", "serve"])
+    .default("reject")
     .describe(
-      "Response to chain reads while the node is stalled but lag.references are not, or while it lags behind them: refuse, an immediate error; serve, the node's current data",
+      "Response to chain reads while the node is stalled but lag.references are not, or while it lags behind them: reject, an immediate error; serve, the node's current data",
     )
-    .meta({ expected: "refuse or serve" }),
+    .meta({ expected: "reject or serve" }),
 });
 
 const accessLog = section({

@@ -40,7 +40,7 @@ export type FakeNode = AsyncDisposable &
     /** Sets whether calls are served; if not, their connections are closed. */
     takeCalls: (taken: boolean) => void;
     /** Returns the number of calls whose connection was closed instead. */
-    refusedCalls: () => number;
+    rejectedCalls: () => number;
     takeLinks: (taken: boolean) => void;
     /** Accepts a WebSocket upgrade that another server's port received. */
     takeUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -51,7 +51,7 @@ type State = {
   behaviour: NodeBehaviour;
   batchHabit: BatchHabit | undefined;
   isTaking: boolean;
-  refused: number;
+  rejected: number;
   delayMs: number;
 };
 
@@ -63,7 +63,7 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
     behaviour: () => "0x1",
     batchHabit: undefined,
     isTaking: true,
-    refused: 0,
+    rejected: 0,
     delayMs: 0,
   };
   const chain = new Map([[1_000, state.head]]);
@@ -78,7 +78,7 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
   const answerTo = createBodyAnswer({ state, httpLimits, builtIn, requests, batches });
   const server = createServer((request, response) => {
     if (!state.isTaking) {
-      state.refused += 1;
+      state.rejected += 1;
       return void response.destroy();
     }
     return void answerAsGeth(request, response, { state, httpLimits, answerTo });
@@ -105,7 +105,7 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
     subscriptions: link.subscriptions,
     cutLink: link.cut,
     takeCalls: (taken) => void (state.isTaking = taken),
-    refusedCalls: () => state.refused,
+    rejectedCalls: () => state.rejected,
     takeLinks: link.take,
     takeUpgrade: link.takeUpgrade,
     [Symbol.asyncDispose]: async () => {

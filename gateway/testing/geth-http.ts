@@ -19,17 +19,17 @@ export async function readAsGeth(
   response: ServerResponse,
   { bodyBytes }: HttpLimits,
 ): Promise<string | undefined> {
-  const refuse = (status: number, text: string) => {
+  const reject = (status: number, text: string) => {
     response.writeHead(status, { "Content-Type": "text/plain; charset=utf-8" }).end(`${text}\n`);
     return undefined;
   };
   const body = await buffer(request).catch(() => undefined);
   // The client disconnected.
   if (body === undefined) return undefined;
-  if (request.method !== "POST") return refuse(405, "method not allowed");
-  if (body.length > bodyBytes) return refuse(413, `content length too large (${body.length}>${bodyBytes})`);
+  if (request.method !== "POST") return reject(405, "method not allowed");
+  if (body.length > bodyBytes) return reject(413, `content length too large (${body.length}>${bodyBytes})`);
   const type = request.headers["content-type"]?.split(";", 1)[0];
-  if (type !== "application/json") return refuse(415, "invalid content type, only application/json is supported");
+  if (type !== "application/json") return reject(415, "invalid content type, only application/json is supported");
   return body.toString("utf8");
 }
 

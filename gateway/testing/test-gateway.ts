@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { parseSettings } from "#daemon/testing/parse-settings.ts";
-import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { createActiveFiles } from "#daemon/files/active-files.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { pause, type Pause } from "#daemon/time.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
@@ -58,7 +58,7 @@ export async function startTestGateway(
   const gateway = await startGateway(settings, {
     log,
     metrics,
-    files: createFilesInForce(metrics),
+    files: createActiveFiles(metrics),
     connections,
     node: {
       linkOpened: () => undefined,

@@ -28,7 +28,7 @@ function sendPiece(count: number) {
         },
       },
       turns,
-      refused: (why) => expect.unreachable(why),
+      rejected: (why) => expect.unreachable(why),
       cutAfter: () => expect.unreachable("the answer is within its bound"),
     },
   );

@@ -16,7 +16,7 @@ export type BatchPieceDependencies = Readonly<{
   pool: NodeSender;
   turns: SharedTurns;
   /** Called with the reason if the node did not serve the batch as a whole. */
-  refused: (why: string) => void;
+  rejected: (why: string) => void;
   /** Called with the number of calls whose responses fit into the readable part of a batch response. */
   cutAfter: (items: number) => void;
 }>;
@@ -143,10 +143,10 @@ export class BatchPiece implements ResponseSink {
   }
 
   fail(failure: ResponseFailure): void {
-    if (failure === "badAnswer") this.#refuse("it returned something other than JSON-RPC for a batch");
+    if (failure === "badAnswer") this.#reject("it returned something other than JSON-RPC for a batch");
     else if (failure === "tooLarge") this.#requestAlone();
     else {
-      if (failure === "timeout") this.#dependencies.refused("a batch exceeded the timeout of a call");
+      if (failure === "timeout") this.#dependencies.rejected("a batch exceeded the timeout of a call");
       for (const entry of this.#clear()) entry.fail(failure);
     }
   }
@@ -189,7 +189,7 @@ export class BatchPiece implements ResponseSink {
   #report({ answers }: BatchResponseReading, why?: PartsFailure): void {
     const cut = why !== undefined;
     if (answers === undefined && !cut) {
-      this.#refuse("its batch response does not have one response per call");
+      this.#reject("its batch response does not have one response per call");
       return;
     }
     // The memory available now says nothing about the memory available for later responses.
@@ -203,11 +203,11 @@ export class BatchPiece implements ResponseSink {
         entry.requestAlone(this.#dependencies.pool);
       }
     }
-    if (isLacking) this.#dependencies.refused("it did not respond to all calls of a batch");
+    if (isLacking) this.#dependencies.rejected("it did not respond to all calls of a batch");
   }
 
-  #refuse(why: string): void {
-    this.#dependencies.refused(why);
+  #reject(why: string): void {
+    this.#dependencies.rejected(why);
     this.#requestAlone();
   }
 

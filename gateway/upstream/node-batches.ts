@@ -51,7 +51,7 @@ export function createNodeBatches(
   const limit = (caller: string, most: number) => {
     served.set(caller, { items: Math.max(1, Math.min(items(caller), most)), until: now() + smallForMs });
   };
-  const refused = (caller: string, why: string) => {
+  const rejected = (caller: string, why: string) => {
     limit(caller, 1);
     if (now() < quietUntil) return;
     quietUntil = now() + smallForMs;
@@ -66,7 +66,7 @@ export function createNodeBatches(
       const ofCaller = {
         pool,
         turns,
-        refused: (why: string) => refused(caller, why),
+        rejected: (why: string) => rejected(caller, why),
         cutAfter: (most: number) => limit(caller, most),
       };
       let piece: BatchPiece | undefined;

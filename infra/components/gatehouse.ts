@@ -6,7 +6,7 @@ import { describeGivenConfiguration, type GivenConfiguration } from "../services
 import { buildServices, listBuiltServices, type StackServices } from "../services/built-stack.ts";
 import type { ServiceName } from "../services/service-spec.ts";
 import type { StackContext } from "../services/stack-context.ts";
-import { formatServiceType, Service, withoutProblems } from "./service.ts";
+import { formatServiceType, Service, requireNoProblems } from "./service.ts";
 
 /** The whole system: a guarded node, its Pushgateway, a facilitator and a resource server. */
 export class Gatehouse extends ComponentResource {
@@ -25,7 +25,7 @@ export class Gatehouse extends ComponentResource {
   ) {
     super("gatehouse:index:Gatehouse", name, {}, opts);
     const { addresses, published, restart } = platform;
-    const services = withoutProblems(buildServices(config, { prefix: name, addresses, published, restart, secret }));
+    const services = requireNoProblems(buildServices(config, { prefix: name, addresses, published, restart, secret }));
     const built = listBuiltServices(services);
     this.configuration = Object.fromEntries(
       built.flatMap(({ definition, spec }) =>

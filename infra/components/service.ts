@@ -5,7 +5,7 @@ import type { ServiceName } from "../services/service-spec.ts";
 import { ConfigError } from "../config/config-problem.ts";
 
 /** Platform of a component, and the resources that the component depends on. */
-export type Placed = Readonly<{
+export type PlacedOn = Readonly<{
   /** The Docker host or Kubernetes namespace to deploy to. */
   platform: Platform;
   /** Resources that must be ready first. */
@@ -50,18 +50,20 @@ export class Service extends ComponentResource {
   constructor(
     type: ServiceType,
     name: string,
-    { service, platform, after = [] }: Readonly<{ service: BuiltService }> & Placed,
+    { service, platform, after = [] }: Readonly<{ service: BuiltService }> & PlacedOn,
     opts?: ComponentResourceOptions,
   ) {
     super(`gatehouse:index:${type}`, name, {}, opts);
-    const { spec } = withoutProblems({ service }).service;
+    const { spec } = requireNoProblems({ service }).service;
     this.ready = platform.deploy(spec, { parent: this, dependsOn: after });
     this.registerOutputs({});
   }
 }
 
 /** Returns the services unchanged. @throws {ConfigError} with every problem of every service. */
-export function withoutProblems<Built extends Readonly<Record<string, BuiltService | undefined>>>(built: Built): Built {
+export function requireNoProblems<Built extends Readonly<Record<string, BuiltService | undefined>>>(
+  built: Built,
+): Built {
   const problems = Object.values(built).flatMap((service) => service?.problems ?? []);
   if (problems.length > 0) throw new ConfigError(problems);
   return built;

@@ -35,7 +35,7 @@ export function describeMissing(key: string, wrong: string, given?: Given): Conf
 }
 
 /** Describes a value that must not be set, with the command that removes it. */
-export function describeNeedless(key: string, wrong: string): ConfigProblem {
+export function describeUnneeded(key: string, wrong: string): ConfigProblem {
   return describeProblem(key, wrong, "Remove it", removeKey(key), ".");
 }
 

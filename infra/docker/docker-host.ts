@@ -7,7 +7,7 @@ import {
   type Resource,
 } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs, Platform, Scope } from "../platform.ts";
-import { withoutProblems } from "../components/service.ts";
+import { requireNoProblems } from "../components/service.ts";
 import type { CommonArgs } from "../services/built-service.ts";
 import { enginePathInProxy, engineProxySpec } from "../services/engine-proxy-spec.ts";
 import { workspace } from "../services/node/node-layout.ts";
@@ -27,7 +27,7 @@ import { deliverFiles, type FileDelivery } from "./file-delivery.ts";
 import { healthTimeProperties } from "./health-check.ts";
 import { prepareNode } from "./prepared-node.ts";
 import { createProgramVolumes, createVolume, type ProgramVolumes } from "./node-volumes.ts";
-import { listPublications, isReachedOutside, type PublishOptions } from "./publications.ts";
+import { listPublications, isReachableFromOutside, type PublishOptions } from "./publications.ts";
 
 /** Engine, images and ports for a Docker host target. */
 export type DockerHostArgs = Readonly<{
@@ -147,7 +147,7 @@ export class DockerHost extends ComponentResource implements Platform {
     const { steps, labels } = prepareNode(specs, options, { ...attachment, dependsOn: before });
     const after = { ...attachment, dependsOn: [...attachment.dependsOn, ...steps] };
     const deployed = this.#deploy(node, after, { files, labels: { ...this.#labels(), ...labels } });
-    const { engineProxy } = withoutProblems({
+    const { engineProxy } = requireNoProblems({
       engineProxy: engineProxySpec({
         ...this.#args.engineProxy,
         container: `${prefix}-node`,
@@ -189,7 +189,7 @@ export class DockerHost extends ComponentResource implements Platform {
   /** An engine publishes no ports for a container that is only on internal networks. */
   #networksOf(spec: ServiceSpec): readonly Output<string>[] {
     if (spec.ports.length === 0) return [];
-    return isReachedOutside(spec, this.#args) ? [this.#edge.name, this.#private.name] : [this.#private.name];
+    return isReachableFromOutside(spec, this.#args) ? [this.#edge.name, this.#private.name] : [this.#private.name];
   }
 
   #network(role: string, internal: boolean): docker.Network {

@@ -87,7 +87,7 @@ it("lists unready containers with their reasons and the command that checks them
   const printed: Readonly<Record<string, unknown>> = {
     "/exec/gh-facilitator/start": `HTTP 503: ${JSON.stringify({ status: "error", checks })}\r\n`,
     "/exec/gh-sidecar/start": "",
-    "/exec/gh-resource-server/start": "no answer from http://127.0.0.1:9601/readyz:\r\n refused",
+    "/exec/gh-resource-server/start": "no answer from http://127.0.0.1:9601/readyz:\r\n rejected",
   };
   const engine: EngineClient = async (path) => {
     const [, , container = ""] = path.split("/");
@@ -101,7 +101,7 @@ it("lists unready containers with their reasons and the command that checks them
     },
     {
       service: "resource-server",
-      reason: "no answer from http://127.0.0.1:9601/readyz: refused",
+      reason: "no answer from http://127.0.0.1:9601/readyz: rejected",
       check: check("gh-resource-server", 9_601),
     },
   ]);

@@ -36,7 +36,7 @@ function findPublication(
 }
 
 /** Whether a service accepts connections from outside the stack, or opens connections to the outside. */
-export function isReachedOutside(spec: ServiceSpec, options: PublishOptions): boolean {
+export function isReachableFromOutside(spec: ServiceSpec, options: PublishOptions): boolean {
   const leaves = spec.edges.some((edge) => edge.to === "internet" || edge.to === "host");
   return leaves || Object.keys(listPublications(spec, options)).length > 0;
 }

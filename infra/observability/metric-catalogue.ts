@@ -208,7 +208,7 @@ const facilitator = {
 
 const engineProxy = {
   gatehouse_engine_proxy_requests_total: counter(
-    "Requests to the Docker Engine, by kind; kind refused: not forwarded.",
+    "Requests to the Docker Engine, by kind; kind rejected: not forwarded.",
     "kind",
   ),
 };

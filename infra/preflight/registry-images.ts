@@ -79,11 +79,11 @@ async function isMissing({ registry, repository, version }: Place, { fetch }: Re
 
 /** Requests an anonymous token from a registry (Docker Registry token authentication); returns `undefined` if the registry issues none. */
 async function requestAnonymousToken(
-  refusal: Response,
+  rejection: Response,
   signal: AbortSignal,
   { fetch }: RegistryCheck,
 ): Promise<string | undefined> {
-  const challenge = refusal.headers.get("www-authenticate") ?? "";
+  const challenge = rejection.headers.get("www-authenticate") ?? "";
   const field = (name: string) => new RegExp(`${name}="([^"]*)"`).exec(challenge)?.[1];
   const realm = field("realm");
   if (!challenge.startsWith("Bearer ") || realm?.startsWith("https://") !== true) return undefined;

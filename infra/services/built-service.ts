@@ -78,7 +78,7 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
   return {
     spec: {
       ...rest,
-      arguments: [definition.service, ...(handed === undefined ? [] : ["--hand-over"])],
+      arguments: [definition.service, ...(handed === undefined ? [] : ["--hot-restart"])],
       // The last working settings must outlive the container: a new container may find an unusable file.
       environment: { ...rendered.environment, ...(handed === undefined ? {} : { XDG_STATE_HOME: stateDirectory }) },
       files: [...files, ...rendered.files],

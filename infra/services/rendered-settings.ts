@@ -79,7 +79,7 @@ export function renderSettings(
       ...(live === undefined ? [] : [buildLiveFile(tree, live)]),
       ...(handed === undefined ? [] : [toJson5File(handed.file, inFile)]),
     ],
-    problems: [...findUnknownKeys(definition, leaves, tree), ...findRefusals(definition, leaves, checked)],
+    problems: [...findUnknownKeys(definition, leaves, tree), ...findRejections(definition, leaves, checked)],
   };
 }
 
@@ -139,7 +139,7 @@ function findUnknownKeys(
     });
 }
 
-function findRefusals(
+function findRejections(
   definition: SettingsDefinition,
   leaves: readonly SettingsLeaf[],
   environment: Readonly<Record<string, string>>,

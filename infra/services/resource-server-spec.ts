@@ -87,10 +87,10 @@ export function resourceServerSpec(config: StackConfig, context: StackContext): 
     },
     readCommon(config, "resource-server"),
   );
-  const refused = findRouteProblems(routes, `eip155:${config.chainId}`).map((wrong) =>
+  const rejected = findRouteProblems(routes, `eip155:${config.chainId}`).map((wrong) =>
     describeProblem("routes", wrong, "Correct it", setKey(keyOfRoute(wrong)), "."),
   );
-  return { ...built, problems: [...built.problems, ...refused] };
+  return { ...built, problems: [...built.problems, ...rejected] };
 }
 
 /** Returns the route key at the start of a problem; the operator chooses which of the route's fields to set. */

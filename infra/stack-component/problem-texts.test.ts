@@ -52,8 +52,8 @@ const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example", 
 const entryPoint = { nodeKeysPassword: "hidden", nodeGenesis: "{}", nodeForks: "{}", nodeFiles: '{"a": "b"}' };
 const receivers = "route: { receiver: pager }\nreceivers: [{ name: x, webhook_configs: [{ url: hidden-token }] }]";
 
-/** Configurations that are refused, by what is wrong with them. */
-const refused: readonly (readonly [what: string, raw: Readonly<Record<string, string>>])[] = [
+/** Configurations that are rejected, by what is wrong with them. */
+const rejected: readonly (readonly [what: string, raw: Readonly<Record<string, string>>])[] = [
   ["invalid values", { chainId: "0", hostIp: "here", signerPrivateKey: "hidden-key" }],
   ["values out of their ranges", { target: "nomad", gatewayPort: "99999", publishAddress: "here" }],
   ["invalid values inside", { limits: json({ node: { memory: 5 } }), observability: '{"grafana":{"port":"no"}}' }],
@@ -190,7 +190,7 @@ it("renders every problem and warning for stack configurations and component inp
   const look = { kubeconfig: join(home, "config"), home, inCluster: false };
   const published = { ...observed, gatehouseImage: "registry.example/a/b:1" };
   const checks: readonly (readonly [what: string, check: Check])[] = [
-    ...refused.map(([what, raw]) => [what, parsed(raw)] as const),
+    ...rejected.map(([what, raw]) => [what, parsed(raw)] as const),
     ["services", listServiceProblems],
     ["a socket that is none", () => [findEngineSocket(unreachable.dockerEngine)].flatMap(() => [])],
     ["an engine that is down", () => onHost(failing("ENOENT"))],

@@ -19,11 +19,11 @@ export type ConfigParseResult = Readonly<
 export function parseConfig(bytes: Uint8Array): ConfigParseResult {
   const decoded = readUtf8(bytes);
   if (decoded === undefined) {
-    return refuse("NotText", "is not UTF-8 text; write JSON, or restore the file from a backup.");
+    return reject("NotText", "is not UTF-8 text; write JSON, or restore the file from a backup.");
   }
   const byteOrderMark = decoded.startsWith("\uFEFF");
   const text = byteOrderMark ? decoded.slice(1) : decoded;
-  if (text.trim() === "") return refuse("Empty", "is empty; expected a JSON object with a chain object.");
+  if (text.trim() === "") return reject("Empty", "is empty; expected a JSON object with a chain object.");
   const read = parseText(text);
   if (!read.ok) {
     const { reason, words, ...place } = read.problem;
@@ -32,15 +32,15 @@ export function parseConfig(bytes: Uint8Array): ConfigParseResult {
   const { parsed } = read;
   const { value } = parsed;
   if (!isJsonObject(value)) {
-    return refuse("NotAnObject", `is ${describeType(value)}; expected a JSON object with a chain object.`);
+    return reject("NotAnObject", `is ${describeType(value)}; expected a JSON object with a chain object.`);
   }
   const chain = value["chain"];
   if (!isJsonObject(chain)) {
     const [older] = chain === undefined ? findOlderForms(value) : [];
     if (older !== undefined)
-      return refuse("NoChain", `has no chain: ${older.key} ${older.message} To use it, ${older.fix}`);
+      return reject("NoChain", `has no chain: ${older.key} ${older.message} To use it, ${older.fix}`);
     const found = chain === undefined ? "has no chain" : `has ${describeType(chain)} as chain`;
-    return refuse("NoChain", `${found}; expected chain to be an object with monitor_config and startup_config.`);
+    return reject("NoChain", `${found}; expected chain to be an object with monitor_config and startup_config.`);
   }
   return { ok: true, document: { ...parsed, byteOrderMark, value, chain } };
 }
@@ -78,6 +78,6 @@ const messages: Readonly<Record<TextProblem["reason"], (words: string) => string
     `is ${words}; check that it is a node's configuration file. Reduce the nesting, or restore it from a backup.`,
 };
 
-function refuse(reason: ConfigProblem["reason"], message: string): ConfigParseResult {
+function reject(reason: ConfigProblem["reason"], message: string): ConfigParseResult {
   return { ok: false, problem: { reason, message } };
 }

@@ -38,7 +38,7 @@ export function listComments({ format, text }: Pick<ParsedText, "format" | "text
 function parseJson(text: string): ParseTextResult | undefined {
   const value = attempt(() => JSON.parse(text) as unknown);
   if (value === undefined) return undefined;
-  if (countLevels(text) > levelsMax) return refuseDepth(findDeepPlace(tokenize(text)));
+  if (countLevels(text) > levelsMax) return rejectDepth(findDeepPlace(tokenize(text)));
   const root = attempt(() => parse(text, { mode: "json" }).body);
   return { ok: true, parsed: { format: "json", text, bare: text, value, root } };
 }
@@ -47,7 +47,7 @@ function parseJsonWithComments(text: string): ParseTextResult | undefined {
   const tokens = attempt(() => tokenize(text, { mode: "jsonc" }));
   if (tokens === undefined) return undefined;
   const deep = findDeepPlace(tokens);
-  if (deep !== undefined) return refuseDepth(deep);
+  if (deep !== undefined) return rejectDepth(deep);
   // momoa accepts line breaks and other control characters in strings. JSON does not (RFC 8259, 7), and they indicate a half-written file.
   if (tokens.some((token) => token.type === "String" && /[^ -\uFFFF]/.test(getTokenText(text, token))))
     return undefined;
@@ -69,7 +69,7 @@ function parseJson5(text: string): ParseTextResult {
   }
   const tokens = attempt(() => tokenize(text, { mode: "json5" }));
   const deep = tokens === undefined ? undefined : findDeepPlace(tokens);
-  if (deep !== undefined || isDeeper(value, levelsMax)) return refuseDepth(deep);
+  if (deep !== undefined || isDeeper(value, levelsMax)) return rejectDepth(deep);
   const bare = tokens === undefined ? text : withoutComments(text, tokens);
   const root = attempt(() => parse(bare, { mode: "json5" }).body);
   // The parsers disagree about where a comment that contains U+2028 ends.
@@ -137,6 +137,6 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((child) => isDeeper(child, levels - 1));
 }
 
-function refuseDepth(place: TextPosition = { line: 1, column: 1 }): ParseTextResult {
+function rejectDepth(place: TextPosition = { line: 1, column: 1 }): ParseTextResult {
   return { ok: false, problem: { reason: "TooDeep", words: `nested more than ${levelsMax} levels deep`, ...place } };
 }

@@ -1,11 +1,11 @@
 import type { LintFinding, LintRule } from "./lint-rules.ts";
 
 /** Rules whose findings prevent a node from starting, or from starting with its own identity. */
-const refusing: ReadonlySet<LintRule> = new Set(["unreadable", "missing-key", "wrong-type", "port-clash"]);
+const rejecting: ReadonlySet<LintRule> = new Set(["unreadable", "missing-key", "wrong-type", "port-clash"]);
 
 /** Returns whether a node with this finding in its node.conf fails to start, or starts with another node's identity. Pure. */
 export function preventsStart({ rule }: LintFinding): boolean {
-  return refusing.has(rule);
+  return rejecting.has(rule);
 }
 
 /** Lists new findings. The node already runs despite the old ones, so only problems introduced by the new version block it. Pure. */

@@ -1,6 +1,6 @@
 import { defaultPorts } from "../../daemon/default-ports.ts";
 import type { PolicyResource, ResourceRule } from "../rule.ts";
-import { readFields, readItems, readText, readWhole } from "../values.ts";
+import { readFields, readItems, readText, readInteger } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 
 /** Port on which each caller needs a token, so that an Ingress with TLS may expose it; without TLS, the tokens would leak. */
@@ -57,7 +57,7 @@ function checkServicePorts({ type, props }: PolicyResource): readonly string[] {
   if (kind !== "LoadBalancer" && kind !== "NodePort" && readItems(spec["externalIPs"]).length === 0) return [];
   return readItems(spec["ports"]).flatMap((port) => {
     const { port: number, targetPort } = readFields(port);
-    const what = reserved[readWhole(number) ?? 0] ?? reserved[readWhole(targetPort) ?? 0];
+    const what = reserved[readInteger(number) ?? 0] ?? reserved[readInteger(targetPort) ?? 0];
     return what === undefined ? [] : [`exposes ${what} through a Service of type ${kind}`];
   });
 }
@@ -67,7 +67,7 @@ function checkBackendPorts({ type, props }: PolicyResource): readonly string[] {
   const spec = readFields(props["spec"]);
   const rules = readItems(spec["rules"]).map(readFields);
   return listPublishedPorts(type, rules, spec).flatMap((number) => {
-    const what = reserved[readWhole(number) ?? 0];
+    const what = reserved[readInteger(number) ?? 0];
     return what === undefined || number === privateGateway ? [] : [`makes ${what} public`];
   });
 }

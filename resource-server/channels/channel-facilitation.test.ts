@@ -89,9 +89,9 @@ test("rejects a sale with cumulative_amount_mismatch after another ledger claime
     { id, network: "eip155:1672", config },
     { balance: 100n, totalClaimed: 30n, withdrawRequestedAt: 0, refundNonce: 0n },
   );
-  const refused = { success: false, errorReason: "invalid_batch_settlement_evm_cumulative_amount_mismatch" };
-  expect(await desk.settle(sign("voucher", 20n), "overtaken")).toMatchObject(refused);
+  const rejected = { success: false, errorReason: "invalid_batch_settlement_evm_cumulative_amount_mismatch" };
+  expect(await desk.settle(sign("voucher", 20n), "overtaken")).toMatchObject(rejected);
   Object.assign(desk.chain, { totalClaimed: "30" });
   expect(await desk.pay(sign("voucher", 40n)), "the channel goes on").toBeUndefined();
-  expect(await desk.settle(sign("voucher", 20n), "overtaken"), "after another sale").toMatchObject(refused);
+  expect(await desk.settle(sign("voucher", 20n), "overtaken"), "after another sale").toMatchObject(rejected);
 });

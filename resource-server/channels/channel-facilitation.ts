@@ -4,7 +4,7 @@ import { batchSettlement } from "#x402/batch-settlement.ts";
 import { formatState, readReportedState } from "#x402/batch-settlement/channel-states.ts";
 import { checkVoucher, rejectConfig, rejectState } from "#x402/batch-settlement/voucher.ts";
 import { zeroAddress } from "#x402/hex.ts";
-import { isRefusal, reason, type Refusal } from "#x402/reason.ts";
+import { isRejection, reason, type Rejection } from "#x402/reason.ts";
 import type { Channel } from "../claims/channel-ledger.ts";
 import type { Facilitation, SupportedKinds } from "../facilitators/facilitation.ts";
 import { settleChannelPayment, type Settle } from "./channel-settlement.ts";
@@ -68,15 +68,15 @@ async function verifyChannelPayment(
   const { payer } = config;
   const isRefund = type === "refund";
   const price = isRefund ? 0n : BigInt(requirements.amount);
-  const refusal = rejectConfig({ config, voucher }, requirements);
-  if (refusal !== undefined) return refuseVerdict(refusal, payer);
+  const rejection = rejectConfig({ config, voucher }, requirements);
+  if (rejection !== undefined) return rejectVerdict(rejection, payer);
   const known = await ledger.find(id);
-  if (known?.isRejected === true && !isRefund) return refuseVerdict(unclaimable, payer);
+  if (known?.isRejected === true && !isRefund) return rejectVerdict(unclaimable, payer);
   if (config.payerAuthorizer !== zeroAddress) {
     const judged = await checkVoucher({ config, voucher, isRefund }, requirements, keysOnly);
-    if (isRefusal(judged)) return refuseVerdict(judged, payer);
+    if (isRejection(judged)) return rejectVerdict(judged, payer);
     // A buyer that was charged more than this ledger records may be right: the chain decides.
-    if (known !== undefined && judged.max < known.charged + price) return refuseTotal(known, payer);
+    if (known !== undefined && judged.max < known.charged + price) return rejectTotal(known, payer);
     const freshMs = Math.min(stateFreshMsMax, (withdrawDelaySeconds * 1_000) / 3);
     const ageMs = known === undefined ? freshMs : Math.abs(clock() - known.syncedAtMs);
     const isCounted = known !== undefined && judged.max === known.charged + price;
@@ -88,7 +88,7 @@ async function verifyChannelPayment(
   const verdict = await ask();
   if (!verdict.isValid) return verdict;
   const state = readReportedState(verdict.extra);
-  if (state === undefined) return refuseVerdict(unreported, payer);
+  if (state === undefined) return rejectVerdict(unreported, payer);
   // The deposit of an unknown channel may never be made, so only its settlement is recorded.
   const isOpen = type === "voucher" || known !== undefined;
   const { network } = requirements;
@@ -96,13 +96,13 @@ async function verifyChannelPayment(
     ? await ledger.observe({ id, config, network }, state)
     : { id, charged: state.totalClaimed, voucher: undefined, state, refund: undefined };
   const { maxClaimableAmount: max } = voucher;
-  if (max !== channel.charged + price) return refuseTotal(channel, payer);
+  if (max !== channel.charged + price) return rejectTotal(channel, payer);
   if (isRefund) return verdict;
   const added = type === "deposit" ? read.deposit.amount : 0n;
   const uncovered = rejectState({ channelId: id, max, isRefund, added }, deductRefund(channel, state));
-  if (uncovered !== undefined) return refuseVerdict(uncovered, payer);
+  if (uncovered !== undefined) return rejectVerdict(uncovered, payer);
   const isWithdrawn = clock() > computeClaimableUntilMs(state, withdrawDelaySeconds);
-  return isWithdrawn ? refuseVerdict(withdrawn, payer) : verdict;
+  return isWithdrawn ? rejectVerdict(withdrawn, payer) : verdict;
 }
 
 const keysOnly = {
@@ -118,17 +118,17 @@ const noMore = (why: string) => ({
 const withdrawn = noMore("the payer withdraws the channel's balance");
 const unclaimable = noMore("the chain rejects the claims of this channel");
 
-function refuseVerdict({ reason: invalidReason, message: invalidMessage }: Refusal, payer: string): VerifyResponse {
+function rejectVerdict({ reason: invalidReason, message: invalidMessage }: Rejection, payer: string): VerifyResponse {
   return { isValid: false, invalidReason, invalidMessage, payer };
 }
 
 /** Rejects a payment that states a wrong total, and includes the data that its buyer needs for the next one (specification, "Corrective 402"). */
-function refuseTotal(
+function rejectTotal(
   { id, charged, voucher, state }: Pick<Channel, "id" | "charged" | "voucher" | "state">,
   payer: string,
 ): VerifyResponse {
   const message = `the channel was charged ${charged} in all, to which a voucher must add the price.`;
   const voucherState = voucher && { signedMaxClaimable: String(voucher.max), signature: voucher.signature };
   const extra = { channelState: formatCharged(id, state, charged), ...(voucherState && { voucherState }) };
-  return { ...refuseVerdict({ reason: reason.channelTotal, message }, payer), extra };
+  return { ...rejectVerdict({ reason: reason.channelTotal, message }, payer), extra };
 }

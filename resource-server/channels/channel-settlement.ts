@@ -3,7 +3,7 @@ import { readReportedState } from "#x402/batch-settlement/channel-states.ts";
 import type { BuyerPayload } from "#x402/batch-settlement/payload.ts";
 import { readChainId } from "#x402/batch-settlement/voucher.ts";
 import type { Hex } from "#x402/hex.ts";
-import { reason, type Refusal } from "#x402/reason.ts";
+import { reason, type Rejection } from "#x402/reason.ts";
 import type { PresentedPayment } from "../facilitators/facilitation.ts";
 import type { ChannelAuthorizer } from "./channel-authorizer.ts";
 import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
@@ -49,7 +49,7 @@ export async function settleChannelPayment(
   const channel = await ledger.find(id);
   if (channel === undefined || (!isCharged && !isChargedBefore(channel, before))) {
     const message = "the channel was charged for another request meanwhile; nothing was charged for this one.";
-    return refuse({ reason: reason.channelTotal, message }, order, told.transaction);
+    return reject({ reason: reason.channelTotal, message }, order, told.transaction);
   }
   const extra = { chargedAmount: String(amount), channelState: formatCharged(id, channel.state, channel.charged) };
   return { ...told, extra };
@@ -76,11 +76,11 @@ async function refundChannel(
   const { id } = order;
   const channel = await ledger.find(id);
   if (channel === undefined)
-    return refuse({ reason: reason.channelUnknown, message: `channel ${id} is not known here.` }, order);
+    return reject({ reason: reason.channelUnknown, message: `channel ${id} is not known here.` }, order);
   const isBegun = channel.refund?.sale === sale;
   const payload = isBegun ? channel.refund.payload : await signRefund(order, channel, authorizer);
   if (payload === undefined)
-    return refuse({ reason: reason.nothingToRefund, message: `channel ${id} has nothing to refund.` }, order);
+    return reject({ reason: reason.nothingToRefund, message: `channel ${id} has nothing to refund.` }, order);
   if (!isBegun) await ledger.beginRefund(id, { sale, payload });
   const { payment, terms } = buildSellerRequest(payload, channel);
   const answer = await settle(payment, terms);
@@ -131,8 +131,8 @@ async function observe(
   return state === undefined ? undefined : ledger.observe(channel, state);
 }
 
-function refuse(
-  { reason: errorReason, message: errorMessage }: Refusal,
+function reject(
+  { reason: errorReason, message: errorMessage }: Rejection,
   { requirements: { network } }: Pick<ChannelPayment, "requirements">,
   transaction = "",
 ): SettleResponse {

@@ -14,7 +14,7 @@ import { claimChannels } from "./claim-loop.ts";
 /** Responses to the first claims. */
 type Fault = "none" | "chain rejects three" | "facilitator rejects three" | "facilitator is down for two minutes";
 
-const refused = (errorReason: string): SettleResponse => ({
+const rejected = (errorReason: string): SettleResponse => ({
   success: false,
   errorReason,
   transaction: "",
@@ -35,8 +35,8 @@ function createWorld(clock: () => number, fault: Fault) {
     if (fault === "facilitator is down for two minutes" && clock() - claims.firstMs < 120_000)
       throw new FacilitationError("unreachable", "down");
     if (claims.count > 3) return undefined;
-    if (fault === "chain rejects three") return refused("invalid_batch_settlement_evm_claim_transaction_failed");
-    return fault === "facilitator rejects three" ? refused("invalid_payment_requirements") : undefined;
+    if (fault === "chain rejects three") return rejected("invalid_batch_settlement_evm_claim_transaction_failed");
+    return fault === "facilitator rejects three" ? rejected("invalid_payment_requirements") : undefined;
   };
   const facilitation = {
     async verify() {
@@ -50,7 +50,7 @@ function createWorld(clock: () => number, fault: Fault) {
       const failure = fail();
       if (failure !== undefined) return failure;
       for (const { totalClaimed } of payment.claims) {
-        if (totalClaimed > channel.balance) return refused("invalid_batch_settlement_evm_claim_simulation_failed");
+        if (totalClaimed > channel.balance) return rejected("invalid_batch_settlement_evm_claim_simulation_failed");
         if (totalClaimed > channel.totalClaimed) channel.totalClaimed = totalClaimed;
       }
       return fine;

@@ -37,12 +37,12 @@ export type Facilitation = AsyncDisposable &
  * Reason why a facilitator returned no verdict:
  * - `unreachable`: it was not reached and has done nothing;
  * - `unintelligible`: the responder is not a facilitator;
- * - `refused`: it reported the payment itself as malformed (400, 422) and has done nothing;
+ * - `rejected`: it reported the payment itself as malformed (400, 422) and has done nothing;
  * - `denied`: it accepts nothing from us now: no key, a wrong path, too many requests (any other 4xx); it has done nothing;
  * - `failed`: it reported an error (5xx);
  * - `unknown`: the response was cut off or is late. Its effects are unknown.
  */
-export type FacilitationErrorCode = "unreachable" | "unintelligible" | "refused" | "denied" | "failed" | "unknown";
+export type FacilitationErrorCode = "unreachable" | "unintelligible" | "rejected" | "denied" | "failed" | "unknown";
 
 /** Missing verdict. The message is only for the log: it may contain the facilitator's text about itself, which is never shown to clients. */
 export class FacilitationError extends Error {

@@ -142,7 +142,7 @@ async function waitForVerdict<T>(answer: Promise<T>): Promise<T> {
     return await answer;
   } catch (cause) {
     const malformed = cause instanceof Error && cause.name === "MalformedPaymentError";
-    const code = malformed ? "refused" : "failed";
+    const code = malformed ? "rejected" : "failed";
     throw new FacilitationError(code, cause instanceof Error ? cause.message : String(cause), { cause });
   }
 }

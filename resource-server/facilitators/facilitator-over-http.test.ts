@@ -100,8 +100,8 @@ describe("createFacilitatorOverHttp", () => {
   it.each<[string, Answer, string]>([
     ["500", () => Response.json({ error: "rpc down" }, { status: 500 }), "failed"],
     ["503", () => new Response("busy", { status: 503 }), "failed"],
-    ["400", () => Response.json({ error: "bad" }, { status: 400 }), "refused"],
-    ["422", () => Response.json({ error: "bad" }, { status: 422 }), "refused"],
+    ["400", () => Response.json({ error: "bad" }, { status: 400 }), "rejected"],
+    ["422", () => Response.json({ error: "bad" }, { status: 422 }), "rejected"],
     ["401", () => Response.json({ error: "which key?" }, { status: 401 }), "denied"],
     ["404", () => new Response("no such page", { status: 404 }), "denied"],
     ["429", () => new Response("slow down", { status: 429 }), "denied"],
@@ -127,16 +127,16 @@ describe("createFacilitatorOverHttp", () => {
   // Responses taken from their sources: x402-rs 2.0.1, the reference (`@x402/evm` 2.27.0, on anvil), and the Go and
   // Python facilitators of its repository.
   it.each<[string, number, string, string, string, object]>([
-    ["x402-rs", 400, "insufficient_funds", "Onchain balance is not enough to cover the payment amount", "refused", {}],
-    ["x402-rs", 400, "invalid_payment_expired", "Payment authorization is expired", "refused", {}],
-    ["x402-rs", 400, "recipient_mismatch", "Payment recipient is invalid", "refused", {}],
-    ["x402-rs", 412, "permit2_allowance_required", "Allowance is not enough", "refused", {}],
+    ["x402-rs", 400, "insufficient_funds", "Onchain balance is not enough to cover the payment amount", "rejected", {}],
+    ["x402-rs", 400, "invalid_payment_expired", "Payment authorization is expired", "rejected", {}],
+    ["x402-rs", 400, "recipient_mismatch", "Payment recipient is invalid", "rejected", {}],
+    ["x402-rs", 412, "permit2_allowance_required", "Allowance is not enough", "rejected", {}],
     [
       "x402-rs, bad signature",
       500,
       "unexpected_error",
       "server returned an error response: error code 3: execution reverted: FiatTokenV2: invalid signature, data: …",
-      "refused",
+      "rejected",
       { verify: "invalid_exact_evm_transaction_simulation_failed", settle: "pending" },
     ],
     [
@@ -155,9 +155,9 @@ describe("createFacilitatorOverHttp", () => {
       "",
       { settle: "pending" },
     ],
-    ["reference", 200, "invalid_exact_evm_signature", "", "refused", {}],
-    ["Python", 200, "invalid_exact_evm_nonce_already_used", "", "refused", {}],
-    ["Go", 500, "invalid_exact_evm_insufficient_balance", "insufficient balance: 0 < 10000", "refused", {}],
+    ["reference", 200, "invalid_exact_evm_signature", "", "rejected", {}],
+    ["Python", 200, "invalid_exact_evm_nonce_already_used", "", "rejected", {}],
+    ["Go", 500, "invalid_exact_evm_insufficient_balance", "insufficient balance: 0 < 10000", "rejected", {}],
   ])("reads the verdict of %s from the body of a %i: %s", async (whose, status, reason, said, state, and) => {
     const { verify = reason, settle = state } = and as { verify?: string; settle?: string };
     await using client = await facilitator((path) => {
@@ -236,7 +236,7 @@ describe("createFacilitatorOverHttp", () => {
     await using client = await facilitator((path) =>
       Response.json(path === "/settle" ? settledResponse : { isValid: true }, { status }),
     );
-    const code = status === 400 ? "refused" : "failed";
+    const code = status === 400 ? "rejected" : "failed";
     await expect(client.verify({ sent: createPayload() }, offer)).rejects.toMatchObject({ code });
     await expect(client.settle({ sent: createPayload() }, offer, "a-sale")).rejects.toMatchObject({ code });
   });

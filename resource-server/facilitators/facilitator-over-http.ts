@@ -120,7 +120,7 @@ function isRejection(body: unknown): boolean {
 /** 400, and 422 from frameworks that distinguish bad syntax from bad content, mean that the payment is malformed. */
 function nameFault(status: number): FacilitationErrorCode {
   if (status >= 500) return "failed";
-  return status === 400 || status === 422 ? "refused" : "denied";
+  return status === 400 || status === 422 ? "rejected" : "denied";
 }
 
 function buildRequestBody(paymentPayload: PaymentPayload, paymentRequirements: PaymentRequirements) {

@@ -15,13 +15,13 @@ const plainPath = /^\/$|^(\/[A-Za-z0-9._~-]+)+$/;
 
 const routeKey = z.string().superRefine((key, context) => {
   const [method = "", path = "", ...rest] = key.split(" ");
-  const refuse = (message: string) => context.addIssue({ code: "custom", message });
-  if (rest.length > 0 || path === "") return refuse('expected "<METHOD> <path>", e.g. "GET /data"');
-  if (findMethod(method) === undefined) refuse(`method "${method}" is not one of ${routeMethods.join(", ")}`);
+  const reject = (message: string) => context.addIssue({ code: "custom", message });
+  if (rest.length > 0 || path === "") return reject('expected "<METHOD> <path>", e.g. "GET /data"');
+  if (findMethod(method) === undefined) reject(`method "${method}" is not one of ${routeMethods.join(", ")}`);
   if (!plainPath.test(path) || path.split("/").some((segment) => segment === "." || segment === "..")) {
-    refuse(`path "${path}" must begin with / and contain only letters, digits and . _ ~ - between single slashes`);
+    reject(`path "${path}" must begin with / and contain only letters, digits and . _ ~ - between single slashes`);
   }
-  if (ownPaths.has(path)) refuse(`${path} is reserved by the server; use another path`);
+  if (ownPaths.has(path)) reject(`${path} is reserved by the server; use another path`);
 });
 
 const findMethod = (method: string | undefined) => routeMethods.find((known) => known === method);

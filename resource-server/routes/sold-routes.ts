@@ -62,7 +62,7 @@ export async function openSoldRoutes(
       read: async (content) => {
         const reading = await buildRoutes(content, options);
         if (!reading.ok) return reading;
-        const problem = explainUnsignedTokens(reading.value, accessTokens) ?? refuseNewKinds(reading.value, kinds);
+        const problem = explainUnsignedTokens(reading.value, accessTokens) ?? rejectNewKinds(reading.value, kinds);
         return problem === undefined ? reading : { ok: false, problems: [problem] };
       },
       apply: (read: readonly Route[]) => {
@@ -108,7 +108,7 @@ function listKinds(routes: readonly Route[]): readonly SoldKind[] {
   return [...new Map(all.map((offer) => [nameKind(offer), offer])).values()];
 }
 
-function refuseNewKinds(routes: readonly Route[], known: readonly SoldKind[] | undefined): string | undefined {
+function rejectNewKinds(routes: readonly Route[], known: readonly SoldKind[] | undefined): string | undefined {
   if (known === undefined) return undefined;
   const added = new Set(listKinds(routes).map(nameKind)).difference(new Set(known.map(nameKind)));
   if (added.size === 0) return undefined;

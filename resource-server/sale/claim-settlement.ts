@@ -27,7 +27,7 @@ export type SaleParts = Readonly<{
 }>;
 
 /** Faults after which nothing can have been charged. */
-const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "refused", "denied"]);
+const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "rejected", "denied"]);
 
 /**
  * Settles a claim whose payment payload is at hand. An unknown outcome is `pending`, with the transaction if known. An error means that the
@@ -67,7 +67,7 @@ export async function resumeClaim(
   const settlement = await settleClaim(claim, { sent: claim.payload }, facilitation, request);
   if (settlement instanceof FacilitationError) return buildPendingSettlement(claim);
   const transaction = claim.settlement?.transaction ?? "";
-  if (readSettleState(settlement) !== "refused" || transaction === "" || !isOwnSettlement(settlement, transaction))
+  if (readSettleState(settlement) !== "rejected" || transaction === "" || !isOwnSettlement(settlement, transaction))
     return settlement;
   const { network, payer } = claim.key;
   return { success: true, transaction, network: network as SettleResponse["network"], payer };
@@ -101,7 +101,7 @@ export async function recordOutcome(
     return { kind: "no-verdict", cause: settlement };
   }
   switch (readSettleState(settlement)) {
-    case "refused": {
+    case "rejected": {
       await ledger.release(key);
       const { errorReason = "unexpected_settle_error", errorMessage: message } = settlement;
       return { kind: "invalid", reason: errorReason, message, settlement };

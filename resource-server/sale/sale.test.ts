@@ -81,7 +81,7 @@ describe("sell", () => {
 
   it.each<[string, VerifyResponse | Error, object]>([
     ["a rejection", { isValid: false, invalidReason: "bad" }, { kind: "invalid", reason: "bad" }],
-    ["malformed", noVerdict("refused"), { kind: "invalid", reason: "invalid_payload" }],
+    ["malformed", noVerdict("rejected"), { kind: "invalid", reason: "invalid_payload" }],
     [
       "its own fault while verifying",
       { isValid: false, invalidReason: "unexpected_verify_error" },
@@ -114,9 +114,9 @@ describe("sell", () => {
   it("returns in-progress for a rejected payment while another copy is being verified", async () => {
     const { parts, facilitation, buy } = await shop();
     const paid = createPayment();
-    const refused = { isValid: false, invalidReason: "permit2_allowance_required" };
+    const rejected = { isValid: false, invalidReason: "permit2_allowance_required" };
     const verified = Promise.withResolvers<void>();
-    const verdicts = [Promise.resolve(refused), verified.promise.then(() => ({ isValid: true }))];
+    const verdicts = [Promise.resolve(rejected), verified.promise.then(() => ({ isValid: true }))];
     const verify = () => verdicts.shift() ?? Promise.reject(new Error("verified a third time"));
     const { sell } = createSales({ inFlightMax: 40 }, { ...parts, facilitation: { ...facilitation, verify } });
     const send = () => sell({ ...createOrder(paid), work: async () => resource });
@@ -124,8 +124,8 @@ describe("sell", () => {
     expect(await first).toEqual({ kind: "in-progress" });
     verified.resolve();
     expect((await second).kind).toBe("sold");
-    facilitation.verdicts.unshift(refused);
-    expect(await buy(createPayment())).toMatchObject({ kind: "invalid", reason: refused.invalidReason });
+    facilitation.verdicts.unshift(rejected);
+    expect(await buy(createPayment())).toMatchObject({ kind: "invalid", reason: rejected.invalidReason });
   });
 
   it("works once for ten concurrent requests with the same payment", async () => {
@@ -356,7 +356,7 @@ describe("sell, while a settlement is pending", () => {
   });
 
   it.each([
-    ...(["unreachable", "denied", "refused"] as const).map(
+    ...(["unreachable", "denied", "rejected"] as const).map(
       (code) => [noVerdict(code), { kind: "no-verdict" }] as const,
     ),
     ...["invalid_exact_evm_insufficient_balance", "duplicate_settlement"].map((errorReason) => {

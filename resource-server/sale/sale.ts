@@ -68,8 +68,8 @@ export async function sell(request: SaleRequest, parts: SellingParts): Promise<S
   const order = { ...request, requirements };
   const earlier = await findIdentified(payment, parts);
   if (earlier !== undefined && !isSamePurchase(earlier, order)) return { kind: "other-request" };
-  const refusal = await requestVerdict(order, parts);
-  if (refusal === undefined) {
+  const rejection = await requestVerdict(order, parts);
+  if (rejection === undefined) {
     if (earlier === undefined) {
       const bought = await runAsOwner(key, parts, () => buy(key, order, parts));
       const begun = bought.kind === "in-progress" ? await ledger.find(key) : undefined;
@@ -79,11 +79,11 @@ export async function sell(request: SaleRequest, parts: SellingParts): Promise<S
     return runAsOwner(earlier.key, parts, () => collect(earlier.key, again, parts));
   }
   // A payment being settled is no longer valid, and the settlement may come from another copy of this same request.
-  const begun = refusal.kind === "invalid" ? await ledger.find(key) : undefined;
+  const begun = rejection.kind === "invalid" ? await ledger.find(key) : undefined;
   // The reason may be temporary, such as the payer's other payment in flight: a payment rejected here may be charged
   // through a copy that is verified later.
   if (!isRepetition(begun, request))
-    return refusal.kind === "invalid" && copy.hasOthers() ? { kind: "in-progress" } : refusal;
+    return rejection.kind === "invalid" && copy.hasOthers() ? { kind: "in-progress" } : rejection;
   return runAsOwner(key, parts, () => collect(key, request, parts));
 }
 
@@ -142,7 +142,7 @@ async function requestVerdict(
     const state = readVerifyState(verdict);
     if (state === "valid") return undefined;
     const { invalidReason, invalidMessage: message, extra } = verdict;
-    if (state === "refused") {
+    if (state === "rejected") {
       const corrected = extra && { ...requirements, extra: { ...requirements.extra, ...extra } };
       return { kind: "invalid", reason: invalidReason ?? malformed, message, corrected };
     }
@@ -150,7 +150,7 @@ async function requestVerdict(
     return { kind: "no-verdict", cause };
   } catch (error) {
     if (!(error instanceof FacilitationError)) throw error;
-    return error.code === "refused" ? { kind: "invalid", reason: malformed } : { kind: "no-verdict", cause: error };
+    return error.code === "rejected" ? { kind: "invalid", reason: malformed } : { kind: "no-verdict", cause: error };
   }
 }
 

@@ -1,5 +1,5 @@
 import { Registry } from "prom-client";
-import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { createActiveFiles } from "#daemon/files/active-files.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { openSoldRoutes, type SoldRoutes } from "../routes/sold-routes.ts";
@@ -29,5 +29,5 @@ export function openTestRoutes(
   } as unknown as ResourceServerSettings;
   const log = createLog({ service: "test", level: "silent" });
   const mask = { ...createMask(), hide: onRoutes };
-  return openSoldRoutes(settings, { log, files: createFilesInForce(new Registry()), mask }, clock);
+  return openSoldRoutes(settings, { log, files: createActiveFiles(new Registry()), mask }, clock);
 }

@@ -120,7 +120,7 @@ export const targetStatus = z.object({
       .extend({
         service: shownText,
         balances: statusPayments.shape.balances.max(64).default([]),
-        refused: statusPayments.shape.refused.max(64),
+        rejected: statusPayments.shape.rejected.max(64),
       })
       .optional(),
   }),

@@ -56,13 +56,13 @@ test("compares nothing without a version or a height", () => {
   expect(judge("0.16.2", { height: undefined })).toMatchObject({ reason: "NotCompared" });
 });
 
-const refusedFor = (problem: unknown) => ({ ok: false, problems: [problem] });
+const rejectedFor = (problem: unknown) => ({ ok: false, problems: [problem] });
 
 test("reports what is wrong in an invalid list, and where", () => {
   expect(readReleaseList(list)).toEqual({ ok: true, value: { releases: list, forks: [] } });
-  expect(readReleaseList({})).toEqual(refusedFor(expect.stringContaining("the file: ")));
-  expect(readReleaseList([{ version: "new" }])).toEqual(refusedFor("0.version: expected a version such as 0.16.2."));
+  expect(readReleaseList({})).toEqual(rejectedFor(expect.stringContaining("the file: ")));
+  expect(readReleaseList([{ version: "new" }])).toEqual(rejectedFor("0.version: expected a version such as 0.16.2."));
   expect(readReleaseList([{ version: "0.1.0", minVersion: 1 }])).toEqual(
-    refusedFor(expect.stringContaining("minVersion")),
+    rejectedFor(expect.stringContaining("minVersion")),
   );
 });

@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
-import type { FilesLoaded } from "#daemon/files/files-in-force.ts";
+import type { ActiveFiles } from "#daemon/files/active-files.ts";
 import { readRegularFile } from "#daemon/files/regular-file.ts";
 import { watchFile } from "#daemon/files/watched-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
@@ -17,7 +17,7 @@ export type ProgramsLocation = Pick<NodeLayout, "family" | "binDirectory">;
 
 export type ReleaseListsDependencies = Readonly<{
   stateDirectory: string;
-  files: FilesLoaded;
+  files: ActiveFiles;
   clock: Pick<Clock, "monotonicMs">;
   log: Logger;
 }>;

@@ -6,7 +6,7 @@ import { Registry } from "prom-client";
 import { expect, onTestFinished, test } from "vitest";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
-import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { createActiveFiles } from "#daemon/files/active-files.ts";
 import { findFamily } from "#node/families.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import type { ConditionReport } from "#status/condition.ts";
@@ -49,7 +49,7 @@ async function watch(httpUrl: string) {
     places: () => ({ family: findFamily("generic"), binDirectory: directory }),
     stateDirectory: directory,
     health: { current: () => ({ height }) },
-    files: createFilesInForce(new Registry()),
+    files: createActiveFiles(new Registry()),
     board: { set, get: () => undefined, list: () => [] },
     clock: { wallMs: () => 0, monotonicMs: () => seen.nowMs },
     log: pino({ level: "silent" }),

@@ -102,7 +102,7 @@ async function restore(settings: RestoreSettings, dependencies: RestoreDependenc
     );
   }
   await clearTree(place);
-  await refuseFullDisk(place);
+  await rejectFullDisk(place);
   await unpackArchive(settings, place, dependencies);
   log.info({ event: "restore-progress" }, "unpacked; flushing to disk");
   await syncTree(place.tree, dependencies.signal);
@@ -171,7 +171,7 @@ async function downloadWithRetries(
 }
 
 /** Rejects a disk whose free space is smaller than the archive, before hours of unpacking: the unpacked tree is at least as large as the archive. */
-async function refuseFullDisk(place: RestoreLocation): Promise<void> {
+async function rejectFullDisk(place: RestoreLocation): Promise<void> {
   const { freeBytes } = await readDiskSpace(dirname(place.tree));
   const neededBytes = await countDownloadedBytes(place);
   if (freeBytes >= neededBytes) return;

@@ -20,7 +20,7 @@ export async function unpackArchive(
   { log, signal }: Readonly<{ log: Logger; signal: AbortSignal }>,
 ): Promise<void> {
   const progress = createProgress("unpack", { everyMs: settings.progressMs }, log);
-  const refusing = new AbortController();
+  const rejecting = new AbortController();
   // Imported only here because loading it would slow down every sidecar start, and few sidecars ever unpack an archive.
   const { extract } = await import("tar");
   const unpacking = extract({
@@ -30,7 +30,7 @@ export async function unpackArchive(
     strict: true,
     filter: (path, entry) => {
       const why = checkEntry(path, entry as ArchiveEntry, { ...settings, part: place.part }, progress);
-      if (why !== undefined) refusing.abort(new RestoreError(why));
+      if (why !== undefined) rejecting.abort(new RestoreError(why));
       return why === undefined;
     },
   });
@@ -43,13 +43,13 @@ export async function unpackArchive(
     transform: (chunk, _encoding, done) => done(null, isOver ? undefined : chunk),
   });
   try {
-    const ends = AbortSignal.any([signal, refusing.signal]);
+    const ends = AbortSignal.any([signal, rejecting.signal]);
     await pipeline(createReadStream(place.archive), await createDecompressor(place.archive), untilEnd, unpacking, {
       signal: ends,
     });
   } catch (cause) {
     if (signal.aborted) throw cause;
-    if (refusing.signal.aborted) throw refusing.signal.reason;
+    if (rejecting.signal.aborted) throw rejecting.signal.reason;
     throw new RestoreError(`the archive can't be unpacked (${(cause as Error).message}); expected a tar archive`, {
       cause,
     });

@@ -70,8 +70,8 @@ ${answers}const server = createServer(async (request, response) => {
     return response.end(JSON.stringify(answer));
   }
   const isTooLarge = message.length > (pharos ? ${pharosBatchMax} : 1000);
-  const refusal = { jsonrpc: "2.0", id: null, error: { code: -32600, message: "the batch has too many calls" } };
-  response.end(JSON.stringify(isTooLarge ? refusal : message.map(answerCall)));
+  const rejection = { jsonrpc: "2.0", id: null, error: { code: -32600, message: "the batch has too many calls" } };
+  response.end(JSON.stringify(isTooLarge ? rejection : message.map(answerCall)));
 });
 const answerCall = ({ method, id, params = [] }) => {
   const result = answers[method]?.(params);

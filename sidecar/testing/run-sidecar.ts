@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import type { Environment } from "#daemon/settings/environment.ts";
-import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { createActiveFiles } from "#daemon/files/active-files.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { readWithConstants } from "#daemon/testing/read-with-constants.ts";
 import { sidecar } from "../main.ts";
@@ -32,7 +32,7 @@ export async function runSidecar(
     const context = {
       log: pino({ level: "silent" }),
       metrics,
-      files: createFilesInForce(metrics),
+      files: createActiveFiles(metrics),
       configuration: () => ({ service: "sidecar", version: "0.0.0", settingsSha256: "", files: [] }),
       mask: createMask(),
       resources,

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import {
-  backAttempts,
-  backwardStages,
+  rollbackAttemptsMax,
+  rollbackStages,
   createFirstStage,
   decideAfterInterruption as interrupt,
   decideAfterStage,
@@ -47,14 +47,14 @@ describe("rolls back through every rollback step after a failed step, and report
     // From the first new program on, a supervisor may have started the new version. Before that, the node is verified
     // as it is, and not stopped again.
     const mayHaveRun = forwardStages.indexOf(failing) >= forwardStages.indexOf("installing");
-    const back = mayHaveRun ? backwardStages : ["back-discarding", "back-restarting"];
+    const back = mayHaveRun ? rollbackStages : ["back-discarding", "back-restarting"];
     expect(stages).toEqual([...forwardStages.slice(0, forwardStages.indexOf(failing) + 1), ...back]);
     expect(ended).toMatchObject({ end: "rolled-back", failure: "it broke", failedStage: failing });
   });
 });
 
 test("restores the old binaries and node.conf before touching the only copy of the data", () => {
-  expect(backwardStages).toEqual(["back-stopping", "back-installing", "back-data", "back-proving"]);
+  expect(rollbackStages).toEqual(["back-stopping", "back-installing", "back-data", "back-proving"]);
 });
 
 test("rolls back nothing if a copy can't be removed", () => {
@@ -62,10 +62,10 @@ test("rolls back nothing if a copy can't be removed", () => {
 });
 
 describe("retries a failed rollback from the beginning, then leaves it to the operator", () => {
-  it.each(backwardStages)("%s", (failing) => {
+  it.each(rollbackStages)("%s", (failing) => {
     const from = at("back-stopping", goingBack);
     const { stages, ended } = stagesFrom(from, (stage) => stage !== failing);
-    expect(stages.filter((stage) => stage === failing)).toHaveLength(backAttempts);
+    expect(stages.filter((stage) => stage === failing)).toHaveLength(rollbackAttemptsMax);
     expect(ended).toMatchObject({ end: "stranded", stage: failing, failure: "first", note: "it broke" });
     const again = decideAfterInterruption(ended, 3);
     expect(again).toMatchObject({ stage: "back-stopping", attempts: 0, failure: "first" });
@@ -77,7 +77,7 @@ const failsOnce = (_: Stage, step: number) => step !== 0;
 
 test("restarts a node once that was killed while the old version was being verified", () => {
   const { stages, ended } = stagesFrom(at("back-proving", goingBack), failsOnce);
-  expect(stages).toEqual(["back-proving", ...backwardStages]);
+  expect(stages).toEqual(["back-proving", ...rollbackStages]);
   expect(ended.end).toBe("rolled-back");
   const untouched = stagesFrom(at("back-restarting", { failure: "first", failedStage: "copying" }), failsOnce);
   expect(untouched.stages).toEqual(["back-restarting", "back-stopping", "back-discarding", "back-restarting"]);

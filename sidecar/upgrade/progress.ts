@@ -6,21 +6,21 @@ export const forwardStages = ["stopping", "copying", "installing", "proving", "c
  * Stages to the old version, in order, once the new version may have run. The data is restored after the programs or the configuration:
  * once the only copy of it is in place, any start of the node starts the old version.
  */
-export const backwardStages = ["back-stopping", "back-installing", "back-data", "back-proving"] as const;
+export const rollbackStages = ["back-stopping", "back-installing", "back-data", "back-proving"] as const;
 
 /**
  * Stages to the old version while only that version has run, on its own data. The first attempt doesn't stop the node: if it couldn't be
  * stopped before, that would fail again, and strand a node that serves.
  */
-export const untouchedStages = ["back-stopping", "back-discarding", "back-restarting"] as const;
+export const restartStages = ["back-stopping", "back-discarding", "back-restarting"] as const;
 
-const stage = z.enum([...forwardStages, ...backwardStages, ...untouchedStages]);
+const stage = z.enum([...forwardStages, ...rollbackStages, ...restartStages]);
 
 export type ForwardStage = (typeof forwardStages)[number];
 export type Stage = z.output<typeof stage>;
 
 /** Describes each stage's work, as in "it was copying the data". */
-export const stageWords: Readonly<Record<Stage, string>> = {
+export const stageDescriptions: Readonly<Record<Stage, string>> = {
   stopping: "stopping the node",
   copying: "copying the data",
   installing: "putting the new version in place",
@@ -38,7 +38,7 @@ export const stageWords: Readonly<Record<Stage, string>> = {
  * Outcomes of an upgrade. `stranded`: neither version could be verified, or the data could not be restored. `settled`: the upgrade was
  * stranded, but the node responded again once its pause was lifted.
  */
-export const upgradeEnds = ["committed", "rolled-back", "stranded", "settled"] as const;
+export const upgradeOutcomes = ["committed", "rolled-back", "stranded", "settled"] as const;
 
 /** Recorded progress of an upgrade on any platform. Times are wall-clock times. */
 export const progress = z.strictObject({
@@ -51,7 +51,7 @@ export const progress = z.strictObject({
   /** Stage that failed, and the reason; absent while moving to the new version. */
   failedStage: z.enum(forwardStages).optional(),
   failure: z.string().optional(),
-  end: z.enum(upgradeEnds).optional(),
+  end: z.enum(upgradeOutcomes).optional(),
   note: z.string().optional(),
 });
 
@@ -74,7 +74,7 @@ export class UpgradeError extends Error {
 }
 
 /** Max rollback attempts before the rollback is left to the operator: a node may be killed during verification. */
-export const backAttempts = 3;
+export const rollbackAttemptsMax = 3;
 
 /** Max number of processes that may exit during one forward stage before the upgrade is rolled back. */
 export const interruptionsMax = 5;
@@ -91,7 +91,7 @@ export function formatWorkId(nowMs: number): string {
 /** Lists the stages of the upgrade's current direction; `touches`: the first stage in which the new version may run. Pure. */
 export function listStages({ failedStage }: Progress, touches: ForwardStage): readonly Stage[] {
   if (failedStage === undefined) return forwardStages;
-  return isTouched(failedStage, touches) ? backwardStages : untouchedStages;
+  return isTouched(failedStage, touches) ? rollbackStages : restartStages;
 }
 
 function isTouched(failed: ForwardStage, touches: ForwardStage): boolean {
@@ -115,7 +115,7 @@ export function decideAfterStage<Upgrade extends Progress>(
   }
   if (upgrade.failure === undefined) return startRollback(upgrade, failed.message, nowMs, touches);
   const attempts = upgrade.attempts + 1;
-  const isOver = attempts >= backAttempts || failed.kind === "final";
+  const isOver = attempts >= rollbackAttemptsMax || failed.kind === "final";
   if (isOver) return { ...upgrade, attempts, end: "stranded", note: failed.message };
   return enterStage({ ...upgrade, attempts }, "back-stopping", nowMs);
 }
@@ -131,7 +131,7 @@ export function decideAfterInterruption<Upgrade extends Progress>(
   const interruptions = upgrade.interruptions + 1;
   const continues = failure !== undefined || at === "cleaning" || interruptions <= interruptionsMax;
   if (continues) return { ...upgrade, interruptions };
-  const why = `it was interrupted ${interruptions} times while ${stageWords[at]}`;
+  const why = `it was interrupted ${interruptions} times while ${stageDescriptions[at]}`;
   return startRollback(upgrade, why, nowMs, touches);
 }
 

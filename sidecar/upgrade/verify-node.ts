@@ -1,7 +1,7 @@
 import type { Clock } from "#daemon/clock.ts";
 import { waitUntil, type Pause } from "#daemon/time.ts";
 import { compareProgram, nameProgram, type ProgramIdentity } from "#node/versions.ts";
-import type { NodeBefore } from "./node-before.ts";
+import type { NodeBaseline } from "./node-baseline.ts";
 import { UpgradeError } from "./progress.ts";
 
 /** Interval and time limit of a verification, and the time during which no check may fail: a crash-looping node responds between crashes. */
@@ -34,7 +34,7 @@ export async function verifyNode(
 /** `reported` is what the node itself reports; undefined also if the evidence is inconclusive. */
 export function findVersionConcern(
   wanted: ProgramIdentity,
-  { tellsVersion }: Pick<NodeBefore, "tellsVersion">,
+  { tellsVersion }: Pick<NodeBaseline, "tellsVersion">,
   { reported, found = reported }: Readonly<Partial<Record<"reported" | "found", ProgramIdentity | undefined>>>,
 ): string | undefined {
   if (reported === undefined && tellsVersion) {
@@ -45,7 +45,7 @@ export function findVersionConcern(
 }
 
 /** @throws {UpgradeError} if an old block has another hash, because waiting can't fix that. */
-export function findDataConcern({ block }: Pick<NodeBefore, "block">, hash: string | undefined): string | undefined {
+export function findDataConcern({ block }: Pick<NodeBaseline, "block">, hash: string | undefined): string | undefined {
   if (block === undefined || hash === block.hash) return undefined;
   const differs = `its data differs: block ${block.number}, which had the hash ${block.hash},`;
   if (hash !== undefined) throw new UpgradeError(`${differs} has the hash ${hash}`);
@@ -54,7 +54,7 @@ export function findDataConcern({ block }: Pick<NodeBefore, "block">, hash: stri
 
 /** Explains why a height does not show that the node advances. `isIdle`: the chain has not produced a block for longer than usual. Pure. */
 export function findHeightConcern(
-  before: Pick<NodeBefore, "height">,
+  before: Pick<NodeBaseline, "height">,
   height: number | undefined,
   isIdle: boolean,
 ): string | undefined {

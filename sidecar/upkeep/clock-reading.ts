@@ -1,8 +1,8 @@
 import type { Clock } from "#daemon/clock.ts";
 
-export type PastClock = Readonly<{ wallMs: number; monotonicMs: number }>;
+export type ClockReading = Readonly<{ wallMs: number; monotonicMs: number }>;
 
-export function readClocks(clock: Clock): PastClock {
+export function readClocks(clock: Clock): ClockReading {
   return { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
 }
 
@@ -10,7 +10,7 @@ export function readClocks(clock: Clock): PastClock {
 const slewMs = 1_000;
 
 /** Whether the wall clock has not been set since `then`; only in that case are file times and process times comparable. */
-export function isClockUnchanged(then: PastClock, clock: Clock): boolean {
+export function isClockUnchanged(then: ClockReading, clock: Clock): boolean {
   const now = readClocks(clock);
   return Math.abs(now.wallMs - then.wallMs - (now.monotonicMs - then.monotonicMs)) < slewMs;
 }

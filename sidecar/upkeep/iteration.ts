@@ -18,7 +18,7 @@ import { createDesiredState, hashDesiredState } from "./plan/desired-state.ts";
 import { createPlanView } from "./plan/plan-view.ts";
 import { applyPrune } from "./prune/apply-prune.ts";
 import { applyRestart } from "./restart/apply-restart.ts";
-import { liftHoldIfChanged } from "./restart/hold.ts";
+import { liftPauseIfChanged } from "./restart/pause.ts";
 import { recordRollback } from "./restart/roll-back.ts";
 import { recordRunningConfig } from "./restart/running-config.ts";
 import { identifyNode } from "./state/node-identity.ts";
@@ -147,7 +147,7 @@ async function planChanges(
   seen.config.note({ document: last });
   const wanted = createDesiredState(settings, findDataPath(settings.node.dataPath, pathsDirectory, last?.value));
   const desired = { hash: hashDesiredState(wanted), release: version?.release };
-  liftHoldIfChanged(desired, seen.restarts, parts);
+  liftPauseIfChanged(desired, seen.restarts, parts);
   if (document !== undefined) await saveNodeIdentity(document, parts);
   const isUnjudged = version === undefined && document !== undefined;
   seen.config.note({ mayReportVersion: isUnjudged && matchesSomeVersion(document, wanted.monitor) });

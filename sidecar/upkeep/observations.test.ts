@@ -323,7 +323,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "NoRestartPending",
     "EditRejected",
-    { restarts: { settled: { refusedEdit: "a key is missing." } } },
+    { restarts: { settled: { rejectedEdit: "a key is missing." } } },
     "a key is missing. The node keeps running with the version it loaded. Correct node.conf; to use it anyway, restart the node manually (`ops stop --force`, then `ops start`).",
   ],
   [
@@ -372,6 +372,6 @@ test("shows no date if the sidecar may act by its setting", () => {
 });
 
 test("advises restarting a node with the tool of its own driver", () => {
-  const reported = conditions({ restarts: { settled: { refusedEdit: "no key." } } }, { ...words, driver: "docker" });
+  const reported = conditions({ restarts: { settled: { rejectedEdit: "no key." } } }, { ...words, driver: "docker" });
   expect(reported[0]?.message).toContain("manually (with its own tool)");
 });

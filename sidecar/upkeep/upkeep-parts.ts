@@ -22,7 +22,7 @@ import { createConfigVersions, limitVersions } from "./config/config-versions.ts
 import { createCorrectionRate } from "./config/correction-rate.ts";
 import { findNode } from "./config/node-location.ts";
 import { createNodeProcesses } from "./drivers/host-processes.ts";
-import { reachDriver, reachNodeCli, type NodeReach } from "./drivers/reached-node.ts";
+import { guardDriver, guardNodeCli, type ReachabilityOptions } from "./drivers/guarded-driver.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
 import { observeAll, type Observations } from "./observations.ts";
 import { buildPushIdentity } from "./pushgateway/evaluate-pushes.ts";
@@ -118,14 +118,14 @@ function reachNode(
     driver: [ops.stop, ops.start ?? [], compose.command, restart.checkCommand ?? []],
     nodeCli: [cli.command === undefined ? [] : [cli.command]],
   };
-  const buildReach = (who: keyof typeof started): NodeReach => ({
+  const buildReach = (who: keyof typeof started): ReachabilityOptions => ({
     directory: binDirectory,
     fileDeadline: () => place.fileDeadline,
     programs: started[who].flatMap(([file = ""]) => (isAbsolute(file) ? [file] : [])),
     programDeadline: () => place.programDeadlines[who],
   });
   const tool = selectNodeCli(settings, layout, connections);
-  const nodeCli = tool && reachNodeCli(tool, buildReach("nodeCli"));
+  const nodeCli = tool && guardNodeCli(tool, buildReach("nodeCli"));
   const { httpUrl, image } = settings.node;
   // Output of programs that may leave a process running.
   const deadline = createFileDeadline({ withinMs: settings.upkeep.fileTimeoutMs, signal }, { clock, onBack: wake });
@@ -134,7 +134,7 @@ function reachNode(
   const holders = createNodeProcesses({ httpUrl, binDirectory, processName });
   const driving = { output, processes: holders, check: health.check, clock, events, log };
   const reaching = selectDriver(settings, layout, connections, driving);
-  const driver = reaching && reachDriver(reaching, buildReach("driver"));
+  const driver = reaching && guardDriver(reaching, buildReach("driver"));
   const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
   /** The operator's list precedes the last upgrade, which precedes the image's tag and the known releases. */
   const commits = (): ReleaseCommits => ({

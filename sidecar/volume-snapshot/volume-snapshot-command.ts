@@ -78,16 +78,17 @@ export async function takeSnapshot(
   const made = await api.request("POST", path, signal, { group, body: manifest });
   // If a job is killed after its request and runs again within the same second, it finds the existing snapshot.
   if (made.status !== 201 && made.status !== 409)
-    throw createRefusal(`can't take a snapshot of ${claim}`, made, "create");
+    throw createRejection(`can't take a snapshot of ${claim}`, made, "create");
   log.info({ event: "snapshot-taken", name }, `took the snapshot ${name} of ${claim}`);
   const query = `?labelSelector=${encodeURIComponent(`${claimLabel}=${claim}`)}`;
   const listed = await api.request("GET", `${path}${query}`, signal, { group });
   const parsed = listSchema.safeParse(listed.body);
-  if (listed.status !== 200 || !parsed.success) throw createRefusal("can't list the snapshots", listed, "list");
+  if (listed.status !== 200 || !parsed.success) throw createRejection("can't list the snapshots", listed, "list");
   const deleted = listOldest(parsed.data.items, keep);
   for (const old of deleted) {
     const gone = await api.request("DELETE", `${path}/${encodeURIComponent(old)}`, signal, { group });
-    if (![200, 202, 404].includes(gone.status)) throw createRefusal(`can't delete the snapshot ${old}`, gone, "delete");
+    if (![200, 202, 404].includes(gone.status))
+      throw createRejection(`can't delete the snapshot ${old}`, gone, "delete");
     log.info({ event: "snapshot-deleted", name: old }, `deleted the snapshot ${old}; ${keep} are retained`);
   }
   return { name, deleted };
@@ -102,7 +103,7 @@ function listOldest(items: Listed, keep: number): readonly string[] {
   return newestFirst.slice(keep).map(({ metadata }) => metadata.name);
 }
 
-function createRefusal(what: string, response: KubernetesResponse, verb: string): DriverError {
+function createRejection(what: string, response: KubernetesResponse, verb: string): DriverError {
   return new DriverError(
     `${what}: ${readKubernetesMessage(response)}; grant ${verb} on volumesnapshots, and check that the cluster runs the snapshot controller.`,
   );

@@ -4,13 +4,13 @@ import { createPaymentWatch, readPaymentCounts, type PaymentCounts } from "./pay
 const minuteMs = 60_000;
 const of = { network: "eip155:1672", signer: "0x51" };
 
-const counts = (minute: number, settled: number, balance: number | undefined, refused = {}): PaymentCounts => ({
+const counts = (minute: number, settled: number, balance: number | undefined, rejected = {}): PaymentCounts => ({
   atMs: minute * minuteMs,
   pending: 1,
   settled,
   balances: new Map(balance === undefined ? [] : [["eip155:1672 0x51", balance]]),
   unpaid: 0,
-  refused: new Map(Object.entries<number>(refused)),
+  rejected: new Map(Object.entries<number>(rejected)),
 });
 
 test("counts from a service's own metrics, even if a resource server settles payments itself", () => {
@@ -31,7 +31,7 @@ test("counts from a service's own metrics, even if a resource server settles pay
     ["eip155:1672 0x51", 0.25],
     ["eip155:1673 0x51", 8],
   ]);
-  const ofFacilitator = { pending: 3, settled: 7, unpaid: 0, refused: new Map([["insufficient_funds", 3]]) };
+  const ofFacilitator = { pending: 3, settled: 7, unpaid: 0, rejected: new Map([["insufficient_funds", 3]]) };
   expect(readPaymentCounts("facilitator", metrics, 5)).toEqual({ atMs: 5, balances, ...ofFacilitator });
   const sales = [
     "gatehouse_payments_in_flight 1",
@@ -40,7 +40,7 @@ test("counts from a service's own metrics, even if a resource server settles pay
     'gatehouse_payment_requests_total{route="GET /b",outcome="sold"} 2',
     'gatehouse_payment_requests_total{route="GET /b",outcome="busy"} 1',
   ].join("\n");
-  const ofSeller = { pending: 1, settled: 6, unpaid: 8, refused: new Map([["busy", 1]]) };
+  const ofSeller = { pending: 1, settled: 6, unpaid: 8, rejected: new Map([["busy", 1]]) };
   expect(readPaymentCounts("resource-server", `${metrics}\n${sales}`, 5)).toEqual({
     atMs: 5,
     balances,
@@ -53,7 +53,7 @@ test("shows an hour of payments, and how many days the signer's balance lasts at
   expect(watch.add(counts(0, 100, 10))).toEqual({
     pending: 1,
     settled: 0,
-    refused: [],
+    rejected: [],
     overMs: 0,
     unpaid: 0,
     balances: [{ ...of, balance: 10 }],
@@ -61,7 +61,7 @@ test("shows an hour of payments, and how many days the signer's balance lasts at
   for (let minute = 1; minute <= 90; minute += 1) watch.add(counts(minute, 100 + minute, 10 - minute / 60));
   const figures = watch.add(counts(90, 190, 8.5, { expired: 4, insufficient_funds: 5 }));
   expect(figures).toMatchObject({ settled: 60, overMs: 60 * minuteMs });
-  expect(figures.refused).toEqual([
+  expect(figures.rejected).toEqual([
     { reason: "insufficient_funds", count: 5 },
     { reason: "expired", count: 4 },
   ]);

@@ -6,7 +6,7 @@ export type PaymentCounts = Readonly<{
   atMs: number;
   pending: number;
   settled: number;
-  refused: ReadonlyMap<string, number>;
+  rejected: ReadonlyMap<string, number>;
   /** Gas balances of a facilitator's signers, by `<network> <signer>`. */
   balances: ReadonlyMap<string, number>;
   /** Number of requests without a payment, to which a resource server responded with its offers. */
@@ -39,7 +39,7 @@ export function readPaymentCounts(service: PaidService, metrics: string, atMs: n
   const { pending, ended } = counted[service];
   const found = { pending: 0, settled: 0, unpaid: 0 };
   const balances = new Map<string, number>();
-  const refused = new Map<string, number>();
+  const rejected = new Map<string, number>();
   for (const line of metrics.split("\n")) {
     const { name = "", labels = "", value = "" } = sample.exec(line)?.groups ?? {};
     const count = Number(value);
@@ -51,11 +51,11 @@ export function readPaymentCounts(service: PaidService, metrics: string, atMs: n
     if (uncounted.has(outcome)) continue;
     if (outcome === "settled" || outcome === "sold") found.settled += count;
     else if (outcome === "unpaid") found.unpaid += count;
-    else if (refused.has(outcome) || refused.size < reasonsMax) {
-      refused.set(outcome, (refused.get(outcome) ?? 0) + count);
+    else if (rejected.has(outcome) || rejected.size < reasonsMax) {
+      rejected.set(outcome, (rejected.get(outcome) ?? 0) + count);
     }
   }
-  return { atMs, ...found, balances, refused };
+  return { atMs, ...found, balances, rejected };
 }
 
 function readLabel(labels: string, name: string): string {
@@ -89,8 +89,8 @@ export function createPaymentWatch(): PaymentWatch {
 function computeFigures(kept: readonly PaymentCounts[], now: PaymentCounts): PaymentFigures {
   const first = kept[0] ?? now;
   const overMs = Math.round(now.atMs - first.atMs);
-  const refused = [...now.refused]
-    .map(([reason, count]) => ({ reason, count: count - (first.refused.get(reason) ?? 0) }))
+  const rejected = [...now.rejected]
+    .map(([reason, count]) => ({ reason, count: count - (first.rejected.get(reason) ?? 0) }))
     .filter(({ count }) => count > 0)
     .toSorted((a, b) => b.count - a.count);
   const balances = [...now.balances].map(([key, balance]) => {
@@ -103,7 +103,7 @@ function computeFigures(kept: readonly PaymentCounts[], now: PaymentCounts): Pay
   return {
     pending,
     settled: now.settled - first.settled,
-    refused,
+    rejected,
     overMs,
     balances,
     unpaid: unpaid - first.unpaid,

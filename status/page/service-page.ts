@@ -25,7 +25,7 @@ export function createServicePage({ service, tags, pages, describeBuyers }: Serv
       atMs: performance.now(),
       pending: 0,
       settled: 0,
-      refused: new Map(),
+      rejected: new Map(),
       unpaid: 0,
       balances: new Map(),
     });

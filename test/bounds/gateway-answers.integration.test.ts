@@ -136,19 +136,19 @@ const change = (text: string) => {
 };
 
 /** Reads why the policy file is not active, as an operator sees it. */
-const refusal = async () => {
+const rejection = async () => {
   const { files } = (await (await fetch(`${gateway.urls.operations}/configuration`)).json()) as {
-    files: readonly { path: string; refused?: string }[];
+    files: readonly { path: string; rejected?: string }[];
   };
-  return files.find(({ path }) => path.endsWith("policy.json5"))?.refused;
+  return files.find(({ path }) => path.endsWith("policy.json5"))?.rejected;
 };
 
 it("limits the sizes of files read", async () => {
   change("{ ranges: { logsBlocks: 100 } }".padEnd(fileBytes));
   await until("the largest is active", generousMs, async () => !(await isTaken(150)));
   change("{ ranges: { logsBlocks: 200 } }".padEnd(fileBytes + 1));
-  await until("a larger one is refused", generousMs, async () => (await refusal()) !== undefined);
-  expect(await refusal()).toContain(`it is larger than ${fileBytes} bytes`);
+  await until("a larger one is rejected", generousMs, async () => (await rejection()) !== undefined);
+  expect(await rejection()).toContain(`it is larger than ${fileBytes} bytes`);
   // The active content stays.
   expect([await isTaken(100), await isTaken(150)]).toEqual([true, false]);
 });

@@ -127,8 +127,8 @@ it.each([
       : [gateway.urls.private, { headers: { Authorization: `Bearer ${key}` } }];
   const calls = Array.from({ length: most }, (_call, at) => ask(url, storage(most * 1_000 + at), asker));
   await underWay(most);
-  const refused = await ask(url, storage(most * 1_000 + most), asker);
-  expect([refused.status, readErrorCode(refused.text)]).toEqual([429, -32_005]);
+  const rejected = await ask(url, storage(most * 1_000 + most), asker);
+  expect([rejected.status, readErrorCode(rejected.text)]).toEqual([429, -32_005]);
   await gateway.expectOthersServed();
   reads.letGo();
   expect((await Promise.all(calls)).every(({ status }) => status === 200)).toBe(true);
@@ -146,8 +146,8 @@ it(
       openRaw(gateway.urls.internal, buildRequest(storage(10_000 + at)), { localAddress: `127.0.0.${2 + (at % 4)}` }),
     );
     await underWay(2_048);
-    const refused = await ask(gateway.url, storage(9_999), { address: "198.51.100.4" });
-    expect([refused.status, readErrorCode(refused.text)]).toEqual([429, -32_005]);
+    const rejected = await ask(gateway.url, storage(9_999), { address: "198.51.100.4" });
+    expect([rejected.status, readErrorCode(rejected.text)]).toEqual([429, -32_005]);
     // The gateway still responds with what it knows by itself.
     expect((await ask(gateway.url, constant, { address: "198.51.100.4" })).status).toBe(200);
     reads.letGo();

@@ -28,7 +28,7 @@ const connectionsOf = (gateway: SmallGateway, listener: string) =>
   gateway.metric(`gatehouse_connections{listener="${listener}"}`);
 const have = (gateway: SmallGateway, count: number, listener = "public") =>
   until(`${count} connections`, generousMs, async () => (await connectionsOf(gateway, listener)) === count);
-const refusal = (client: RawClient) =>
+const rejection = (client: RawClient) =>
   until("it is answered", generousMs, () => /^HTTP\/1\.1 (\d+)/.exec(client.received())?.[1]);
 
 it("limits the client connections in total", async () => {
@@ -40,7 +40,7 @@ it("limits the client connections in total", async () => {
     openRaw(gateway.url, buildRequest(storage(at), { address: `198.51.100.${at}` })),
   );
   await have(gateway, most);
-  expect(await refusal(gateway.open(1, buildRequest(call))[0]!)).toBe("503");
+  expect(await rejection(gateway.open(1, buildRequest(call))[0]!)).toBe("503");
   expect((await fetch(`${gateway.urls.operations}/livez`)).status).toBe(200);
   reads.letGo();
   await until("all are answered", generousMs, () => busy.every(({ received }) => received().includes('"result"')));
@@ -98,7 +98,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
     // Its own idle ones are closed until it has none.
     await until("they are idle", generousMs, async () => {
       const [more] = gateway.open(1, buildRequest(call), { localAddress: "127.0.0.2" });
-      return (await refusal(more!)) === "200";
+      return (await rejection(more!)) === "200";
     });
     await until("one is closed", generousMs, () => idle.some(({ isClosed }) => isClosed()));
     expect(await connectionsOf(gateway, "public")).toBeLessThanOrEqual(1_024);
@@ -121,10 +121,10 @@ describe("a gateway with the machine's full descriptor limit", () => {
       for (const client of some) client[Symbol.dispose]();
     }
     const seconds = (performance.now() - began) / 1_000;
-    const refused = await gateway.metric('gatehouse_connections_rejected_total{listener="public",reason="rate"}');
+    const rejected = await gateway.metric('gatehouse_connections_rejected_total{listener="public",reason="rate"}');
     expect(served).toBeGreaterThanOrEqual(1_024);
     expect(served).toBeLessThanOrEqual(1_024 + 300 * seconds + 1);
-    if (made > 1_024 + 300 * seconds) expect(refused).toBe(made - served);
+    if (made > 1_024 + 300 * seconds) expect(rejected).toBe(made - served);
     await gateway.expectOthersServed();
   }, 120_000);
 });
@@ -137,7 +137,7 @@ it.concurrent("limits the connections of the admin listener", async () => {
   gateway.open(32, "GET /livez HTTP/1.1\r\nHost: localhost\r\n");
   const statuses = async () => {
     const [more] = gateway.open(1, "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    return refusal(more!);
+    return rejection(more!);
   };
   // Incomplete ones are closed within three seconds.
   expect(["200", "503"]).toContain(await statuses());

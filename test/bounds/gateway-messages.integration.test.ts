@@ -79,15 +79,15 @@ const chunked = (chunks: number) =>
     .replace("Content-Length: 0", "Transfer-Encoding: chunked")
     .concat(...Array.from(syncing.padEnd(chunks), (byte) => `1\r\n${byte}\r\n`), "0\r\n\r\n");
 
-const isRefused = ({ received }: RawClient) =>
+const isRejected = ({ received }: RawClient) =>
   received() === "" || /^HTTP\/1\.1 400 [^]*send larger chunks/.test(received());
 
 it("limits the chunks per body", async () => {
   expect(await exchange(chunked(4_096))).toMatch(/^HTTP\/1\.1 200 /);
   // Many concurrent ones, with as many chunks as their bodies may have bytes.
   using clients = openMany(8, () => openRaw(gateway.url, chunked(100_000)));
-  await until("each is refused and closed", generousMs, () => clients.clients.every(({ isClosed }) => isClosed()));
-  expect(clients.clients.every(isRefused)).toBe(true);
+  await until("each is rejected and closed", generousMs, () => clients.clients.every(({ isClosed }) => isClosed()));
+  expect(clients.clients.every(isRejected)).toBe(true);
   expect(clients.clients.some(({ received }) => received() !== "")).toBe(true);
 });
 

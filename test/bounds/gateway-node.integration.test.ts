@@ -57,10 +57,10 @@ const sentAtOnce = 256;
  * Sends calls until exactly this many wait. The gateway's own check of the node takes a connection for a moment: a call
  * that arrives then may be rejected, which leaves a slot free once that check is over.
  */
-const fill = (calls: number, sent: () => number, refused: () => number, send: (count: number) => void) =>
+const fill = (calls: number, sent: () => number, rejected: () => number, send: (count: number) => void) =>
   until(`${calls} calls wait`, generousMs, async () => {
     const waits = await gateway.metric("gatehouse_gateway_calls_queued");
-    const haveCome = waits + reads.held().length + refused() === sent();
+    const haveCome = waits + reads.held().length + rejected() === sent();
     if (waits < calls && haveCome) send(Math.min(sentAtOnce, calls - waits));
     return waits === calls;
   });
@@ -112,11 +112,11 @@ it("limits the calls queued for the node", async () => {
   const spare = started.use(await connectTestClient(internal, {}, { localAddress: "127.0.0.2" }));
   clients.push(spare);
   const texts = () => clients.flatMap((client) => client.texts);
-  const refused = () => texts().filter((text) => text.includes(tooMany)).length;
+  const rejected = () => texts().filter((text) => text.includes(tooMany)).length;
   await fill(
     4_096,
     () => sent,
-    refused,
+    rejected,
     (count) => {
       for (let at = 0; at < count; at += 1) send(spare, 2);
     },
@@ -125,16 +125,16 @@ it("limits the calls queued for the node", async () => {
   reads.letGo();
   await until("all are answered", generousMs, () => texts().length === sent);
   // Some connections are left free for the next caller.
-  expect(refused()).toBeLessThan(64);
-  expect(texts().filter((text) => text.includes('"result":"0x1"')).length + refused()).toBe(sent);
+  expect(rejected()).toBeLessThan(64);
+  expect(texts().filter((text) => text.includes('"result":"0x1"')).length + rejected()).toBe(sent);
 });
 
 it("limits the calls queued for the node per caller", async () => {
   using started = new DisposableStack();
   const clients: RawClient[] = [];
-  const refused = () => clients.filter((client) => client.received().includes(tooMany)).length;
+  const rejected = () => clients.filter((client) => client.received().includes(tooMany)).length;
   const send = (count: number) => clients.push(...started.use(openCalls(count, 2)).clients);
-  await fill(1_024, () => clients.length, refused, send);
+  await fill(1_024, () => clients.length, rejected, send);
   expect((await ask(internal, storage(9_999), { localAddress: "127.0.0.2" })).text).toContain(tooMany);
   using other = openCalls(1, 3);
   await until("another's is at the node", generousMs, () => reads.held().includes(account(3)));

@@ -72,8 +72,8 @@ describe("a small resource server in front of an upstream with large responses",
   it("limits the size of an upstream's response", async () => {
     upstream.behave("too large");
     const payment = await sign();
-    const refused = await buy(payment);
-    expect([refused.status, await refused.text()]).toEqual([
+    const rejected = await buy(payment);
+    expect([rejected.status, await rejected.text()]).toEqual([
       502,
       expect.stringMatching(/larger than 8388608 bytes.*you were not charged/),
     ]);

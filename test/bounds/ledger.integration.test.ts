@@ -115,7 +115,7 @@ it("limits the facilitator's notes of verified, unsettled payments", async () =>
   const settingsPath = join(folder, "facilitator.json");
   writeFileSync(settingsPath, "{}");
   // Others may read its ledger meanwhile.
-  const args = ["--settings", settingsPath, "--hand-over"];
+  const args = ["--settings", settingsPath, "--hot-restart"];
   await using facilitator = await startSmall("notes", fill, {}, { args });
   using ledger = new DatabaseSync(join(folder, "notes", "ledger.sqlite"), { readOnly: true });
   const notes = () => ledger.prepare("SELECT count(*) AS notes FROM verification").get()?.["notes"];

@@ -91,8 +91,8 @@ it("limits the response size of an overview target", async () => {
   await using overview = await startSmallOverview({ count: largeCount, accelerated: quick });
   await overview.all("all are read", ({ state }) => state === "Node down");
   answer = sayStatus(answerBytesMax + 1);
-  const refused = await overview.all("none is read", ({ answers }) => !answers);
-  expect(new Set(refused.map(({ cause }) => cause))).toEqual(new Set(["It can't be queried (body_too_large)."]));
+  const rejected = await overview.all("none is read", ({ answers }) => !answers);
+  expect(new Set(rejected.map(({ cause }) => cause))).toEqual(new Set(["It can't be queried (body_too_large)."]));
   answer = (_, response) => {
     const more = () => {
       while (!response.destroyed && response.write(Buffer.alloc(65_536, " ")));

@@ -108,8 +108,8 @@ describe("a facilitator in a small process", () => {
   it("limits the request size at the facilitator", async () => {
     const payment = JSON.stringify(await signPayment(chain.token));
     expect((await post("/verify", payment.padEnd(65_536))).status).toBe(200);
-    const refused = await Promise.all(Array.from({ length: 50 }, () => post("/verify", payment.padEnd(65_537))));
-    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([413]));
+    const rejected = await Promise.all(Array.from({ length: 50 }, () => post("/verify", payment.padEnd(65_537))));
+    expect(new Set(rejected.map(({ status }) => status))).toEqual(new Set([413]));
   });
 
   it(
@@ -118,8 +118,8 @@ describe("a facilitator in a small process", () => {
       const payments = await signPayments(most.settlements);
       const settling = payments.map((payment, at) => post("/settle", payment, `127.1.${at >> 8}.${at & 255}`));
       await untilUnderWay(most.settlements);
-      const refused = await post("/settle", await signPayment(chain.token));
-      expect([refused.status, refused.text]).toEqual([
+      const rejected = await post("/settle", await signPayment(chain.token));
+      expect([rejected.status, rejected.text]).toEqual([
         503,
         expect.stringContaining(
           `${most.settlements} settlements are under way, which is the most; try again in a moment`,
@@ -137,8 +137,8 @@ describe("a facilitator in a small process", () => {
       const share = Math.floor((3 * most.settlements) / 4) + 1;
       const settling = (await signPayments(share)).map((payment) => post("/settle", payment));
       await untilUnderWay(share);
-      const refused = await post("/settle", await signPayment(chain.token));
-      expect([refused.status, refused.headers["retry-after"], refused.text]).toEqual([
+      const rejected = await post("/settle", await signPayment(chain.token));
+      expect([rejected.status, rejected.headers["retry-after"], rejected.text]).toEqual([
         503,
         "1",
         expect.stringContaining("too many of your settlements are in flight; try again in a moment"),
@@ -180,7 +180,7 @@ describe("a facilitator in a small process", () => {
     using first = openUnfinished(1_000);
     await until("they are there", generousMs, async () => (await connections()) >= 1_000);
     using more = openUnfinished(60);
-    await until("one of them is refused", generousMs, () =>
+    await until("one of them is rejected", generousMs, () =>
       [...first.clients, ...more.clients].some(({ received }) => received().startsWith("HTTP/1.1 429 ")),
     );
   });
@@ -235,13 +235,13 @@ describe("a facilitator in front of a hanging node", () => {
     const payment = await signPayment(chain.token);
     node.rule(() => "hang");
     const flood = verifyMany("greedy", 200, payment);
-    const refused = await Promise.race(flood.all);
-    expect([refused.status, refused.headers["retry-after"], refused.text]).toEqual([
+    const rejected = await Promise.race(flood.all);
+    expect([rejected.status, rejected.headers["retry-after"], rejected.text]).toEqual([
       429,
       "1",
       expect.stringContaining("too many of your payments are being verified; retry in a few seconds"),
     ]);
-    await until("all but 16 are refused", generousMs, () => flood.statuses.length >= 184);
+    await until("all but 16 are rejected", generousMs, () => flood.statuses.length >= 184);
     expect(new Set(flood.statuses)).toEqual(new Set([429]));
     recover();
     expect((await Promise.all(flood.all)).filter(({ status }) => status !== 429)).toHaveLength(16);
@@ -304,16 +304,16 @@ describe("a facilitator in front of a hanging node", () => {
     const payment = await signPayment(chain.token);
     node.rule(() => "hang");
     const flood = verifyMany("greedy", 40, payment);
-    await until("all but 16 are refused", generousMs, () => flood.statuses.length >= 24);
+    await until("all but 16 are rejected", generousMs, () => flood.statuses.length >= 24);
     // The first seller left four, and the second one may use all of them.
     const second = verifyMany("second", 10, payment);
-    const refused = await Promise.race(second.all);
-    expect([refused.status, refused.headers["retry-after"], refused.text]).toEqual([
+    const rejected = await Promise.race(second.all);
+    expect([rejected.status, rejected.headers["retry-after"], rejected.text]).toEqual([
       503,
       "1",
       expect.stringContaining("20 payments are being verified, the limit; retry in a few seconds"),
     ]);
-    await until("all but 4 are refused", generousMs, () => second.statuses.length >= 6);
+    await until("all but 4 are rejected", generousMs, () => second.statuses.length >= 6);
     expect([flood.statuses.length, second.statuses.length]).toEqual([24, 6]);
     recover();
     await Promise.all([...flood.all, ...second.all]);
@@ -403,13 +403,13 @@ describe("a resource server in a small process", () => {
       Array.from({ length: 2 * most.payments }, (_, at) => sign(offer, testAccount(5_000 + at))),
     );
     using flood = openMany(worthless.length, (at) => buyFrom("127.0.2.1", worthless[at] ?? ""));
-    await until("one is refused", generousMs, () => flood.clients.some(({ received }) => received() !== ""));
+    await until("one is rejected", generousMs, () => flood.clients.some(({ received }) => received() !== ""));
     const buying = buy(await sign(offer));
     await mine([buying]);
     expect((await buying).status).toBe(200);
-    const refused = flood.clients.filter(({ received }) => received().startsWith("HTTP/1.1 503 "));
-    expect(refused.length).toBeGreaterThan(most.payments);
-    expect(refused.every(({ received }) => /^retry-after: \d/im.test(received()))).toBe(true);
+    const rejected = flood.clients.filter(({ received }) => received().startsWith("HTTP/1.1 503 "));
+    expect(rejected.length).toBeGreaterThan(most.payments);
+    expect(rejected.every(({ received }) => /^retry-after: \d/im.test(received()))).toBe(true);
     await until("none is awaited any more", generousMs, () => flood.clients.every(({ received }) => received() !== ""));
     proxy.fault(undefined);
   });
@@ -433,11 +433,11 @@ describe("a resource server in a small process", () => {
       const share = taken;
       expect(share).toBeLessThan(0.82 * most.payments);
       for (let other = 3; taken < most.payments; other += 1) await fill(`127.0.0.${other}`);
-      const refused = await fill("127.0.1.1");
+      const rejected = await fill("127.0.1.1");
       expect([taken, share]).toEqual([most.payments, Math.ceil(0.75 * most.payments + 0.5)]);
-      expect(await statusOf(refused)).toBe("503");
-      expect(refused.received()).toContain("too many payments are being processed; you were not charged, retry.");
-      expect(refused.received()).toMatch(/^retry-after: \d/im);
+      expect(await statusOf(rejected)).toBe("503");
+      expect(rejected.received()).toContain("too many payments are being processed; you were not charged, retry.");
+      expect(rejected.received()).toMatch(/^retry-after: \d/im);
       expect((await offers()).status).toBe(402);
       upstream.breakOff();
     },

@@ -174,11 +174,11 @@ it("limits the binaries of a release", async () => {
   expect(await sidecar.upgrade(release, true)).toMatchObject({ exit: 0 });
   const one = join(release, "one-more");
   writeFileSync(one, "");
-  const refusal = `${release} has more than 1000 files or 8 GiB; specify the directory of the programs`;
-  expect(await sidecar.upgrade(release, true)).toMatchObject({ exit: 1, printed: expect.stringContaining(refusal) });
+  const rejection = `${release} has more than 1000 files or 8 GiB; specify the directory of the programs`;
+  expect(await sidecar.upgrade(release, true)).toMatchObject({ exit: 1, printed: expect.stringContaining(rejection) });
   rmSync(one);
   truncateSync(join(release, "program-4"), 8 * 1_024 ** 3);
-  expect(await sidecar.upgrade(release, true)).toMatchObject({ exit: 1, printed: expect.stringContaining(refusal) });
+  expect(await sidecar.upgrade(release, true)).toMatchObject({ exit: 1, printed: expect.stringContaining(rejection) });
   await sidecar.expectServing();
 }, 120_000);
 

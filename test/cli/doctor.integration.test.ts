@@ -93,7 +93,7 @@ describe("gatehouse doctor --drift", () => {
     expect((await doctor(path)).stdout).toMatch(/^failed: drift: gateway: .*policy\.json5 differs from the stack's/);
     await writeFile(policyPath, "{ ranges: { logsBlocks: -1 } }\n");
     const seen = async () => (await doctor(path)).stdout;
-    await until("the refusal is seen", generousMs, async () =>
+    await until("the rejection is seen", generousMs, async () =>
       (await seen()).includes("is invalid (ranges.logsBlocks"),
     );
     await until("the condition says so", generousMs, async () => (await filesCondition()).status === "False");

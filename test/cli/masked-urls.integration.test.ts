@@ -142,16 +142,16 @@ describe.each(takeSlice(places, 2))("URLs with credentials, if %s", (_, place) =
       GATEHOUSE_FACILITATOR_PAYEES: address,
     };
     const database = { GATEHOUSE_FACILITATOR_LEDGER_URL: `postgres://operator:${password}@${nowhere}/ledger` };
-    const refused = await runToEnd("facilitator", { ...environment, ...database }, { "start.deadlineMs": 4_000 });
-    expect(refused.status).toBe(1);
-    expect(refused.stderr).toContain("PostgreSQL at");
+    const rejected = await runToEnd("facilitator", { ...environment, ...database }, { "start.deadlineMs": 4_000 });
+    expect(rejected.status).toBe(1);
+    expect(rejected.stderr).toContain("PostgreSQL at");
     const ledger = { GATEHOUSE_FACILITATOR_LEDGER_PATH: join(await mkdtemp(join(folder, "ledger-")), "ledger.sqlite") };
     await using facilitator = await startService("facilitator", { ...environment, ...ledger });
     const { facilitator: url = "", "facilitator-operations": operations = "" } = facilitator.urls;
     const operators = ["/livez", "/readyz", "/metrics"].map((path) => `${operations}${path}`);
     const said = await answersOf([...operators, `${url}/supported`]);
     await facilitator.end("SIGTERM");
-    const all = [refused.stdout, refused.stderr, said, facilitator.output()].join("\n");
+    const all = [rejected.stdout, rejected.stderr, said, facilitator.output()].join("\n");
     expect(listShownSecrets(all)).toEqual([]);
     expect(all).not.toContain(signer.slice(2));
   });
@@ -190,8 +190,8 @@ describe.each(takeSlice(places, 2))("URLs with credentials, if %s", (_, place) =
     const operators = await answersOf(["/livez", "/readyz", "/metrics"].map((path) => `${operations}${path}`));
     await shop.end("SIGTERM");
     expect(listShownSecrets(said + operators + shop.output())).toEqual([]);
-    const refusal = sold.headers.get("PAYMENT-REQUIRED") ?? "";
-    expect(listShownSecrets(Buffer.from(refusal, "base64").toString())).toEqual([]);
+    const rejection = sold.headers.get("PAYMENT-REQUIRED") ?? "";
+    expect(listShownSecrets(Buffer.from(rejection, "base64").toString())).toEqual([]);
   });
 });
 

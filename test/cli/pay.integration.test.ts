@@ -121,14 +121,14 @@ describe("a token without EIP-3009", () => {
   });
 
   it("is paid for with a signed Permit2 approval if the chain confirms it; otherwise the command prints the approval", async () => {
-    const refused = await buy("--decimals", "18");
-    expect([refused.status, refused.stderr]).toEqual([
+    const rejected = await buy("--decimals", "18");
+    expect([rejected.status, rejected.stderr]).toEqual([
       4,
       expect.stringContaining(
         `has not approved Permit2 for 0.000000000000000002 of token ${plainTokenAddress}. With --rpc-url,`,
       ),
     ]);
-    expect(refused.stderr).toContain(
+    expect(rejected.stderr).toContain(
       `cast send ${plainTokenAddress} "approve(address,uint256)" 0x000000000022D473030F116dDEE9F6B43aC78BA3 2 --rpc-url`,
     );
     const bought = await buy("--rpc-url", market.chain.url);

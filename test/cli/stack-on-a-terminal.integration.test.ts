@@ -41,12 +41,12 @@ test.skipIf(!hasTerminals)(`colours the stack on a terminal, unless NO_COLOR is 
 });
 
 test("reports what it does before loading the rest of the program, which takes most of a second", async () => {
-  const refuse = `import { registerHooks } from "node:module";
+  const reject = `import { registerHooks } from "node:module";
     registerHooks({ load: (url, context, next) => {
       if (url.endsWith("/cli/stack/stack.ts")) throw new Error("not loaded yet");
       return next(url, context);
     } });`;
-  const args = ["--import", `data:text/javascript,${encodeURIComponent(refuse)}`, program, "stack", "--once"];
+  const args = ["--import", `data:text/javascript,${encodeURIComponent(reject)}`, program, "stack", "--once"];
   const started = promisify(execFile)(process.execPath, args, { timeout: 60_000 });
   await expect(started).rejects.toMatchObject({
     stdout: "preparing the node's workspace and the local chain\n",

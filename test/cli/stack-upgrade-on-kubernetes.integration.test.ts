@@ -77,13 +77,13 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(`a stack upgrade in a cluster${sk
     for (const kind of [volumeSnapshots, volumeSnapshotClasses]) await define(cluster, kind);
     const annotations = { "snapshot.storage.kubernetes.io/is-default-class": "true" };
     const fast = { apiVersion: "snapshot.storage.k8s.io/v1", kind: "VolumeSnapshotClass" };
-    const refusal = await cluster.apply({
+    const rejection = await cluster.apply({
       ...fast,
       metadata: { name: "fast", annotations },
       driver: "csi.example.com",
       deletionPolicy: "Delete",
     } as ClusterObject);
-    expect(refusal).toBeUndefined();
+    expect(rejection).toBeUndefined();
     const stack = await listStack(images.old);
     expect(
       await applyStack(

@@ -101,6 +101,6 @@ describe.skipIf(!isLocal)(`the engine proxy with a real engine${skipReason(found
     expect(await ask(socketPath(), "DELETE", `/v1.41/containers/${container.name}?force=1`)).toBe(403);
     expect(await runDocker("ps", "--all", "--quiet", "--filter", "name=gatehouse-test-escape")).toBe("");
     expect(await container.inspect("{{.State.Running}} {{.ExecIDs}}")).toBe("true []");
-    expect(proxy.output()).toContain("refused");
+    expect(proxy.output()).toContain("rejected");
   });
 });

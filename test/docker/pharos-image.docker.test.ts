@@ -27,14 +27,14 @@ test.skipIf(!found.ok)(
     // The container's files belong to root, the user of these tests.
     resources.defer(() => rm(workspace, { recursive: true, force: true }));
     const mount = `--volume=${workspace}:/data`;
-    const refusal = async (...options: readonly string[]) =>
+    const rejection = async (...options: readonly string[]) =>
       runDocker("run", "--rm", noNetwork, mount, ...options, image).then(String, (error: { stderr: string }) =>
         error.stderr.trim(),
       );
-    expect(await refusal(password)).toBe("no configuration at /data/pharos.conf");
+    expect(await rejection(password)).toBe("no configuration at /data/pharos.conf");
     await writeFile(join(workspace, "pharos.conf"), driftedConfig);
-    expect(await refusal()).toBe("CONSENSUS_KEY_PWD is missing");
-    expect(await refusal(password)).toBe("no genesis at /data/genesis.conf");
+    expect(await rejection()).toBe("CONSENSUS_KEY_PWD is missing");
+    expect(await rejection(password)).toBe("no genesis at /data/genesis.conf");
     await writeFile(join(workspace, "genesis.conf"), "{}");
     // The rejected start has created keys, which identify this node from now on.
     const readKey = () => readFile(join(workspace, "keys", "domain.key"), "utf8");

@@ -139,7 +139,7 @@ describe("the engine proxy", () => {
   it("counts allowed and rejected calls", async () => {
     const { status, text } = await ask("GET", "/metrics");
     expect(status).toBe(200);
-    expect(text).toMatch(/^gatehouse_engine_proxy_requests_total\{kind="refused"\} [1-9]/m);
+    expect(text).toMatch(/^gatehouse_engine_proxy_requests_total\{kind="rejected"\} [1-9]/m);
   });
 
   it("reports that the engine is not responding", async () => {

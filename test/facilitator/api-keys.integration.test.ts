@@ -160,14 +160,14 @@ test("enforces a named seller's limits, and its gas of 24 hours even after kill 
     signPayment(scene.chain.token, { authorization: { to, value }, requirements: { payTo: to, amount: value } });
   const toPayee = () => paid(testAccount(2).address);
 
-  const refused = [
+  const rejected = [
     [await paid(other), "payees of alice in GATEHOUSE_FACILITATOR_SELLERS has 1 other payees"],
     [
       await paid(testAccount(2).address, "9999"),
       `assets of alice in GATEHOUSE_FACILITATOR_SELLERS has minAmount 10000`,
     ],
   ] as const;
-  for (const [payment, message] of refused) {
+  for (const [payment, message] of rejected) {
     const invalidMessage = expect.stringContaining(message);
     expect((await alice.verify(payment)).body).toMatchObject({ isValid: false, invalidMessage });
     expect((await alice.settle(payment)).body).toMatchObject({ success: false, errorMessage: invalidMessage });

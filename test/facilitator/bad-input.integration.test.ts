@@ -88,11 +88,11 @@ test("makes one call per payer for any number of forged signatures", async () =>
   ];
   for (const signature of signatures) {
     const payment = await signPayment(scene.chain.token, { payer: testAccount(9), signature });
-    const refusal = {
+    const rejection = {
       invalidReason: "invalid_exact_evm_signature",
       invalidMessage: expect.stringMatching(/\w+ .*\.$/),
     };
-    expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: false, ...refusal });
+    expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: false, ...rejection });
     expect((await scene.facilitator.settle(payment)).body).toMatchObject({
       errorReason: "invalid_exact_evm_signature",
     });
@@ -182,7 +182,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   ],
 ])("exits with 1 and the cause at startup with %s", async (_, env, message) => {
   const { status, stdout, stderr } = await runToEnd("facilitator", {
-    ...buildFacilitatorEnvironment(scene.place("refused-settings")),
+    ...buildFacilitatorEnvironment(scene.place("rejected-settings")),
     ...env,
   });
   expect(status).toBe(1);

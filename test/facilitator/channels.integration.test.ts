@@ -321,8 +321,8 @@ test("opens a channel in a plain token by a Permit2 deposit", async () => {
     plainTokenAddress,
   );
   const buyer = createBuyer(6, 6);
-  const refused = await pay(buyer, accepted);
-  expect((await scene.facilitator.verify(refused)).body).toMatchObject({
+  const rejected = await pay(buyer, accepted);
+  expect((await scene.facilitator.verify(rejected)).body).toMatchObject({
     invalidReason: "invalid_batch_settlement_evm_permit2_allowance_required",
   });
   const body = await pay(buyer, accepted, { extensions: { eip2612GasSponsoring: {} } });
@@ -514,18 +514,18 @@ describe("after a part of a channel's terms was removed from the settings", () =
     const [index, why] = removed[part];
     const channel = channels[index] ?? elsewhere;
     const seller = index < 2 ? after : after.as({ authorization: `Bearer ${keyOf(part)}` });
-    const refusal = { invalidReason: "invalid_payment_requirements", invalidMessage: expect.stringContaining(why) };
-    const rejected = { success: false, transaction: "", errorReason: refusal.invalidReason };
+    const rejection = { invalidReason: "invalid_payment_requirements", invalidMessage: expect.stringContaining(why) };
+    const rejected = { success: false, transaction: "", errorReason: rejection.invalidReason };
 
     const voucher = await channel.sign(2n * price);
     const own = await signSellerCalls(voucher as never);
     const foreign = await signSellerCalls((await elsewhere.sign(2n * price)) as never);
-    expect((await seller.verify(bodyOf(await channel.sign(3n * price)))).body).toMatchObject(refusal);
+    expect((await seller.verify(bodyOf(await channel.sign(3n * price)))).body).toMatchObject(rejection);
     const transactions = await countSent();
     for (const call of [foreign.claim, foreign.refund])
       expect((await seller.settle(bodyOf(call, managed()))).body, "not recorded here").toMatchObject(rejected);
     expect((await seller.verify(bodyOf({ ...(await elsewhere.sign(0n)), type: "refund" }))).body).toMatchObject(
-      refusal,
+      rejection,
     );
     expect(await countSent()).toBe(transactions);
 
@@ -558,7 +558,7 @@ test("applies minAmount to claims and refunds, unless they leave nothing in the 
   });
   const [left, emptied] = [await openChannel(51, 1, facilitator), await openChannel(52, 1, facilitator)];
   const settle = async (payload: object) => (await facilitator.settle(bodyOf(payload, managed()))).body;
-  const refusal = {
+  const rejection = {
     success: false,
     transaction: "",
     errorMessage: expect.stringContaining("the minimum here is 4000"),
@@ -566,7 +566,7 @@ test("applies minAmount to claims and refunds, unless they leave nothing in the 
   const voucher = await left.sign(2n * price);
   const { claim, refund, settle: transfer } = await signSellerCalls(voucher as never);
   const part = await signSellerCalls(voucher as never, 1_000n);
-  for (const call of [claim, part.refund]) expect(await settle(call)).toMatchObject(refusal);
+  for (const call of [claim, part.refund]) expect(await settle(call)).toMatchObject(rejection);
   expect(await settle(await signClaim((await emptied.sign(4n * price)) as never))).toMatchObject({ success: true });
   expect(await settle(await signClaim((await emptied.sign(5n * price)) as never)), "the rest").toMatchObject({
     success: true,

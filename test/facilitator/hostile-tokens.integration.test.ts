@@ -108,13 +108,13 @@ test.each(kinds.map((kind, at) => [kind, at] as const))(
 
     const then = await nextNonce();
     const payer = testAccount(3);
-    for (const refused of [await signPayment(token, { payer }), await signPayment(token)]) {
-      expect((await scene.facilitator.verify(refused)).body).toMatchObject({
+    for (const rejected of [await signPayment(token, { payer }), await signPayment(token)]) {
+      expect((await scene.facilitator.verify(rejected)).body).toMatchObject({
         isValid: false,
         invalidReason: "invalid_exact_evm_transaction_failed",
         invalidMessage: expect.stringContaining(`the token ${token.toLowerCase()} failed a transfer`),
       });
-      expect((await scene.facilitator.settle(refused)).body).toMatchObject({ success: false });
+      expect((await scene.facilitator.settle(rejected)).body).toMatchObject({ success: false });
     }
     expect(await nextNonce()).toBe(then);
     expect((await scene.facilitator.settle(await signPayment(scene.chain.token))).body).toMatchObject({

@@ -117,8 +117,8 @@ test("settles a plain ERC-20 payment by Permit2 once", async () => {
 
 test("rejects a Permit2 payment without an allowance, and submits the payer's EIP-2612 approval", async () => {
   const payer = testAccount(3);
-  const refused = await pay(payer, byPermit2());
-  expect((await scene.facilitator.verify(refused)).body).toMatchObject({
+  const rejected = await pay(payer, byPermit2());
+  expect((await scene.facilitator.verify(rejected)).body).toMatchObject({
     isValid: false,
     invalidReason: "permit2_allowance_required",
   });

@@ -133,9 +133,9 @@ test("closes settled payments of a ledger without owners, and gives those in fli
 });
 
 test("stores nothing for rejected payments with new payment-identifiers", async () => {
-  const path = scene.ledgers.path("refused");
+  const path = scene.ledgers.path("rejected");
   {
-    await using other = await start("refused");
+    await using other = await start("rejected");
     const expired = await signPayment(scene.chain.token, { authorization: { validBefore: "1" } });
     for (let copy = 0; copy < 20; copy += 1) {
       const { body } = await other.verify(identified(expired, `identifier-of-copy-${copy}`));

@@ -157,7 +157,7 @@ test.skipIf(!hasKms)("skips an AWS KMS key that can't sign, without a nonce gap"
     expect((await countTransactions()).sent).toEqual([before[0], (before[1] ?? 0) + 2, before[2]]);
   }
   await using facilitator = await start("kms", [local], env);
-  kms.setMode("refuses");
+  kms.setMode("rejects");
   expect(areGood(await mineUntil(Promise.all((await signMany(4)).map(facilitator.settle))))).toBe(true);
   const after = (await countTransactions()).sent;
   expect(after.slice(0, 2)).toEqual([before[0], (before[1] ?? 0) + 2]);

@@ -125,7 +125,9 @@ describe("the gateway with little memory", () => {
     const begun = `${buildHead("192.0.2.1")}Content-Length: 5000000\r\n\r\n[`;
     const clients = Array.from({ length: 40 }, () => connectDeaf(url, begun));
     for (const client of clients) for (let part = 0; part < 49; part += 1) client.send(Buffer.alloc(100_000, " "));
-    await until("some are refused", waitMs, () => clients.some((client) => client.head().includes("503 Service Unav")));
+    await until("some are rejected", waitMs, () =>
+      clients.some((client) => client.head().includes("503 Service Unav")),
+    );
     expect(clients.find((client) => client.head() !== "")?.head()).toMatch(/Retry-After: 1\r\n/);
     await expectOthersServed();
     for (const client of clients) client[Symbol.dispose]();

@@ -45,7 +45,7 @@ test.each([
   ["does not support", '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}}'],
   ["responds with a web page for", "<html>forbidden</html>"],
   ["responds with too much data for", "x".repeat(200_000)],
-])("reports the node as responding if its endpoint %s an optional method", async (how, refusal) => {
+])("reports the node as responding if its endpoint %s an optional method", async (how, rejection) => {
   const answer = answersRpc({ eth_blockNumber: rising, eth_chainId: () => "0x688" });
   await using node = await serve((request, response) => {
     const chunks: Buffer[] = [];
@@ -54,7 +54,7 @@ test.each([
       const { method } = JSON.parse(Buffer.concat(chunks).toString()) as { method: string };
       const isNeeded = method === "eth_blockNumber" || method === "eth_chainId";
       if (isNeeded) answer(Readable.from(chunks) as IncomingMessage, response);
-      else response.writeHead(403).end(refusal);
+      else response.writeHead(403).end(rejection);
     });
   });
   await using health = watch(node.url);

@@ -320,8 +320,8 @@ test("sends credentials in the URL but never shows them", async () => {
   const withPassword = (password: string) => node.url.replace("//", `//user:${password}@`);
   await using health = watch(withPassword("secret"));
   expect(await health.words("RpcResponding", "Responding")).not.toContain("secret");
-  await using refused = watch(withPassword("other"));
-  expect(await refused.words("RpcResponding", "NotJsonRpc")).toBe(
+  await using rejected = watch(withPassword("other"));
+  expect(await rejected.words("RpcResponding", "NotJsonRpc")).toBe(
     "http://node returned a redirect (302), which is not followed; check that it is the node's RPC port.",
   );
 });

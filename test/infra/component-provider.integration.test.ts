@@ -47,21 +47,21 @@ const invalidArgument = 3;
  * All of the plugin's errors about a component: its message, and each input with its error. Nothing but the component
  * itself is registered.
  */
-async function refusalOf(asked: RequestedComponent): Promise<string> {
-  const refused = await engine.construct(asked).then(
+async function rejectionOf(asked: RequestedComponent): Promise<string> {
+  const rejected = await engine.construct(asked).then(
     () => {
       throw new Error("the component was made");
     },
     (error: unknown) => error as Readonly<{ code: number; details: string; metadata: { get(name: string): Buffer[] } }>,
   );
-  expect(refused.code).toBe(invalidArgument);
+  expect(rejected.code).toBe(invalidArgument);
   const registered: string[] = [];
   // It is registered while its inputs are validated, or later.
   await expect
     .poll(() => registered.push(...engine.takeRegistered().map(({ type }) => type)), { timeout: 10_000 })
     .toBeGreaterThan(0);
   expect(registered).toEqual(["gatehouse:index:Stack"]);
-  return [refused.details, ...refused.metadata.get("grpc-status-details-bin")].map(String).join("\n");
+  return [rejected.details, ...rejected.metadata.get("grpc-status-details-bin")].map(String).join("\n");
 }
 
 beforeAll(async () => {
@@ -142,17 +142,17 @@ describe("the component plugin", () => {
 
   it("rejects renderTo with a given provider", async () => {
     const providers = { kubernetes: `${givenProvider.urn}::${givenProvider.id}` };
-    const refusal = await refusalOf({ inputs: sandbox, providers });
-    expect(refusal).toContain("renderTo");
-    expect(refusal).toContain("found together with an explicit or inherited provider");
+    const rejection = await rejectionOf({ inputs: sandbox, providers });
+    expect(rejection).toContain("renderTo");
+    expect(rejection).toContain("found together with an explicit or inherited provider");
   });
 
   it("reports every invalid input at once, then deploys a component with aliases", async () => {
     const wrong = { ...sandbox, chainId: 0, tokenAddress: "0x12", nodeRestart: "hope" };
-    const refusal = await refusalOf({ inputs: wrong });
-    expect(refusal).toContain("3 problems in the inputs of pay; nothing was changed");
-    for (const input of ["chainId", "tokenAddress", "nodeRestart"]) expect(refusal).toContain(input);
-    expect(refusal).not.toContain("pulumi config");
+    const rejection = await rejectionOf({ inputs: wrong });
+    expect(rejection).toContain("3 problems in the inputs of pay; nothing was changed");
+    for (const input of ["chainId", "tokenAddress", "nodeRestart"]) expect(rejection).toContain(input);
+    expect(rejection).not.toContain("pulumi config");
     const alias = "urn:pulumi:test::shop::gatehouse:index:Stack::before";
     await engine.construct({ inputs: sandbox, alias });
     const registered = engine.takeRegistered();
@@ -161,10 +161,12 @@ describe("the component plugin", () => {
   });
 
   it("masks URL credentials in a rejected input", async () => {
-    const refusal = await refusalOf({ inputs: { ...sandbox, pushgatewayUrl: "ftp://pusher:hunter2@metrics.example" } });
-    expect(refusal).toContain("pushgatewayUrl");
-    expect(refusal).toContain("metrics.example");
-    expect(refusal).not.toContain("hunter2");
+    const rejection = await rejectionOf({
+      inputs: { ...sandbox, pushgatewayUrl: "ftp://pusher:hunter2@metrics.example" },
+    });
+    expect(rejection).toContain("pushgatewayUrl");
+    expect(rejection).toContain("metrics.example");
+    expect(rejection).not.toContain("hunter2");
   });
 
   it("registers only itself in a preview with unknown inputs, and explains the next step", async () => {
@@ -177,8 +179,8 @@ describe("the component plugin", () => {
   });
 
   it("rejects an unknown component type", async () => {
-    const refused = engine.construct({ type: "gatehouse:index:Stak", inputs: sandbox });
-    await expect(refused).rejects.toMatchObject({
+    const rejected = engine.construct({ type: "gatehouse:index:Stak", inputs: sandbox });
+    await expect(rejected).rejects.toMatchObject({
       message: expect.stringContaining("gatehouse:index:Stak") as unknown,
     });
   });

@@ -314,8 +314,8 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     });
     process.kill(-(child.pid ?? 0), "SIGKILL");
     await until("the command is gone", generousMs, () => child.exitCode !== null || child.signalCode !== null);
-    const refused = await step("up after kill -9", stack.run("up", "--yes", "--skip-preview"), "fails");
-    expect(refused).toMatch(/pulumi cancel|lock/);
+    const rejected = await step("up after kill -9", stack.run("up", "--yes", "--skip-preview"), "fails");
+    expect(rejected).toMatch(/pulumi cancel|lock/);
     await step("cancel", stack.run("cancel", "--yes"));
     const conflict = await step("up after cancel", stack.run("up", "--yes", "--skip-preview"), "fails");
     expect(conflict).toContain(`The container name "/${container("sidecar")}" is already in use`);

@@ -157,9 +157,9 @@ describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason
 
   test("leaves no data after a checksum mismatch, and reports both checksums", async () => {
     await using place = await prepare("0".repeat(64));
-    const refused = await start(place, "restore");
-    expect(await refused.end()).toBe(1);
-    expect(await refused.printed()).toContain(
+    const rejected = await start(place, "restore");
+    expect(await rejected.end()).toBe(1);
+    expect(await rejected.printed()).toContain(
       `has the SHA-256 ${sha256}, expected ${"0".repeat(64)}; nothing was unpacked.`,
     );
     expect((await filesOf(place)).filter((line) => /data|blocks|archive/.test(line))).toEqual([]);

@@ -82,7 +82,7 @@ describe.skipIf(lacking.length > 0)(`a stack upgrade by Pulumi${skipped}`, { tim
   ] as const)("rolls back image, data and configuration of version %s (%s)", async (version, behaviour, why) => {
     const before = await deployed.readData("chain");
     const image = await chainImage(engine, version, behaviour);
-    const done = await upgrade("--node-image", image, "--node-version", version, "--update-within", "120", "--yes");
+    const done = await upgrade("--node-image", image, "--node-version", version, "--update-timeout", "120", "--yes");
     expect(done.printed).toContain(`Rolled back: ${name} runs 0.17.0`);
     expect(done.printed).toContain(why);
     expect(done.status).toBe(1);

@@ -164,9 +164,9 @@ describe.skipIf(!found.ok)(`a stack upgrade on a real engine${skipReason(found)}
     }
     const elsewhere = await mkdtemp(join(tmpdir(), "gatehouse-program-"));
     await cp(directory, elsewhere, { recursive: true, filter: (path) => !path.includes(".gatehouse-upgrade") });
-    const refused = await upgrade(bad, { in: elsewhere });
+    const rejected = await upgrade(bad, { in: elsewhere });
     await rm(elsewhere, { recursive: true, force: true });
-    expect(refused.printed).toContain(`${node}-workspace contains the copy of an unfinished upgrade`);
+    expect(rejected.printed).toContain(`${node}-workspace contains the copy of an unfinished upgrade`);
     const done = await upgrade("", { name: `organization/gatehouse/${stack}` });
     expect(done.printed).toContain(`Rolled back: ${stack} runs 0.17.0`);
     expect(done.status).toBe(1);
@@ -191,9 +191,9 @@ describe.skipIf(!found.ok)(`a stack upgrade on a real engine${skipReason(found)}
       configPath(),
       JSON.stringify({ ...config, limits: JSON.stringify({ "engine-proxy": { cpus: 0.4, memoryMebibytes: 128 } }) }),
     );
-    const refused = await upgrade(await image("0.18.0"));
-    expect(refused.printed).toContain("pulumi up would change more than the node");
-    expect(refused.status).toBe(1);
+    const rejected = await upgrade(await image("0.18.0"));
+    expect(rejected.printed).toContain("pulumi up would change more than the node");
+    expect(rejected.status).toBe(1);
     expect(await starts()).not.toContain("0.18.0");
     await writeFile(configPath(), JSON.stringify(config));
   });

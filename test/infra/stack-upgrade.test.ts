@@ -33,7 +33,7 @@ const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = Object
     `gh-${service}`,
     ({ envs, volumes, ...others }: Inputs) => ({
       ...others,
-      command: [service, "--hand-over"],
+      command: [service, "--hot-restart"],
       envs: withVariables(
         (envs as readonly string[]).filter((variable) => stays.test(variable)),
         [

@@ -108,7 +108,7 @@ describe.skipIf(!found.ok)(`the deployed stack on a real engine${skipReason(foun
     const identity = await stack.api.run(gateway, [
       "sh",
       "-c",
-      "id -u; grep CapEff /proc/self/status; touch /x 2>/dev/null || echo refused",
+      "id -u; grep CapEff /proc/self/status; touch /x 2>/dev/null || echo rejected",
     ]);
     expect(identity).toMatch(/^65534\nCapEff:\s+0{16}\nrefused\n$/);
   });

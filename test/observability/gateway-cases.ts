@@ -68,7 +68,7 @@ export const gatewayCases: readonly AlertCase[] = [
     labels: target,
     summary: `5% of calls to ${who} failed in the last five minutes.`,
     // 1 % is slower than this alert's threshold; callers' own errors and a few failed calls don't count.
-    nearMiss: { series: [...errorsFast(6), calls("refused", "0+500x300")], silentAt: [120, 159] },
+    nearMiss: { series: [...errorsFast(6), calls("rejected", "0+500x300")], silentAt: [120, 159] },
   },
   {
     alert: "GatehouseGatewayErrors",

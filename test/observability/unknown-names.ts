@@ -15,7 +15,7 @@ const callOutcomes: Readonly<Record<CallOutcome, true>> = {
   cache: true,
   coalesced: true,
   node: true,
-  refused: true,
+  rejected: true,
   limited: true,
   overload: true,
   failed: true,

@@ -46,6 +46,6 @@ it.each(["arm64", "amd64"] as const)(
 );
 
 it("rejects an unsupported architecture and lists the supported ones", async () => {
-  const refused = prepare("riscv64");
-  await expect(refused).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("expected amd64 or arm64") });
+  const rejected = prepare("riscv64");
+  await expect(rejected).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("expected amd64 or arm64") });
 });

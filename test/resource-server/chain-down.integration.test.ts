@@ -42,7 +42,7 @@ describe("a self-settling resource server, while its node is down", () => {
     ["hangs", "hang"],
     ["breaks connections", "lose_answer"],
     ["answers 502", { status: 502, body: "bad gateway at rpc.internal" }],
-    ["refuses", { status: 200, body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"rpc.internal"}}' }],
+    ["rejects", { status: 200, body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"rpc.internal"}}' }],
   ])("returns 503 uncharged if the node %s, and accepts the same payment afterwards", async (_name, rule) => {
     const header = await signPaymentFor(url);
     const before = await market.chain.balanceOf(payee.address);

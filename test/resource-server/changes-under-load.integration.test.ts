@@ -98,10 +98,10 @@ const kinds = [
 async function inForce(operations: string, file: string, text: string): Promise<void> {
   await until(`${file} is in force`, generousMs, async () => {
     const answer = (await (await fetch(`${operations}/configuration`)).json()) as {
-      files: readonly { path: string; sha256: string; refused?: string }[];
+      files: readonly { path: string; sha256: string; rejected?: string }[];
     };
     const found = answer.files.find(({ path }) => path.endsWith(file));
-    return found?.sha256 === sha256(text) && found.refused === undefined;
+    return found?.sha256 === sha256(text) && found.rejected === undefined;
   });
 }
 

@@ -171,8 +171,8 @@ test("rejects a channel's second request with channel_busy or a corrective offer
   });
   const changed = { ...(voucher.payload["voucher"] as object), maxClaimableAmount: "5" };
   const forged = { x402Version: 2, accepted: accepts[1], payload: { ...voucher.payload, voucher: changed } };
-  const refused = await send(url, { header: encodePaymentSignatureHeader(forged as never) });
-  expect(errorOf(refused), "nobody else learns the count").toBe(`${prefix}voucher_signature`);
+  const rejected = await send(url, { header: encodePaymentSignatureHeader(forged as never) });
+  expect(errorOf(rejected), "nobody else learns the count").toBe(`${prefix}voucher_signature`);
   expect(market.upstream.hits()).toBe(1);
 });
 

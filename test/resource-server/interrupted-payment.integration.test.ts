@@ -237,7 +237,7 @@ describe("a faulty facilitator", () => {
     const errorReason = "invalid_exact_evm_insufficient_balance";
     const answer = { success: false, errorReason, transaction: "", network: "eip155:1672" };
     market.facilitator.fault({ on: "settle", answer: { status: 200, body: JSON.stringify(answer) } });
-    const refused = await pay(url, header);
-    expect([refused.status, readSettlement(refused).errorReason, await gain()]).toEqual([402, errorReason, 0n]);
+    const rejected = await pay(url, header);
+    expect([rejected.status, readSettlement(rejected).errorReason, await gain()]).toEqual([402, errorReason, 0n]);
   });
 });

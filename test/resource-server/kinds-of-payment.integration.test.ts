@@ -105,6 +105,6 @@ test("sells by Permit2, and returns 412 with the offers without a Permit2 approv
   const [accepted] = accepts as [PaymentRequirements];
   const created = await new ExactEvmScheme(signer(testAccount(3))).createPaymentPayload(2, accepted);
   const header = encodePaymentSignatureHeader({ accepted, ...created } as never);
-  const refused = await pay(`${shopUrl}/permit2`, header);
-  expect([refused.status, readRequired(refused).error]).toEqual([412, "permit2_allowance_required"]);
+  const rejected = await pay(`${shopUrl}/permit2`, header);
+  expect([rejected.status, readRequired(rejected).error]).toEqual([412, "permit2_allowance_required"]);
 });

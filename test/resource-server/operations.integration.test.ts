@@ -42,7 +42,7 @@ it("the facilitator counts the seller's terms check apart from payments", async 
     /^gatehouse_facilitator_verify_duration_seconds_count\{outcome="terms_check",network="eip155:1672"\} [1-9]/m,
   );
   const { figures } = (await (await fetch(`${operations}/status`)).json()) as { figures: { payments: object } };
-  expect(figures.payments).toMatchObject({ refused: [] });
+  expect(figures.payments).toMatchObject({ rejected: [] });
 });
 
 it("the admin port sells nothing", async () => {

@@ -166,7 +166,7 @@ describe("a failed purchase", () => {
     const message = expect.stringMatching(/^the signature is not by 0x/);
     expect(await result.json()).toMatchObject({ error: "invalid_exact_evm_signature", message });
     const lines = market.shop.output().split("\n");
-    const line = lines.find((each) => each.includes("payment-refused")) ?? "{}";
+    const line = lines.find((each) => each.includes("payment-rejected")) ?? "{}";
     expect(JSON.parse(line)).toMatchObject({ gatehouse: { reason: "invalid_exact_evm_signature", cause: message } });
   });
 

@@ -208,8 +208,8 @@ test("offers no control on the status listener, and no actions on its page, with
     expect((await fetch(`${url}${path}`, { method, headers })).status).toBe(404);
   }
   expect(await readStatus(url)).not.toHaveProperty("actions");
-  const refused = await runGatehouse(["resume", "--url", url], { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token });
-  expect([refused.status, refused.stderr]).toEqual([
+  const rejected = await runGatehouse(["resume", "--url", url], { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token });
+  expect([rejected.status, rejected.stderr]).toEqual([
     1,
     expect.stringContaining("accepts no commands: set the sidecar's upkeep.controlToken"),
   ]);

@@ -154,9 +154,9 @@ test("continues with a node whose data was moved while the sidecar was down once
     `${node.workspace}/larger`,
   );
   await writeFile(node.configPath, moved);
-  const refused = await runToEnd("sidecar", buildEnvironment(node));
+  const rejected = await runToEnd("sidecar", buildEnvironment(node));
   const way = `GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${node.workspace}/data`;
-  expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining(way)]);
+  expect([rejected.status, rejected.stderr]).toEqual([1, expect.stringContaining(way)]);
   const movedFrom = { GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM: `${node.workspace}/data` };
   {
     await using next = await runHere(node, movedFrom);

@@ -5,7 +5,7 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { systemClock } from "#daemon/clock.ts";
-import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { createActiveFiles } from "#daemon/files/active-files.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
 import { watchCalls } from "#gateway/calls-watch.ts";
 import { watchDescriptors } from "#health/descriptor-watch.ts";
@@ -62,7 +62,7 @@ const watches: Readonly<Record<string, Begin>> = {
           timeoutMs,
           staleAfterMs: 1_000,
           hasReferences: false,
-          refusalMeansEnd: false,
+          rejectionMeansEnd: false,
           signal: means.signal,
         },
         {
@@ -85,7 +85,7 @@ const watches: Readonly<Record<string, Begin>> = {
   WebSocketResponding: (means) =>
     ends(
       watchWebSocket(
-        { url: "ws://127.0.0.1:1/#fragments-are-refused", intervalMs, timeoutMs, signal: means.signal },
+        { url: "ws://127.0.0.1:1/#fragments-are-rejected", intervalMs, timeoutMs, signal: means.signal },
         means,
       ),
     ),
@@ -119,7 +119,7 @@ const watches: Readonly<Record<string, Begin>> = {
         places: fail,
         stateDirectory: directory,
         health: { current: () => ({}) },
-        files: createFilesInForce(means.metrics),
+        files: createActiveFiles(means.metrics),
       }),
     );
   },

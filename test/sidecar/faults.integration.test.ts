@@ -19,7 +19,7 @@ import {
   metricValues,
 } from "./faults/fault.ts";
 import { strikingFaults } from "./faults/striking-faults.ts";
-import { refusals } from "./faults/refusals.ts";
+import { rejections } from "./faults/rejections.ts";
 
 const withinMs = generousMs;
 
@@ -131,11 +131,11 @@ for (const fault of takeSlice(strikingFaults, shares).filter(isMet)) {
   test(fault.what, () => expectShown(fault));
 }
 
-test.each(refusals)("$what: does not start, and reports why", async ({ settings, reads }) => {
+test.each(rejections)("$what: does not start, and reports why", async ({ settings, reads }) => {
   const { struck } = await struckNode();
-  const refused = startBeside(struck, await settings(struck)).then(
+  const rejected = startBeside(struck, await settings(struck)).then(
     () => "it started",
     (error: Error) => nameAsInReference(error.message),
   );
-  expect(await refused).toMatch(beginsAs(reads));
+  expect(await rejected).toMatch(beginsAs(reads));
 });

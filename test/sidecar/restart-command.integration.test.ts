@@ -71,9 +71,9 @@ test("rejects a restart while waiting for approval, only observing or unable to 
     [{ GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" }, "no-driver", "restart.driver is none"],
   ] as const) {
     await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2", ...environment });
-    const refused = await restart(upkeep);
-    expect(refused).toMatchObject({ status: 1, errors: expect.stringContaining("restart: ") });
-    expect(refused.errors).toContain(words);
+    const rejected = await restart(upkeep);
+    expect(rejected).toMatchObject({ status: 1, errors: expect.stringContaining("restart: ") });
+    expect(rejected.errors).toContain(words);
     const outcome = await restart(upkeep, { json: true });
     expect([outcome.status, JSON.parse(outcome.printed)]).toMatchObject([1, { result }]);
   }

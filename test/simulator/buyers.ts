@@ -29,12 +29,12 @@ export type Purchase = {
   /** Names of its payments that another client settled, or whose request reached the ledger after a response rejected it. */
   readonly excused: Set<string>;
   /** Reason of the last rejection. */
-  refused: string | undefined;
+  lastReason: string | undefined;
 };
 
 /** Meaning of a seller's response for its buyer. */
 type Verdict = Readonly<
-  { kind: "sold"; amount: bigint } | { kind: "refused"; reason: string } | { kind: "again"; reason: string }
+  { kind: "sold"; amount: bigint } | { kind: "rejected"; reason: string } | { kind: "again"; reason: string }
 >;
 
 /** Sends a payment once, for a buyer's purchase, from its own client or another. Throws if no response arrives. */
@@ -88,7 +88,7 @@ export function drawPurchases({ time: { pick, chance, between, random }, weather
       ...begun,
       isGood: isGood && rival === undefined,
       sold: undefined,
-      refused: undefined,
+      lastReason: undefined,
       rejected: new Set(),
       excused: new Set(),
     });
@@ -130,17 +130,17 @@ export async function buy(purchase: Purchase, ask: Ask, world: World, chains: Vi
       );
       const verdicts = await Promise.all(answers);
       const find = (wanted: Verdict["kind"]) => verdicts.find(({ kind }) => kind === wanted);
-      // A wallet that changes its mind may refuse one copy and confirm another.
-      const isUncertain = mayDiffer && verdicts.some(({ kind }) => kind !== "refused");
-      const verdict = find("sold") ?? (isUncertain ? find("again") : find("refused")) ?? verdicts[0];
+      // A wallet that changes its mind may reject one copy and confirm another.
+      const isUncertain = mayDiffer && verdicts.some(({ kind }) => kind !== "rejected");
+      const verdict = find("sold") ?? (isUncertain ? find("again") : find("rejected")) ?? verdicts[0];
       if (verdict === undefined) throw new TypeError("no verdict");
       note(`${name}, payment ${which}: ${verdict.kind}${"reason" in verdict ? ` (${verdict.reason})` : ""}`);
       if (verdict.kind === "sold") {
         purchase.sold = { offer, amount: verdict.amount };
         return;
       }
-      if (verdict.kind === "refused") {
-        purchase.refused = verdict.reason;
+      if (verdict.kind === "rejected") {
+        purchase.lastReason = verdict.reason;
         purchase.rejected.add(offer.name);
         break;
       }
@@ -177,14 +177,14 @@ export function askFacilitator(service: Callable<Operations>, world: World, { ve
       verifies && world.time.chance(0.8)
         ? await request(service, world, ({ verify }) => verify(call, caller))
         : undefined;
-    if (verified !== undefined && readVerifyState(verified) === "refused")
-      return { kind: "refused", reason: verified.invalidReason ?? "" };
+    if (verified !== undefined && readVerifyState(verified) === "rejected")
+      return { kind: "rejected", reason: verified.invalidReason ?? "" };
     const used = { ...call, paymentRequirements: { ...requirements, amount: String(amount) } };
     const settled = await request(service, world, ({ settle }) => settle(used, caller));
     const state = readSettleState(settled);
     const reason = settled.errorReason ?? "";
     if (state === "settled") return { kind: "sold", amount: BigInt(settled.amount ?? amount) };
-    return { kind: state === "refused" ? "refused" : "again", reason };
+    return { kind: state === "rejected" ? "rejected" : "again", reason };
   };
 }
 
@@ -202,7 +202,7 @@ export function askResourceServer(service: Callable<Selling>, world: World): Ask
       await outcome.end?.(isSent);
       const [, amount, name] = /^sold for (\d+) by (.*)$/.exec(new TextDecoder().decode(outcome.response.body)) ?? [];
       if (amount === undefined || name !== offer.name)
-        return { kind: "refused", reason: "another purchase's response" };
+        return { kind: "rejected", reason: "another purchase's response" };
       if (!isSent || !isReceived) return { kind: "again", reason: "the response is lost" };
       return { kind: "sold", amount: BigInt(amount) };
     });
@@ -213,7 +213,7 @@ export function askResourceServer(service: Callable<Selling>, world: World): Ask
  * the same one.
  */
 function judge(outcome: Exclude<SaleOutcome, { kind: "sold" }>): Verdict {
-  if (outcome.kind === "invalid") return { kind: "refused", reason: outcome.reason };
-  if (outcome.kind === "other-request") return { kind: "refused", reason: outcome.kind };
+  if (outcome.kind === "invalid") return { kind: "rejected", reason: outcome.reason };
+  if (outcome.kind === "other-request") return { kind: "rejected", reason: outcome.kind };
   return { kind: "again", reason: outcome.kind };
 }

@@ -13,7 +13,7 @@ export function checkEnd({ world, chains, watcher, purchases }: End): void {
   const { report } = world;
   const transactions = [...chains.values()].flatMap(({ sent }) => [...sent.values()]);
   const sent = new Set(transactions.flatMap(listCalls).map(nameCalled));
-  for (const { name, wallet, offers, sold, isGood, hasLeft, refused, excused, copied } of purchases) {
+  for (const { name, wallet, offers, sold, isGood, hasLeft, lastReason, excused, copied } of purchases) {
     const chargesOf = (some: readonly SignedOffer[]) => some.flatMap((offer) => findTransfers(chains, offer));
     for (const offer of offers)
       if (chargesOf([offer]).length > 1) report(`${offer.name} is charged ${chargesOf([offer]).length} times`);
@@ -29,7 +29,7 @@ export function checkEnd({ world, chains, watcher, purchases }: End): void {
     if (sold !== undefined && sold.offer.to !== payTo) report(`${name} is delivered, and somebody else is paid`);
     if (sold === undefined && charges.length > 0 && !hasLeft) report(`${name} is charged and not delivered`);
     if (isGood && sold === undefined && !hasLeft)
-      report(`${name} with a good payment is not sold: ${refused ?? "without an end"}`);
+      report(`${name} with a good payment is not sold: ${lastReason ?? "without an end"}`);
     const isFree = ({ signing: { flaw }, name: paying }: SignedOffer) =>
       wallet === "empty" || flaw !== undefined || (sold?.amount === 0n && sold.offer.name === paying);
     if (offers.some((offer) => isOwn(offer) && isFree(offer) && sent.has(offer.name)))

@@ -54,7 +54,7 @@ export function drawMembers({ time: { pick, chance, between }, weather }: World)
 /** What the seller's response means to a member. */
 type Verdict = Readonly<
   | { kind: "sold"; amount: bigint }
-  | { kind: "refused"; reason: string; charged?: bigint }
+  | { kind: "rejected"; reason: string; charged?: bigint }
   | { kind: "again"; reason: string }
 >;
 
@@ -96,7 +96,7 @@ export async function buyAsMember(
   const offer = signChannelPayment(member.channel, { before: member.charged, isRefund: true });
   const verdict = await present(offer, want, member, server, world);
   note(
-    `${want.name} of ${offer.name}: ${verdict?.kind ?? "left"} ${verdict?.kind === "refused" ? verdict.reason : ""}`,
+    `${want.name} of ${offer.name}: ${verdict?.kind ?? "left"} ${verdict?.kind === "rejected" ? verdict.reason : ""}`,
   );
   member.isRefunded = verdict?.kind === "sold";
 }
@@ -148,7 +148,7 @@ function askAsMember(offer: SignedOffer, want: Want, server: Callable<Selling>, 
       const charged = state?.chargedCumulativeAmount;
       if (outcome.reason === reason.channelBusy) return { kind: "again", reason: outcome.reason };
       return {
-        kind: "refused",
+        kind: "rejected",
         reason: outcome.reason,
         ...(charged === undefined ? {} : { charged: BigInt(charged) }),
       };

@@ -135,7 +135,7 @@ async function probeSigners(world: World, ask: Ask, chains: VirtualChains): Prom
         isGood: !weather.hasSilentToken,
         hasLeft: false,
         sold: undefined,
-        refused: undefined,
+        lastReason: undefined,
         rejected: new Set(),
         excused: new Set(),
       };

@@ -129,8 +129,8 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
           note(`/settle of ${name}: ${answer.success ? `success ${answer.amount ?? ""}` : answer.errorReason}`);
           if (state === "settled" && answer.amount === "0") requireUncharged(offer, "/settle of nothing");
           else if (state === "settled") requireCharged(offer, answer);
-          if (state === "refused" && answer.errorReason !== "duplicate_settlement") {
-            requireUncharged(offer, `/settle refused with ${answer.errorReason}`);
+          if (state === "rejected" && answer.errorReason !== "duplicate_settlement") {
+            requireUncharged(offer, `/settle rejected with ${answer.errorReason}`);
             if (answer.transaction !== "") failed.add(offer);
           }
           return answer;

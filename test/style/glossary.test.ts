@@ -22,7 +22,7 @@ function occurrences(term: string, among: readonly string[]): number {
 describe("docs/glossary.md", () => {
   it("defines each commonly searched term once", () => {
     const sought =
-      "retry leader backfill status lease drain hold adopt drift roll-back tier audience settlement nonce replica";
+      "retry leader backfill status lease drain pause adopt drift roll-back tier audience settlement nonce replica";
     expect(terms.map(({ term }) => term)).toEqual(expect.arrayContaining([...sought.split(" "), "graceful close"]));
     expect(new Set(terms.map(({ term }) => term)).size).toBe(terms.length);
   });

@@ -143,7 +143,7 @@ function isObject(value: unknown): value is PaymentRequirements {
 
 async function observeSeller(payload: unknown, offers: readonly PaymentRequirements[]): Promise<object> {
   const reading = readPayment(encodeHeader(payload));
-  if (!reading.ok) return { refused: reading.message };
+  if (!reading.ok) return { rejected: reading.message };
   const { payment } = reading;
   const asked: string[] = [];
   const claims: NewClaim[] = [];

@@ -8,7 +8,7 @@ import secp256k1 from "secp256k1";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { z } from "zod";
 import { payingFetch } from "#client/paying-fetch.ts";
-import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { createActiveFiles } from "#daemon/files/active-files.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import type { Service } from "#daemon/service.ts";
@@ -49,7 +49,7 @@ async function startHere<Schema extends z.ZodObject>(
   const { urls } = await start(readSettings(definition, { env }), {
     log: createLog({ service: definition.service, level: "silent" }),
     metrics,
-    files: createFilesInForce(metrics),
+    files: createActiveFiles(metrics),
     configuration: () => ({ service: "resource-server", version: "0.0.0", settingsSha256: "", files: [] }),
     mask: createMask(),
     resources: services.use(new AsyncDisposableStack()),

@@ -30,7 +30,7 @@ test.each(recorded)("$name", async ({ paymentPayload, paymentRequirements, obser
   expect(JSON.parse(JSON.stringify(seen))).toEqual(observed);
 });
 
-test.each(recorded.filter(({ observed }) => !("refused" in observed.seller)))(
+test.each(recorded.filter(({ observed }) => !("rejected" in observed.seller)))(
   "$name, in the process of the seller",
   async ({ paymentPayload, paymentRequirements, observed }) => {
     const seen = await observeInProcess(paymentPayload, paymentRequirements);

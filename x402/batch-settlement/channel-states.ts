@@ -2,7 +2,7 @@ import { z } from "zod";
 import { fields } from "../fields.ts";
 import type { Answered, SettleAnswer } from "../answer.ts";
 import type { Hex } from "../hex.ts";
-import type { Refusal } from "../reason.ts";
+import type { Rejection } from "../reason.ts";
 import type { Transfers } from "../scheme.ts";
 import { readChannelState, type ChannelState } from "./channel.ts";
 import type { SignedVoucher } from "./voucher.ts";
@@ -81,14 +81,14 @@ export function createChannelStates() {
     judge: async (
       { channelId, isRefund }: SignedVoucher,
       transfers: Transfers,
-      refuse: (state: ChannelState) => Refusal | undefined,
-    ): Promise<ChannelState | Refusal> => {
+      reject: (state: ChannelState) => Rejection | undefined,
+    ): Promise<ChannelState | Rejection> => {
       const last = known.get(channelId.toLowerCase());
       const ageMs = last === undefined ? stateFreshMs : transfers.clock() - last.atMs;
-      if (last !== undefined && !isRefund && ageMs >= 0 && ageMs < stateFreshMs && refuse(last.state) === undefined)
+      if (last !== undefined && !isRefund && ageMs >= 0 && ageMs < stateFreshMs && reject(last.state) === undefined)
         return last.state;
       const state = await refresh(channelId, transfers);
-      return refuse(state) ?? state;
+      return reject(state) ?? state;
     },
   };
 }

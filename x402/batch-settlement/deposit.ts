@@ -3,7 +3,7 @@ import { canonicalContracts } from "../contracts.ts";
 import { encodeAddress, encodeInteger, type Hex } from "../hex.ts";
 import { getPermit2Separator, hashTokenPermissions, tokenType } from "../permit2.ts";
 import { readApproval } from "../permit2-terms.ts";
-import { isRefusal, reason, type Reason, type Refusal } from "../reason.ts";
+import { isRejection, reason, type Reason, type Rejection } from "../reason.ts";
 import type { Order, Transfers } from "../scheme.ts";
 import { signCall, toSignatureBytes, type Signature, type SignedPayment } from "../signed-payment.ts";
 import { checkTerms, type Terms, rejectDifference } from "../terms.ts";
@@ -57,14 +57,14 @@ export function checkDeposit(
   order: Order<Deposit>,
   { channelId }: Pick<SignedVoucher, "channelId">,
   transfers: Transfers,
-): JudgedDeposit | Refusal {
+): JudgedDeposit | Rejection {
   const { channelConfig, deposit } = order.payment;
   const terms = checkTerms(order, transfers.assets, { isMax: true });
   const hint = (order.requirements.extra as { assetTransferMethod?: unknown } | undefined)?.assetTransferMethod;
   const isPermit2 = hint === undefined ? "permit2Authorization" in deposit.authorization : hint === "permit2";
   const names = isPermit2 ? permit2Names : eip3009Names;
-  const rename = (refusal: Refusal) => ({ ...refusal, reason: names.get(refusal.reason) ?? refusal.reason });
-  if (isRefusal(terms)) return rename(terms);
+  const rename = (rejection: Rejection) => ({ ...rejection, reason: names.get(rejection.reason) ?? rejection.reason });
+  if (isRejection(terms)) return rename(terms);
   const authorized = isPermit2
     ? judgePermit2Deposit(order, channelId, terms)
     : judgeEip3009Deposit(order, channelId, terms);
@@ -76,7 +76,7 @@ export function checkDeposit(
     data: encodeDeposit(channelConfig, deposit.amount, collect(toSignatureBytes(signed))),
   });
   const call = signCall({ payer, digest, signature, encodeCall }, transfers);
-  if (isRefusal(call)) return terms.unserved ?? rename(call);
+  if (isRejection(call)) return terms.unserved ?? rename(call);
   if (call.contract !== channelsAddress) {
     const message = "a wallet that does not exist yet (ERC-6492) can't deposit here; create it first.";
     return { reason: reason.depositWallet, message };
@@ -90,7 +90,7 @@ function judgeEip3009Deposit(
   { payment: { channelConfig, deposit } }: Order<Deposit>,
   channelId: Hex,
   { asset }: Terms,
-): Authorized | Refusal {
+): Authorized | Rejection {
   const sent = deposit.authorization.erc3009Authorization;
   if (sent === undefined) {
     const message = "payload.deposit.authorization has no erc3009Authorization.";
@@ -119,7 +119,7 @@ function judgePermit2Deposit(
   { payment: { channelConfig, deposit }, requirements, extensions }: Order<Deposit>,
   channelId: Hex,
   { asset }: Terms,
-): Authorized | Refusal {
+): Authorized | Rejection {
   const sent = deposit.authorization.permit2Authorization;
   if (sent === undefined) {
     const message = "payload.deposit.authorization has no permit2Authorization.";
@@ -133,10 +133,10 @@ function judgePermit2Deposit(
     ["amount", String(permitted.amount), String(deposit.amount), reason.depositPermit2Amount],
     ["channel", witness.channelId, channelId, reason.channelId],
   ] as const;
-  const refusal = rejectDifference("the permit's", compared);
-  if (refusal !== undefined) return refusal;
+  const rejection = rejectDifference("the permit's", compared);
+  if (rejection !== undefined) return rejection;
   const approval = readApproval(extensions, { from, token: permitted.token, amount: permitted.amount });
-  if (approval !== undefined && isRefusal(approval)) return approval;
+  if (approval !== undefined && isRejection(approval)) return approval;
   const struct = hashWords(
     permitTypeHash,
     hashTokenPermissions(permitted.token, permitted.amount),

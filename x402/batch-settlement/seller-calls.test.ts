@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { refuse, type SettleAnswer } from "../answer.ts";
+import { reject, type SettleAnswer } from "../answer.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
 import type { Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
@@ -26,7 +26,7 @@ function openScene() {
     settle: async ({ id, payer, unserved }: SignedPayment) => {
       scene.settled.push(id);
       const isNew = !scene.recorded.has(id);
-      return isNew && unserved !== undefined ? refuse(unserved, payer) : { answer: scene.answer, payer };
+      return isNew && unserved !== undefined ? reject(unserved, payer) : { answer: scene.answer, payer };
     },
   } as unknown as Transfers;
   const payment = {
@@ -57,7 +57,7 @@ test("keeps a refund in flight pending although the balance already excludes it"
   const { scene, refund } = openScene();
   await refund();
   scene.balance = 0n;
-  expect(await refund()).toMatchObject({ answer: { state: "refused" } });
+  expect(await refund()).toMatchObject({ answer: { state: "rejected" } });
   scene.recorded.set(scene.settled[0] ?? "0x", "begun");
   expect(await refund()).toMatchObject({ answer: { state: "pending" } });
 });
@@ -71,7 +71,7 @@ test("reports a refund's amount even if the node queried afterwards hasn't seen 
 test("rejects a refund in a removed token only if it is new", async () => {
   const { scene, refund } = openScene();
   scene.assets.clear();
-  expect(await refund()).toMatchObject({ answer: { refusal: { reason: "invalid_payment_requirements" } } });
+  expect(await refund()).toMatchObject({ answer: { rejection: { reason: "invalid_payment_requirements" } } });
   scene.recorded.set(scene.settled[0] ?? "0x", "begun");
   expect(await refund()).toMatchObject({ answer: { state: "pending" } });
 });

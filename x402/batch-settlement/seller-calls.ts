@@ -1,7 +1,7 @@
-import { nameReasons, type Answered, type SettleAnswer, refuse } from "../answer.ts";
+import { nameReasons, type Answered, type SettleAnswer, reject } from "../answer.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
 import { keccak256 } from "../typed-data.ts";
-import { reason, type Reason, type Refusal } from "../reason.ts";
+import { reason, type Reason, type Rejection } from "../reason.ts";
 import type { Order, Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
 import type { ChannelStates } from "./channel-states.ts";
@@ -50,11 +50,11 @@ export async function claimVouchers(
   states: Pick<ChannelStates, "change">,
 ): Settled {
   const { claims, claimAuthorizerSignature: signature } = payment;
-  const refusal = claims
-    .map(({ voucher }) => refuseChannel(voucher.channel, requirements))
+  const rejection = claims
+    .map(({ voucher }) => rejectChannel(voucher.channel, requirements))
     .find((found) => found !== undefined);
-  if (refusal !== undefined) return refuse(refusal, undefined);
-  if (signature === undefined) return refuse(unsigned("claimAuthorizerSignature"), undefined);
+  if (rejection !== undefined) return reject(rejection, undefined);
+  if (signature === undefined) return reject(unsigned("claimAuthorizerSignature"), undefined);
   const chainId = readChainId(requirements);
   const ids = claims.map(({ voucher }) => computeChannelId(voucher.channel, chainId));
   const totals = await Promise.all(ids.map((id) => readTotals(id, transfers.read)));
@@ -70,7 +70,7 @@ export async function claimVouchers(
   const reported = { amount: "" };
   const { payTo, asset } = requirements;
   const party = { asset: asset as Hex, payer: payTo as Hex, payTo: payTo as Hex };
-  const unserved = amount === 0n ? undefined : refuseAsset(requirements, transfers);
+  const unserved = amount === 0n ? undefined : rejectAsset(requirements, transfers);
   const deposits = claims.map(({ voucher }) => keyDeposits(voucher.channel));
   const isRemainder = ids.every((id, index) => (claimed.get(id) ?? 0n) >= (totals[index]?.[0] ?? 0n));
   const call = buildCall(
@@ -84,15 +84,15 @@ export async function claimVouchers(
 
 export async function settleClaimed({ payment, requirements }: OrderOf<"settle">, transfers: Transfers): Settled {
   const { receiver, token } = payment;
-  const refusal = refuseChannel({ receiver, token }, requirements);
-  if (refusal !== undefined) return refuse(refusal, undefined);
+  const rejection = rejectChannel({ receiver, token }, requirements);
+  if (rejection !== undefined) return reject(rejection, undefined);
   const before = await readReceiver(receiver, token, transfers.read);
   const amount = before.totalClaimed - before.totalSettled;
   if (amount === 0n) {
     const message = `nothing is claimed for ${receiver} that it does not have yet.`;
-    return refuse({ reason: reason.nothingToSettle, message }, undefined);
+    return reject({ reason: reason.nothingToSettle, message }, undefined);
   }
-  const unserved = refuseAsset(requirements, transfers);
+  const unserved = rejectAsset(requirements, transfers);
   const deposits = [keySellerDeposits(receiver, token)];
   const party = { asset: token, payer: receiver, payTo: receiver, amount, unserved, deposits, isRemainder: true };
   const state = encodeInteger(before.totalClaimed) + encodeInteger(before.totalSettled);
@@ -113,25 +113,25 @@ export async function refundChannel(
   const { channelConfig: config, voucher, amount: requested, refundNonce: nonce, claims } = payment;
   const { payer, token: asset, receiver: payTo } = config;
   const channelId = computeChannelId(config, readChainId(requirements));
-  const refusal = refuseChannel(config, requirements);
-  if (refusal !== undefined) return refuse(refusal, payer);
+  const rejection = rejectChannel(config, requirements);
+  if (rejection !== undefined) return reject(rejection, payer);
   if (channelId !== voucher.channelId.toLowerCase()) {
-    return refuse({ reason: reason.channelId, message: `the channel's id is ${channelId}.` }, payer);
+    return reject({ reason: reason.channelId, message: `the channel's id is ${channelId}.` }, payer);
   }
   if (requested === undefined || nonce === undefined || claims === undefined) {
     const message = "a refund is settled with amount, refundNonce and claims, which its seller adds.";
-    return refuse({ reason: reason.channelPayload, message }, payer);
+    return reject({ reason: reason.channelPayload, message }, payer);
   }
   const { refundAuthorizerSignature: signature, claimAuthorizerSignature: claimSignature } = payment;
-  if (signature === undefined) return refuse(unsigned("refundAuthorizerSignature"), payer);
-  if (claims.length > 0 && claimSignature === undefined) return refuse(unsigned("claimAuthorizerSignature"), payer);
+  if (signature === undefined) return reject(unsigned("refundAuthorizerSignature"), payer);
+  if (claims.length > 0 && claimSignature === undefined) return reject(unsigned("claimAuthorizerSignature"), payer);
   const before = await states.refresh(channelId, transfers);
   const available = before.balance - findClaimed(claims, channelId, before.totalClaimed, readChainId(requirements));
   const amount = requested < available ? requested : available;
   const isFirst = before.refundNonce === nonce;
   const claimCall = claims.length > 0 ? encodeClaims(claims, claimSignature ?? "0x") : undefined;
   const data = encodeRefund({ config, amount: requested, nonce, signature: signature }, claimCall);
-  const unserved = refuseAsset(requirements, transfers);
+  const unserved = rejectAsset(requirements, transfers);
   const deposits = [config, ...claims.map((claim) => claim.voucher.channel)].map(keyDeposits);
   const isRemainder = requested >= available;
   const party = { asset, payer, payTo, amount: isFirst ? amount : requested, unserved, deposits, isRemainder };
@@ -141,7 +141,7 @@ export async function refundChannel(
   for (; progress === "failed" && attempt < refundAttemptsMax; progress = await transfers.progress(call.id))
     call = buildCall(party, data, encodeInteger((attempt += 1n)));
   if (progress === undefined && isFirst && amount <= 0n) {
-    return refuse({ reason: reason.nothingToRefund, message: `channel ${channelId} has nothing to refund.` }, payer);
+    return reject({ reason: reason.nothingToRefund, message: `channel ${channelId} has nothing to refund.` }, payer);
   }
   const ids = claims.map(({ voucher: { channel } }) => computeChannelId(channel, readChainId(requirements)));
   const settle = () => transfers.settle(call);
@@ -177,18 +177,18 @@ function buildCall(
 }
 
 /** Returns why an asset is not served: it is not, or no longer, in the settings. */
-export function refuseAsset(
+export function rejectAsset(
   { asset }: OrderOf<"claim">["requirements"],
   { assets }: Pick<Transfers, "assets">,
-): Refusal | undefined {
+): Rejection | undefined {
   if (assets.has(asset.toLowerCase())) return undefined;
   return { reason: reason.requirements, message: `asset ${asset} is not settled here.` };
 }
 
-function refuseChannel(
+function rejectChannel(
   { receiver, token }: Pick<ChannelConfig, "receiver" | "token">,
   { payTo, asset }: OrderOf<"claim">["requirements"],
-): Refusal | undefined {
+): Rejection | undefined {
   const compared = [
     ["receiver", receiver, payTo, reason.channelReceiver],
     ["token", token, asset, reason.channelToken],
@@ -196,7 +196,7 @@ function refuseChannel(
   return rejectDifference("the channel's", compared);
 }
 
-function unsigned(field: string): Refusal {
+function unsigned(field: string): Rejection {
   const message = `payload.${field} is missing; sign it with the key of the channels' receiverAuthorizer, for this facilitator has none.`;
   return { reason: reason.unsignedClaim, message };
 }

@@ -65,7 +65,7 @@ test("returns the outcome of a copy that starts during the voucher's check", asy
 
 test("rejects a new deposit with an invalid voucher", async () => {
   expect(await settleDeposit({ progress: async () => undefined })).toMatchObject({
-    answer: { state: "refused", refusal: { reason: "invalid_batch_settlement_evm_voucher_signature" } },
+    answer: { state: "rejected", rejection: { reason: "invalid_batch_settlement_evm_voucher_signature" } },
   });
 });
 
@@ -74,7 +74,7 @@ test("returns pending for a settled deposit while its channel can't be read", as
 });
 
 test.each([
-  ["voucher", { answer: { state: "refused", refusal: { reason: "invalid_payment_requirements" } } }],
+  ["voucher", { answer: { state: "rejected", rejection: { reason: "invalid_payment_requirements" } } }],
   ["refund", { answer: { state: "valid" } }],
 ] as const)("verifies a %s of an open channel in a removed token", async (type, verdict) => {
   const sent = { ...order, payment: { type, channelConfig, voucher: payment.voucher } } as Order<ChannelPayload>;

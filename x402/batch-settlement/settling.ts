@@ -1,12 +1,12 @@
-import { nameReasons, type Answered, type SettleAnswer, refuse } from "../answer.ts";
+import { nameReasons, type Answered, type SettleAnswer, reject } from "../answer.ts";
 import { listContracts, canonicalContracts, type KnownContracts } from "../contracts.ts";
-import { reason, type Refusal } from "../reason.ts";
+import { reason, type Rejection } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";
 import { createChannelStates, formatState, type ChannelStates } from "./channel-states.ts";
 import { keyDeposits } from "./channel.ts";
 import { checkDeposit } from "./deposit.ts";
 import type { ChannelPayload } from "./payload.ts";
-import { claimVouchers, refundChannel, refuseAsset, settleClaimed } from "./seller-calls.ts";
+import { claimVouchers, refundChannel, rejectAsset, settleClaimed } from "./seller-calls.ts";
 import { checkVoucher, rejectConfig, rejectState, type SignedVoucher } from "./voucher.ts";
 
 const types = new Set(["deposit", "voucher", "refund", "claim", "settle"]);
@@ -22,7 +22,7 @@ export function createChannelSettling(): Settling<ChannelPayload> {
   const states = createChannelStates();
   return {
     kinds: ({ contracts }) => (hasContracts(contracts) ? [{}] : []),
-    refusePayload: ({ type }) =>
+    rejectPayload: ({ type }) =>
       types.has(String(type))
         ? undefined
         : { reason: reason.channelPayload, message: `payload.type must be one of ${[...types].join(", ")}.` },
@@ -30,23 +30,23 @@ export function createChannelSettling(): Settling<ChannelPayload> {
       const { payment } = order;
       if (payment.type === "claim" || payment.type === "settle") {
         const message = `a ${payment.type} is not verified; send it to /settle.`;
-        return refuse({ reason: reason.channelPayload, message }, undefined);
+        return reject({ reason: reason.channelPayload, message }, undefined);
       }
       const { payer } = payment.channelConfig;
       const voucher = await checkOrder({ ...order, payment }, transfers);
-      if ("reason" in voucher) return refuse(voucher, payer);
+      if ("reason" in voucher) return reject(voucher, payer);
       if (payment.type !== "deposit") {
         const state = await states.judge(voucher, transfers, (now) => rejectState(voucher, now));
-        if ("reason" in state) return refuse(state, payer);
+        if ("reason" in state) return reject(state, payer);
         return { answer: { state: "valid" }, payer, reported: { extra: formatState(voucher.channelId, state) } };
       }
       const deposit = checkDeposit({ ...order, payment }, voucher, transfers);
-      if ("reason" in deposit) return refuse(deposit, payer);
+      if ("reason" in deposit) return reject(deposit, payer);
       const { id, amount, unserved } = deposit.payment;
-      if (unserved !== undefined && (await transfers.progress(id)) === undefined) return refuse(unserved, payer);
+      if (unserved !== undefined && (await transfers.progress(id)) === undefined) return reject(unserved, payer);
       const state = await states.refresh(voucher.channelId, transfers);
-      const refusal = rejectState({ ...voucher, added: amount }, state);
-      if (refusal !== undefined) return refuse(refusal, payer);
+      const rejection = rejectState({ ...voucher, added: amount }, state);
+      if (rejection !== undefined) return reject(rejection, payer);
       const answered = nameReasons(await transfers.verify(deposit.payment), deposit.names);
       return answered.answer.state === "valid"
         ? { ...answered, reported: { extra: formatState(voucher.channelId, state) } }
@@ -54,7 +54,7 @@ export function createChannelSettling(): Settling<ChannelPayload> {
     },
     async settle(order, transfers) {
       const { payment } = order;
-      if (!hasContracts(transfers.contracts)) return refuse(missing, undefined);
+      if (!hasContracts(transfers.contracts)) return reject(missing, undefined);
       switch (payment.type) {
         case "deposit":
           return settleDeposit({ ...order, payment }, transfers, states);
@@ -67,7 +67,7 @@ export function createChannelSettling(): Settling<ChannelPayload> {
         case "voucher": {
           const message =
             "a voucher is kept by its seller, and later claimed; only deposits, claims and refunds are settled.";
-          return refuse({ reason: reason.channelPayload, message }, payment.channelConfig.payer);
+          return reject({ reason: reason.channelPayload, message }, payment.channelConfig.payer);
         }
       }
     },
@@ -78,7 +78,7 @@ function hasContracts(contracts: KnownContracts): boolean {
   return listContracts("batch-settlement").every((id) => contracts.has(canonicalContracts[id].address.toLowerCase()));
 }
 
-const missing: Refusal = {
+const missing: Rejection = {
   reason: reason.channelUnknown,
   message: "this chain lacks contracts of batch-settlement; `gatehouse contracts check` lists them.",
 };
@@ -87,17 +87,17 @@ const missing: Refusal = {
 async function checkOrder(
   { payment, requirements }: ChannelOrder<"deposit" | "voucher" | "refund">,
   transfers: Transfers,
-): Promise<SignedVoucher | Refusal> {
+): Promise<SignedVoucher | Rejection> {
   if (!hasContracts(transfers.contracts)) return missing;
   const { channelConfig: config, voucher, type } = payment;
   const terms = {
     asset: config.token,
     payTo: config.receiver,
-    unserved: type === "deposit" ? undefined : refuseAsset(requirements, transfers),
+    unserved: type === "deposit" ? undefined : rejectAsset(requirements, transfers),
     ...(type === "refund" && { deposits: [keyDeposits(config)] }),
   };
-  const refusal = rejectConfig({ config, voucher }, requirements) ?? (await transfers.rejectTerms(terms));
-  return refusal ?? checkVoucher({ config, voucher, isRefund: type === "refund" }, requirements, transfers);
+  const rejection = rejectConfig({ config, voucher }, requirements) ?? (await transfers.rejectTerms(terms));
+  return rejection ?? checkVoucher({ config, voucher, isRefund: type === "refund" }, requirements, transfers);
 }
 
 async function settleDeposit(
@@ -108,21 +108,21 @@ async function settleDeposit(
   const { channelConfig, voucher } = order.payment;
   const { payer } = channelConfig;
   const wrong = rejectConfig({ config: channelConfig, voucher }, order.requirements);
-  if (wrong !== undefined) return refuse(wrong, payer);
+  if (wrong !== undefined) return reject(wrong, payer);
   const { channelId } = voucher;
   const deposit = checkDeposit(order, { channelId }, transfers);
-  if ("reason" in deposit) return refuse(deposit, payer);
+  if ("reason" in deposit) return reject(deposit, payer);
   const { id, amount, unserved } = deposit.payment;
   // An executed one says so, whatever its wallet now says of the voucher, or was claimed from it since.
   const isBegun = async () => (await transfers.progress(id)) !== undefined;
   const [checked] = (await isBegun())
     ? []
-    : await Promise.allSettled([unserved ?? refuseDeposit(order, amount, transfers, states)]);
+    : await Promise.allSettled([unserved ?? rejectDeposit(order, amount, transfers, states)]);
   const isFailed = checked !== undefined && (checked.status === "rejected" || checked.value !== undefined);
   // A copy may have begun meanwhile.
   if (isFailed && !(await isBegun())) {
     if (checked.status === "rejected") throw checked.reason;
-    if (checked.value !== undefined) return refuse(checked.value, payer);
+    if (checked.value !== undefined) return reject(checked.value, payer);
   }
   const settle = () => transfers.settle(deposit.payment);
   const answered = nameReasons(await states.change([channelId], transfers, settle), deposit.names);
@@ -130,12 +130,12 @@ async function settleDeposit(
 }
 
 /** Returns why a deposit that has not begun is not made: for its voucher, or the state of its channel. */
-async function refuseDeposit(
+async function rejectDeposit(
   order: ChannelOrder<"deposit">,
   added: bigint,
   transfers: Transfers,
   states: ChannelStates,
-): Promise<Refusal | undefined> {
+): Promise<Rejection | undefined> {
   const voucher = await checkOrder(order, transfers);
   if ("reason" in voucher) return voucher;
   return rejectState({ ...voucher, added }, await states.refresh(voucher.channelId, transfers));

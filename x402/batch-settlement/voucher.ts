@@ -1,7 +1,7 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import { signatureLengthMax } from "../fields.ts";
 import { zeroAddress, type Hex } from "../hex.ts";
-import { reason, type Refusal } from "../reason.ts";
+import { reason, type Rejection } from "../reason.ts";
 import type { Transfers } from "../scheme.ts";
 import { isSignedBy, parseSignature } from "../signed-payment.ts";
 import { rejectDifference } from "../terms.ts";
@@ -27,7 +27,7 @@ export function readChainId({ network }: Pick<PaymentRequirements, "network">): 
 export function rejectConfig(
   { config, voucher }: ChannelVoucher,
   { payTo, asset, extra, network }: PaymentRequirements,
-): Refusal | undefined {
+): Rejection | undefined {
   const id = computeChannelId(config, readChainId({ network }));
   const terms = extra as Readonly<Record<string, unknown>> | undefined;
   const authorizer = String(terms?.["receiverAuthorizer"] ?? zeroAddress);
@@ -39,8 +39,8 @@ export function rejectConfig(
     ["token", config.token, asset, reason.channelToken],
     ["withdrawDelay", String(config.withdrawDelay), String(delay), reason.channelDelay],
   ] as const;
-  const refusal = rejectDifference("the channel's", compared);
-  if (refusal !== undefined) return refusal;
+  const rejection = rejectDifference("the channel's", compared);
+  if (rejection !== undefined) return rejection;
   if (config.withdrawDelay >= delays.min && config.withdrawDelay <= delays.max) return undefined;
   const message = `the channel's withdrawDelay is ${config.withdrawDelay} s, expected ${delays.min} to ${delays.max}.`;
   return { reason: reason.channelDelayRange, message };
@@ -56,31 +56,31 @@ export async function checkVoucher(
   { config, voucher, isRefund }: ChannelVoucher & Readonly<{ isRefund: boolean }>,
   requirements: Pick<PaymentRequirements, "network">,
   transfers: Pick<Transfers, "isSigned" | "checkWallet">,
-): Promise<SignedVoucher | Refusal> {
+): Promise<SignedVoucher | Rejection> {
   const { channelId, maxClaimableAmount: max, signature: text } = voucher;
   const hasAuthorizer = config.payerAuthorizer !== zeroAddress;
   const signer = hasAuthorizer ? config.payerAuthorizer : config.payer;
   const digest = computeVoucherDigest(channelId, max, readChainId(requirements));
   const id: Hex = `0x${Buffer.from(digest).toString("hex")}`;
   const vouched: SignedVoucher = { channelId, max, isRefund };
-  const refusal = { reason: reason.voucherSignature, message: `the voucher was not signed by ${signer}.` };
+  const rejection = { reason: reason.voucherSignature, message: `the voucher was not signed by ${signer}.` };
   const signature = parseSignature(text);
   // Two channels have the same id only if they have the same terms, so the id also identifies the signer.
   const callData = text.toLowerCase() as Hex;
   if (signature !== undefined && transfers.isSigned({ id, callData }, () => isSignedBy(signer, digest, signature)))
     return vouched;
-  if (hasAuthorizer || text.length > signatureLengthMax) return refusal;
+  if (hasAuthorizer || text.length > signatureLengthMax) return rejection;
   const wallet = parseWalletSignature(text);
-  if (wallet === undefined || wallet.creation !== undefined) return refusal;
+  if (wallet === undefined || wallet.creation !== undefined) return rejection;
   const signed = { id, contract: channelsAddress, payer: config.payer, walletSignature: wallet.signature };
-  return (await transfers.checkWallet(signed)) === undefined ? vouched : refusal;
+  return (await transfers.checkWallet(signed)) === undefined ? vouched : rejection;
 }
 
 /** Returns why a channel's state does not cover a voucher (verification rules 7, 9 and 10 of the specification). */
 export function rejectState(
   { channelId, max, isRefund, added = 0n }: SignedVoucher,
   { balance, totalClaimed }: ChannelState,
-): Refusal | undefined {
+): Rejection | undefined {
   const available = balance + added;
   if (available === 0n) return { reason: reason.channelUnknown, message: `channel ${channelId} has no balance.` };
   if (max > available) {

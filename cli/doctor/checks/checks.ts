@@ -7,7 +7,7 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { version } from "#daemon/version.ts";
 import { checkLimits, type InspectedService } from "../inspect-service.ts";
 import type { Check, Judgement } from "../finding.ts";
-import { foundHere, type GivenSecret, type RequestedListener } from "../known-service.ts";
+import { runningHere, type ConfiguredSecret, type RequestedListener } from "../known-service.ts";
 import { checkService } from "./service-check.ts";
 import { checkSigner } from "./signer-check.ts";
 
@@ -26,7 +26,7 @@ function* checkSettings({ service, source, settings, configuration }: InspectedS
   if (settings?.ok === true) return yield ["ok", `can be read (${source})`];
   for (const problem of settings?.problems ?? []) yield ["failed", problem];
   if (settings !== undefined || configuration === undefined) return;
-  const where = source === foundHere ? "" : " on its machine";
+  const where = source === runningHere ? "" : " on its machine";
   const advice = `run this${where} with its ${toEnvironmentName(service, [])}_… variables, or pass --settings ${service}=<file>`;
   yield [
     "skipped",
@@ -43,7 +43,7 @@ async function* checkKeys({ settings }: InspectedService): AsyncGenerator<Judgem
 /** Permission bits for users who are neither the owner nor in the group. */
 const othersMode = 0o007;
 
-async function checkKey({ setting, variable, file }: GivenSecret): Promise<Judgement> {
+async function checkKey({ setting, variable, file }: ConfiguredSecret): Promise<Judgement> {
   if (file === undefined) return ["ok", `${setting} is set by the variable ${variable}`];
   try {
     const { mode } = await stat(file);

@@ -6,7 +6,7 @@ import { defaultSource } from "../known-service.ts";
 
 /** Returns whether no service was specified, and none listens on the default ports. */
 export function isNothingFound(services: readonly InspectedService[]): boolean {
-  return services.every((service) => service.source === defaultSource && isRefused(service));
+  return services.every((service) => service.source === defaultSource && isRejected(service));
 }
 
 export const nothingFound =
@@ -18,7 +18,7 @@ export function* checkService(service: InspectedService): Generator<Judgement> {
     return yield ["unknown", `its address is unknown because its settings (${source}) can't be read`];
   }
   const so = "so its version and conditions are unknown";
-  if (isRefused(service)) {
+  if (isRejected(service)) {
     if (source === defaultSource) return yield ["skipped", `nothing listens at ${url}, its default address`];
     if (source !== "--url" && isLoopback(new URL(url).hostname)) {
       const start = `start it: ${formatOwnCommand()} ${name}`;
@@ -39,9 +39,12 @@ export function* checkService(service: InspectedService): Generator<Judgement> {
     return yield ["failed", `${url} belongs to the ${configuration.service}; ${fix}`];
   }
   yield* judgeReadiness(url, readiness);
-  for (const { setting, path, refused } of configuration.files) {
-    if (refused === undefined) continue;
-    yield ["failed", `${path} (${setting}) is invalid: ${refused}; its previous content stays active until you fix it`];
+  for (const { setting, path, rejected } of configuration.files) {
+    if (rejected === undefined) continue;
+    yield [
+      "failed",
+      `${path} (${setting}) is invalid: ${rejected}; its previous content stays active until you fix it`,
+    ];
   }
 }
 
@@ -54,7 +57,7 @@ function* judgeReadiness(url: string, readiness: InspectedService["readiness"]):
   }
 }
 
-function isRefused({ answers }: InspectedService): boolean {
+function isRejected({ answers }: InspectedService): boolean {
   const answer = answers?.["configuration.json"];
   return answer !== undefined && !answer.ok && answer.why === "ECONNREFUSED";
 }

@@ -1,4 +1,4 @@
-import { hasRoomFor } from "#daemon/files/disk-space.ts";
+import { hasSpaceFor } from "#daemon/files/disk-space.ts";
 import { clonedSizeText, formatSize } from "#sidecar/upgrade/data-size.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import type { PlatformCheck } from "../stack-platform.ts";
@@ -49,7 +49,7 @@ async function checkData({ prefix, address }: DockerPlace, toolImage: string, en
   const job = { prefix, toolImage };
   const found = parseVolumeReport(await runWorkspaceJob(job, "look", lookMs, engine), volume);
   const { bytes, freeBytes, clones, copies, leftovers, conf } = found;
-  const lacksRoom = !clones && !hasRoomFor(found);
+  const lacksRoom = !clones && !hasSpaceFor(found);
   return {
     conf,
     copyWords: `${formatSize(bytes)}, ${clones ? clonedSizeText : "copied in full"}`,

@@ -59,7 +59,7 @@ it.each([
     'echo "Warning: old"; echo "Error from server (Forbidden): pods is forbidden" >&2; exit 1',
     "failed",
   ],
-  ["an unreachable cluster", 'echo "The connection to the server 10.0.0.1:6443 was refused" >&2; exit 1', "waits"],
+  ["an unreachable cluster", 'echo "The connection to the server 10.0.0.1:6443 was rejected" >&2; exit 1', "waits"],
   ["an expired login", 'echo "error: You must be logged in to the server" >&2; exit 1', "waits"],
   ["kubectl that hangs", "sleep 60", "waits"],
 ])("decides whether a retry may succeed: %s", async (_, does, kind) => {

@@ -47,10 +47,10 @@ export function createKubectlCluster(
   const byManager = `--field-manager=${fieldManager}`;
   /** Returns undefined for a failure that `allowed` matches. */
   const tryTo = async (allowed: RegExp | undefined, words: readonly string[], input?: unknown) => {
-    const { printed, refused } = await runKubectl([...words, ...place], input, options);
-    if (refused === undefined) return printed;
-    if (allowed?.test(refused) === true) return undefined;
-    throw explain(words, refused);
+    const { printed, rejected } = await runKubectl([...words, ...place], input, options);
+    if (rejected === undefined) return printed;
+    if (allowed?.test(rejected) === true) return undefined;
+    throw explain(words, rejected);
   };
   const run = async (words: readonly string[], input?: unknown) => (await tryTo(undefined, words, input)) ?? "";
   return {
@@ -103,22 +103,22 @@ function buildReview(right: string, namespace: string) {
 
 /** Finds the kubeconfig's current context; undefined if there is none, e.g. in a pod with its own service account. */
 export async function findCurrentContext(options: KubectlOptions = {}): Promise<string | undefined> {
-  const { printed, refused } = await runKubectl(["config", "current-context"], undefined, options);
-  return refused === undefined ? printed.trim() : undefined;
+  const { printed, rejected } = await runKubectl(["config", "current-context"], undefined, options);
+  return rejected === undefined ? printed.trim() : undefined;
 }
 
-/** `refused`: kubectl's error output, if its exit status was not 0. Throws a {@link PlatformError} if it can't be run, or times out. */
+/** `rejected`: kubectl's error output, if its exit status was not 0. Throws a {@link PlatformError} if it can't be run, or times out. */
 function runKubectl(
   words: readonly string[],
   input: unknown,
   { program = "kubectl", runMs: timeout = runMs }: KubectlOptions,
-): Promise<Readonly<{ printed: string; refused?: string }>> {
+): Promise<Readonly<{ printed: string; rejected?: string }>> {
   return new Promise((resolve, reject) => {
     const limits = { timeout, maxBuffer: outputBytesMax, killSignal: "SIGKILL" } as const;
-    const child = execFile(program, words, limits, (error, printed, refused) => {
+    const child = execFile(program, words, limits, (error, printed, rejected) => {
       if (error === null) return resolve({ printed });
       const { code, killed } = error;
-      if (typeof code === "number") return resolve({ printed, refused: refused.trim() || `status ${code}` });
+      if (typeof code === "number") return resolve({ printed, rejected: rejected.trim() || `status ${code}` });
       const failure = killed === true ? `did not exit within ${timeout} ms` : `can't be run (${code ?? error.message})`;
       const why =
         code === "ENOENT" ? "is not on the PATH; install it (https://kubernetes.io/docs/tasks/tools/)" : failure;

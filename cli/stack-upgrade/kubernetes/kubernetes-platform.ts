@@ -7,7 +7,7 @@ import { checkCluster } from "./check-cluster.ts";
 import { restoreClaim, takeSnapshot } from "./claim-snapshot.ts";
 import type { Cluster } from "./kubectl.ts";
 import { nameCopy, names } from "./kubernetes-names.ts";
-import { endNode, scaleDown, scaleUp } from "./scale-node.ts";
+import { deleteNodePod, scaleDown, scaleUp } from "./scale-node.ts";
 import { runWorkPod } from "./work-pod.ts";
 import { findNodeContainer, findPod, findWorkload, requireWorkload, type ClusterWork } from "./workload.ts";
 
@@ -47,7 +47,7 @@ export function createKubernetesPlatform(
       const isStopped = spec.replicas === 0 && (await findPod(cluster)) === undefined;
       return { isStopped, lastStart: `${metadata.uid} ${metadata.generation}` };
     },
-    end: () => endNode(work),
+    end: () => deleteNodePod(work),
     stop: () => scaleDown(work),
     start: () => scaleUp(cluster),
     copyData: async (record) => {

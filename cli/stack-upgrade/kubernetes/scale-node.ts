@@ -15,7 +15,7 @@ const releasesMax = 5;
  *
  * @throws {PlatformError} that may be temporary, if the node does not exit.
  */
-export async function endNode(work: ClusterWork): Promise<NodeExit | undefined> {
+export async function deleteNodePod(work: ClusterWork): Promise<NodeExit | undefined> {
   const { cluster } = work;
   const workload = await requireWorkload(cluster);
   const pod = await findPod(cluster);

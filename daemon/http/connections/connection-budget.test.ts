@@ -111,9 +111,9 @@ describe("the connection limit of a process", () => {
     expect(budget.state().max).toBe(8);
     for (let at = 0; at < 6; at += 1) open(anybody).ask("/busy");
     await soon(() => budget.state().open === 6);
-    const refused = open(anybody);
-    await soon(() => refused.isClosed);
-    expect(refused.text).toMatch(
+    const rejected = open(anybody);
+    await soon(() => rejected.isClosed);
+    expect(rejected.text).toMatch(
       /^HTTP\/1\.1 503 Service Unavailable\r\n[^]*Retry-After: 1\r\n[^]*too many connections; retry later\n$/,
     );
     await answered(known);
@@ -147,8 +147,8 @@ describe("connections closed under pressure", () => {
     const slow = open(port);
     slow.socket.write("POST /busy HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf");
     await soon(() => budget.state().open === 1 && slow.socket.bytesWritten > 0);
-    const refused = open(port);
-    await soon(() => refused.isClosed);
+    const rejected = open(port);
+    await soon(() => rejected.isClosed);
     now = 4_000;
     await answered(port);
     await soon(() => slow.isClosed);

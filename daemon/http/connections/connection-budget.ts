@@ -22,7 +22,7 @@ export type ConnectionState = Readonly<{
   descriptors: Readonly<{ used: number | undefined; limit: number }>;
   /** Resource or setting that limits connections. */
   bound: "descriptors" | "memory" | "setting";
-  /** Milliseconds since a connection was last refused or closed because the limit was reached; undefined if that never happened. */
+  /** Milliseconds since a connection was last rejected or closed because the limit was reached; undefined if that never happened. */
   fullForMs: number | undefined;
 }>;
 

@@ -4,7 +4,7 @@ import { Counter, Gauge, type GaugeConfiguration, type Registry } from "prom-cli
 export type ConnectionRejection = "full" | "address" | "rate";
 
 export type ConnectionMetrics = Readonly<{
-  refused: (listener: string, reason: ConnectionRejection) => void;
+  rejected: (listener: string, reason: ConnectionRejection) => void;
   shed: (listener: string) => void;
 }>;
 
@@ -30,7 +30,7 @@ export function createConnectionMetrics(registry: Registry, { open, max }: Displ
       this.set(max());
     },
   });
-  const refused = new Counter({
+  const rejected = new Counter({
     name: "gatehouse_connections_rejected_total",
     help: "Connections closed unserved. full: connection limit reached; address: too many from one address; rate: too many per second from one address, closed without a response.",
     labelNames: ["listener", "reason"],
@@ -43,7 +43,7 @@ export function createConnectionMetrics(registry: Registry, { open, max }: Displ
     registers,
   });
   return {
-    refused: (listener, reason) => refused.inc({ listener, reason }),
+    rejected: (listener, reason) => rejected.inc({ listener, reason }),
     shed: (listener) => shed.inc({ listener }),
   };
 }

@@ -6,7 +6,7 @@ import type { ConnectionMetrics, ConnectionRejection } from "./connection-metric
 import { HeldConnection, type ConnectionServer, chooseToShed } from "./held-connection.ts";
 import { formatRejection, rejectConnection } from "./rejected-connection.ts";
 
-export type ListenerRoom = Readonly<{
+export type ListenerCapacity = Readonly<{
   name: string;
   max: () => number;
   maxPerAddress: () => number;
@@ -38,7 +38,7 @@ const shedShare = 1 / 64;
 const shedShareOfGreedy = 1 / 16;
 /** Time until the next scan for idle connections after one that found none. */
 const checkAgainMs = 100;
-/** Max number of connections that are closing or being refused at a time, taken from the reserve; any more are closed without a response. */
+/** Max number of connections that are closing or being rejected at a time, taken from the reserve; any more are closed without a response. */
 const leavingMax = 16;
 
 /** Time that a stopping listener waits for a client that doesn't read its pending output. */
@@ -49,15 +49,15 @@ const full = formatRejection("503 Service Unavailable", "too many connections; r
 const addressMessage = "too many connections from this address; close some first";
 const addressFull = formatRejection("429 Too Many Requests", addressMessage, retryAfter);
 
-/** The connections of a listener: limited, and tracked by state. Idle connections are closed before a new one is refused. */
+/** The connections of a listener: limited, and tracked by state. Idle connections are closed before a new one is rejected. */
 export class ListenerConnections {
-  readonly #room: ListenerRoom;
+  readonly #room: ListenerCapacity;
   readonly #held = new Map<Socket, HeldConnection>();
   readonly #byAddress = new Map<string, Set<HeldConnection>>();
   #leaving = 0;
   #nothingToShedUntilMs = 0;
 
-  constructor(room: ListenerRoom) {
+  constructor(room: ListenerCapacity) {
     this.#room = room;
   }
 
@@ -74,12 +74,12 @@ export class ListenerConnections {
     return this.#room.max();
   }
 
-  /** Connections refused or shed but not yet closed: each still uses a descriptor. */
+  /** Connections rejected or shed but not yet closed: each still uses a descriptor. */
   get leaving(): number {
     return this.#leaving;
   }
 
-  /** Limits a server's connections. Install it last, so that no work is done for a connection that is about to be refused. */
+  /** Limits a server's connections. Install it last, so that no work is done for a connection that is about to be rejected. */
   bound(server: Server): void {
     server.on("request", (request: IncomingMessage, response: ServerResponse) =>
       this.#held.get(request.socket)?.beginRequest(request, response, this.#room.clock),
@@ -100,7 +100,7 @@ export class ListenerConnections {
   boundAddresses(server: Server, isProxy: (remoteAddress: string) => boolean): void {
     filterConnections(server, (remoteAddress) => {
       const mayCome = isProxy(remoteAddress) || this.#room.mayMake(toAddressKey(remoteAddress));
-      if (!mayCome) this.#room.metrics.refused(this.#room.name, "rate");
+      if (!mayCome) this.#room.metrics.rejected(this.#room.name, "rate");
       return mayCome;
     });
     prependHandler(server, (behind) => (socket) => {
@@ -179,7 +179,7 @@ export class ListenerConnections {
     const fits = (this.size < max() || this.shed()) && (hasRoom() || this.shed() || shedElsewhere());
     if (!fits) {
       this.#room.wasFull();
-      this.#refuse(socket, "full");
+      this.#reject(socket, "full");
       return false;
     }
     const held = new HeldConnection(socket, clock());
@@ -197,7 +197,7 @@ export class ListenerConnections {
     const isFull = known !== undefined && known.size >= this.#room.maxPerAddress();
     if (isFull && !this.#shed(chooseToShed(known, { nowMs, max: 1 }), nowMs)) {
       this.#forget(held);
-      this.#refuse(socket, "address");
+      this.#reject(socket, "address");
       return false;
     }
     held.address = address;
@@ -215,8 +215,8 @@ export class ListenerConnections {
     return chosen.length > 0;
   }
 
-  #refuse(socket: Socket, reason: ConnectionRejection): void {
-    this.#room.metrics.refused(this.#room.name, reason);
+  #reject(socket: Socket, reason: ConnectionRejection): void {
+    this.#room.metrics.rejected(this.#room.name, reason);
     if (this.#leave(socket)) rejectConnection(socket, reason === "full" ? full : addressFull);
   }
 

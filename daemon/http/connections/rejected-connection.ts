@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 
-/** Time limit for a refused client to read its response, and max bytes that it may send meanwhile. */
-const [refusalMs, refusalBytes] = [1_000, 16_777_216];
+/** Time limit for a rejected client to read its response, and max bytes that it may send meanwhile. */
+const [rejectionMs, rejectionBytes] = [1_000, 16_777_216];
 
 /** The response that node:http sends to a malformed request. */
 export const badRequestResponse = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
@@ -17,12 +17,12 @@ export function rejectConnection(socket: Socket, answer: string): void {
   // A "close" event follows.
   socket.on("error", () => socket.destroy());
   // Not the socket's `setTimeout`, which every byte from the client would reset.
-  const late = setTimeout(() => socket.destroy(), refusalMs);
+  const late = setTimeout(() => socket.destroy(), rejectionMs);
   socket.once("close", () => clearTimeout(late));
   let discarded = 0;
   socket.on("data", (bytes: Buffer) => {
     discarded += bytes.length;
-    if (discarded > refusalBytes) socket.destroy();
+    if (discarded > rejectionBytes) socket.destroy();
   });
   socket.end(answer, "latin1");
 }

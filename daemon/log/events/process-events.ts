@@ -23,7 +23,7 @@ export const processEvents = {
     act: "Check the engine: `docker info` on its host.",
     runbook: "restart-budget-exhausted",
   },
-  "engine-call-refused": {
+  "engine-call-rejected": {
     level: "warn",
     act: "Find out who else uses the proxy's socket: a sidecar stays within its limits.",
   },

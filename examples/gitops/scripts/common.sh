@@ -83,7 +83,7 @@ kept_in() {
   return "$status"
 }
 
-# Prints the beginning of a kept text between fences that nothing in it can close: fenced <file> [<bytes>]. GitHub refuses a comment or an issue of
+# Prints the beginning of a kept text between fences that nothing in it can close: fenced <file> [<bytes>]. GitHub rejects a comment or an issue of
 # more than 65536 characters, so all texts of one together may have no more than some 60000 bytes.
 fenced() {
   local limit_bytes=${2:-50000} fence='~~~~' cut="$1.cut"

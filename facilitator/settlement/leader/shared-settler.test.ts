@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
-import { reason, type Refusal } from "#x402/reason.ts";
+import { reason, type Rejection } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../../callers/caller.ts";
 import type { SettlementContext } from "../context.ts";
@@ -46,7 +46,7 @@ const drainMs = 1;
 function startReplica({
   beforeStatement = pass as (text: string) => Promise<void>,
   isStopping = false,
-  check = async (): Promise<Refusal | undefined> => undefined,
+  check = async (): Promise<Rejection | undefined> => undefined,
 } = {}) {
   const stop = new AbortController();
   if (isStopping) stop.abort();
@@ -126,18 +126,18 @@ test("limits a seller to its share of the settlements in flight", async () => {
 });
 
 test("tracks a payment as in flight until its last copy is rejected", async () => {
-  const checks: ((refusal: Refusal) => void)[] = [];
+  const checks: ((rejection: Rejection) => void)[] = [];
   const { settler, watch } = startReplica({ check: () => new Promise((resolve) => checks.push(resolve)) });
   await using _ = watch;
   const { id, callData } = payment;
   const copies = ["first", "second"].map((sale) => settler.settle(payment, createSale(sale)));
   expect(settler.callInFlight(id)).toBe(callData);
   while (checks.length < 2) await new Promise(setImmediate);
-  const refusal = { reason: reason.balance, message: "the balance is 0." };
-  checks[0]?.(refusal);
+  const rejection = { reason: reason.balance, message: "the balance is 0." };
+  checks[0]?.(rejection);
   await Promise.race(copies);
   expect(settler.callInFlight(id), "a copy is still checked").toBe(callData);
-  checks[1]?.(refusal);
+  checks[1]?.(rejection);
   await Promise.all(copies);
   expect(settler.callInFlight(id)).toBeUndefined();
 });

@@ -116,16 +116,16 @@ export function createSharedSettler(
       let state = await onRecord(payment);
       using _slot = state === undefined ? acquireSettlementSlot(slots, caller) : undefined;
       if (state === undefined) {
-        const refusal = await check(payment);
-        if (refusal === undefined) {
+        const rejection = await check(payment);
+        if (rejection === undefined) {
           if (!(await requests.add(toSettlement(payment, caller.owner, clock())))) {
-            return { state: "refused", refusal: nonceUsed };
+            return { state: "rejected", rejection: nonceUsed };
           }
           onRequest();
         } else {
           // Another replica may have settled it between the two queries; the chain then rejects an already paid payment.
           state = await onRecord(payment);
-          if (state === undefined) return { state: "refused", refusal };
+          if (state === undefined) return { state: "rejected", rejection };
         }
       }
       const isOwner = await ownership.acquire(id, caller.owner);
@@ -187,10 +187,10 @@ async function answerDeclined(
   requests: SharedLedger["requests"],
   { check }: SettlementContext,
 ): Promise<SettleAnswer> {
-  const refusal = await check(payment);
-  if (refusal !== undefined) return { state: "refused", refusal };
+  const rejection = await check(payment);
+  if (rejection !== undefined) return { state: "rejected", rejection };
   const why = (await requests.unsentReason(payment.id)) ?? "it was withdrawn";
-  throw new ChainError("refused", `the settlement could not be sent, nothing was charged: ${why}`);
+  throw new ChainError("rejected", `the settlement could not be sent, nothing was charged: ${why}`);
 }
 
 /**

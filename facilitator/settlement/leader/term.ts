@@ -5,7 +5,7 @@ import type { Chain } from "../../chain/chain.ts";
 import { ChainError, requireExecutionError } from "../../chain/chain-error.ts";
 import type { InFlightSettlement } from "../settlement.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
-import { reason, type Refusal } from "#x402/reason.ts";
+import { reason, type Rejection } from "#x402/reason.ts";
 import { verdictFreshMs } from "../../verification/verified-payments.ts";
 import type { Journal } from "../ledger/ledger.ts";
 import type { SettlementContext } from "../context.ts";
@@ -114,7 +114,7 @@ function startIntake(context: SettlementContext, { requests, settling, onFault, 
       leaving.delete(id);
     }
   };
-  const simulate = async ({ settlement }: InFlightSettlement): Promise<Refusal | undefined> => {
+  const simulate = async ({ settlement }: InFlightSettlement): Promise<Rejection | undefined> => {
     const simulated = await gas.simulate(settlement, context.chain);
     if (simulated.ok) return undefined;
     requireExecutionError(simulated.error);
@@ -127,13 +127,13 @@ function startIntake(context: SettlementContext, { requests, settling, onFault, 
       // Another replica checked it, or this one did before it became the leader.
       const isSimulated = gas.find(settlement) === undefined || clock() - settlement.begunAtMs >= verdictFreshMs;
       const recheck = () => simulate(entry);
-      const refusal =
-        (await suspensions.refuse(settlement, context.chain)) ??
+      const rejection =
+        (await suspensions.reject(settlement, context.chain)) ??
         (isSimulated ? await recheck() : undefined) ??
         (await spending.reserve(entry.ended, { isSimulated, recheck }));
       if (over.aborted) return;
-      if (refusal === undefined) queues.submit([entry]);
-      else book.end(entry, new ChainError("refused", refusal.message));
+      if (rejection === undefined) queues.submit([entry]);
+      else book.end(entry, new ChainError("rejected", rejection.message));
     } catch (error) {
       book.end(entry, error instanceof Error ? error : new Error(String(error)));
     }

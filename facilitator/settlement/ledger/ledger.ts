@@ -3,7 +3,7 @@ import { channelsAddress } from "#x402/batch-settlement/channel.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { DepositKey } from "#x402/signed-payment.ts";
 import { getNonceSpace } from "../../chain/transfer-method.ts";
-import type { PaidBy } from "../../chain/suspensions.ts";
+import type { SuspendablePayment } from "../../chain/suspensions.ts";
 import {
   attemptColumns,
   toAttemptRow,
@@ -129,7 +129,7 @@ export function createRecordChecks({ chainId, store }: Readonly<{ chainId: numbe
       return (await store.rows(text, lower)).length > 0;
     },
     /** Returns whether a payment of the payer, in the same token or by Permit2 as well, was settled. */
-    hasPaid: async (payment: PaidBy) => {
+    hasPaid: async (payment: SuspendablePayment) => {
       const values = [chainId, getNonceSpace(payment).toLowerCase(), payment.payer.toLowerCase()];
       return (await store.rows(paidSql, values)).length > 0;
     },

@@ -125,7 +125,7 @@ async function handleUntaken(
     const isAgain = entries.every(({ attempts }) => attempts.length <= foreignNoncesMax);
     return { again: isAgain ? [{ entries, replaced }] : [], unsent: [] };
   }
-  log.warn({ event: "transaction-refused", ...facts }, "the node rejected a transaction");
+  log.warn({ event: "transaction-rejected", ...facts }, "the node rejected a transaction");
   // Before the ledger: if its write fails, the transaction may be recorded or not, and must not be resent. Its nonce is free also then,
   // because the ledger deletes it before the next one begins.
   for (const entry of entries) {
@@ -143,8 +143,8 @@ async function handleUntaken(
   const isMoved = isUnfunded && isOrdinary && recordProblem(outcome.message);
   if (left.length < 2 || isMoved) {
     const failure = new ChainError(
-      isMoved ? "signer" : "refused",
-      `the node refused the settlement: ${outcome.message}`,
+      isMoved ? "signer" : "rejected",
+      `the node rejected the settlement: ${outcome.message}`,
     );
     return { again: [], unsent: left.map((entry) => ({ entry, failure })) };
   }

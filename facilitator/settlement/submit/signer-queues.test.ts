@@ -122,7 +122,7 @@ test("moves a settlement rejected for lack of funds to another account, or fails
   expect(await submit(1)).toEqual([accounts[1]]);
   expect(state.withdrawn).toBe(1);
   rejections = Number.POSITIVE_INFINITY;
-  expect(await submit(1)).toEqual(["the node refused the settlement: insufficient funds"]);
+  expect(await submit(1)).toEqual(["the node rejected the settlement: insufficient funds"]);
 });
 
 test("releases a rejected transaction and its nonce although the ledger write fails", async () => {
@@ -142,7 +142,7 @@ test("sends an expensive transaction to an account that can pay, and suspends no
   await signerWatch.look(1n);
   expect(await submit(2)).toEqual([accounts[1], accounts[1]]);
   state.answer = () => ({ kind: "rejected", message: "insufficient funds", isUnfunded: true });
-  expect(await submit(1)).toEqual(["the node refused the settlement: insufficient funds"]);
+  expect(await submit(1)).toEqual(["the node rejected the settlement: insufficient funds"]);
   expect(accounts.map((account) => signerWatch.shortage(account))).toEqual([undefined, undefined]);
 });
 

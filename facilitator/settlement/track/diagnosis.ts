@@ -5,9 +5,9 @@ import { multicall3Address } from "#x402/wallet-signature.ts";
 import { ChainError, requireExecutionError } from "../../chain/chain-error.ts";
 import { logBlocksMax, type Chain, type Head, type Receipt } from "../../chain/chain.ts";
 import { findForeignUse } from "../../chain/foreign-use.ts";
-import type { Culprit } from "../../chain/suspensions.ts";
+import type { SuspectedParty } from "../../chain/suspensions.ts";
 import { readGasLimit } from "../../chain/transaction-signer.ts";
-import { isNonceUsed, isWithinChannels, readCover } from "../../chain/transfer-method.ts";
+import { isNonceUsed, isWithinChannels, readAvailableFunds } from "../../chain/transfer-method.ts";
 import type { SettlementContext } from "../context.ts";
 import type { Attempt, Outcome, InFlightSettlement } from "../settlement.ts";
 
@@ -17,7 +17,9 @@ export type Cause = "reverted" | "nothing_moved" | "lost" | "expired";
 
 /** The outcome, with the party that made a transaction fail; a decision to resend; or inconclusive. */
 export type Finding = Readonly<
-  { kind: "outcome"; outcome: Outcome; culprit?: Culprit | undefined } | { kind: "send_anew" } | { kind: "uncertain" }
+  | { kind: "outcome"; outcome: Outcome; culprit?: SuspectedParty | undefined }
+  | { kind: "send_anew" }
+  | { kind: "uncertain" }
 >;
 
 /** Max seconds between the latest block and the next one, in whose state calls are simulated. */
@@ -54,7 +56,7 @@ export async function diagnose(
   const buildFailure = (
     code: Extract<Outcome, { state: "failed" }>["reason"],
     message: string,
-    culprit?: Culprit,
+    culprit?: SuspectedParty,
   ): Finding => ({
     kind: "outcome",
     outcome: { state: "failed", transaction: newest.hash, reason: code, message },
@@ -98,7 +100,7 @@ async function findCulprit(
   { settlement, attempts }: Pick<InFlightSettlement, "settlement" | "attempts">,
   { isReverted, ...mined }: Mined & Readonly<{ isReverted: boolean }>,
   { chain, gas }: SettlementContext,
-): Promise<Culprit | undefined> {
+): Promise<SuspectedParty | undefined> {
   if (isWithinChannels(settlement)) return undefined;
   const { payer, validBefore } = settlement;
   const receipts = attempts.flatMap(({ hash }) => mined.receipts.get(hash) ?? []);
@@ -111,7 +113,7 @@ async function findCulprit(
   if (reverted !== undefined && BigInt(mined.head.timestamp) + nextBlockSeconds >= validBefore) return undefined;
   const [isIdle, { held }, answer] = await Promise.all([
     wasIdle({ settlement, attempts }, mined, chain),
-    readCover(settlement, chain),
+    readAvailableFunds(settlement, chain),
     gas.estimate(settlement, chain),
   ]);
   const isDeposit = readChannelCall(settlement) !== undefined;
@@ -147,7 +149,7 @@ async function wasIdle(
     const own = new Set(attempts.filter(({ batch }) => batch === undefined).map(({ hash }) => hash));
     return sentBefore === sent && !wasUsed && logs.flat().every(({ transactionHash }) => own.has(transactionHash));
   } catch (error) {
-    if (error instanceof ChainError && error.fault === "refused") return false;
+    if (error instanceof ChainError && error.fault === "rejected") return false;
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import { ChainError } from "../../chain/chain-error.ts";
 import { createGasLimits } from "../../chain/gas-limits.ts";
-import type { Culprit } from "../../chain/suspensions.ts";
+import type { SuspectedParty } from "../../chain/suspensions.ts";
 import { encodeBalanceOfCall, transferTopic } from "../../chain/token.ts";
 import { channelsAddress, encodeDeposit, encodeSettle } from "#x402/batch-settlement/channel.ts";
 import { encodeInteger, type Hex, encodeAddressTopic } from "#x402/hex.ts";
@@ -83,7 +83,7 @@ function startTracking({
     settlement: options,
     chain,
     gas,
-    suspensions: { add: ({ kind }: Culprit) => void state.culprits.push(kind), end: () => undefined },
+    suspensions: { add: ({ kind }: SuspectedParty) => void state.culprits.push(kind), end: () => undefined },
     monotonicMs: () => state.nowMs,
     log: pino({ level: "info" }, { write: (line: string) => void state.lines.push(line) }),
   } as unknown as SettlementContext;
@@ -157,7 +157,7 @@ test.each([
     0,
     {
       sentBy: (): number => {
-        throw new ChainError("refused", "missing trie node");
+        throw new ChainError("rejected", "missing trie node");
       },
     },
     "payer",

@@ -211,11 +211,11 @@ function respondToPings(socket: WebSocket): void {
 type MessageLimits = PolicySettings["limits"];
 
 /** Max bytes of an error that replaces a batch entry, excluding its id. */
-const refusalBytes = 128;
+const rejectionBytes = 128;
 
 /** Computes the max bytes of a response. A batch itself keeps its entries within the limit; errors with their ids come on top. */
 function computeAnswerBytes(message: Buffer, { batchResponseBytes, batchItems }: MessageLimits): number {
-  return isBatch(message) ? batchResponseBytes + message.length + batchItems * refusalBytes : batchResponseBytes;
+  return isBatch(message) ? batchResponseBytes + message.length + batchItems * rejectionBytes : batchResponseBytes;
 }
 
 /** Formats the error for a message whose response can't be sent, with its id. A batch is not parsed again just for this. */

@@ -72,7 +72,7 @@ export class ClientSubscriptions implements Disposable {
     this.#pending += 1;
     const subscribed = await hub.subscribe(canonical.json, { caller: caller.key, notify, lost });
     this.#pending -= 1;
-    if (subscribed.kind === "refused") return this.#limit(subscribed.error);
+    if (subscribed.kind === "rejected") return this.#limit(subscribed.error);
     if (subscribed.kind === "error") return subscribed;
     if (this.#isOver) subscribed.unsubscribe();
     else this.#ends.set(id, subscribed.unsubscribe);
@@ -108,7 +108,7 @@ export class ClientSubscriptions implements Disposable {
 }
 
 function buildErrorAnswer(error: RpcError): SubscriptionResponse {
-  return { kind: "refused", error };
+  return { kind: "rejected", error };
 }
 
 /** Formats eth_subscribe parameters in a canonical form, shared by equal subscriptions. */

@@ -33,7 +33,7 @@ export function createWebSocketClients(options: WebSocketClientsOptions, context
   const sessions = new Map<WebSocket, ClientSession>();
   const byCaller = new Map<string, number>();
 
-  const findRefusal = (caller: Caller) => {
+  const findRejection = (caller: Caller) => {
     const { webSockets } = findTier(context.policy(), caller);
     if (sessions.size >= options.clients) return { limit: "clients", error: httpErrors.tooManyClients } as const;
     if ((byCaller.get(caller.key) ?? 0) < webSockets) return undefined;
@@ -71,12 +71,12 @@ export function createWebSocketClients(options: WebSocketClientsOptions, context
       const facts = toRequestInfo(request);
       const identify = () => context.identify(facts);
       const identity = await identify();
-      if (identity.kind === "refused") return rejectUpgrade(request, rejectCredential(identity));
+      if (identity.kind === "rejected") return rejectUpgrade(request, rejectCredential(identity));
       const { caller } = identity;
-      const refusal = findRefusal(caller);
-      if (refusal !== undefined) {
-        context.limited(refusal.limit, caller.tierName);
-        return rejectUpgrade(request, refusal.error);
+      const rejection = findRejection(caller);
+      if (rejection !== undefined) {
+        context.limited(rejection.limit, caller.tierName);
+        return rejectUpgrade(request, rejection.error);
       }
       const connection = request.socket;
       const address = context.addressOf(facts);
@@ -122,7 +122,7 @@ async function checkCredential(
 ): Promise<void> {
   const identity = await identifyAgain();
   // The credential could not be checked: the next check decides.
-  if (identity.kind === "refused" && identity.retryAfterSeconds !== undefined) return;
+  if (identity.kind === "rejected" && identity.retryAfterSeconds !== undefined) return;
   const isSame =
     identity.kind === "caller" && identity.caller.key === caller.key && identity.caller.tierName === caller.tierName;
   if (isSame || socket.readyState !== socket.OPEN) return;

@@ -6,7 +6,7 @@ import type { StackConfig } from "../../config/config-schema.ts";
 import {
   describeInvalid,
   describeMissing,
-  describeNeedless,
+  describeUnneeded,
   describeProblem,
   setKey,
   type ConfigProblem,
@@ -119,7 +119,7 @@ const entryPointKeys: ReadonlySet<string> = new Set(["nodeKeysPassword", "nodeGe
 export function findNodeImageProblems(config: StackConfig): readonly ConfigProblem[] {
   const given = imageKeys.filter((key) => config[key] !== undefined);
   if (config.nodeImage === undefined) {
-    return given.map((key) => describeNeedless(key, "found without nodeImage; the devnet node does not support it."));
+    return given.map((key) => describeUnneeded(key, "found without nodeImage; the devnet node does not support it."));
   }
   const family = chooseNodeFamily(config);
   const misplaced = family.image.programs === "entry-point" ? [] : given.filter((key) => entryPointKeys.has(key));
@@ -130,7 +130,7 @@ export function findNodeImageProblems(config: StackConfig): readonly ConfigProbl
     ),
     ...(config.target === "kubernetes" && config.nodeUlimits !== undefined
       ? [
-          describeNeedless(
+          describeUnneeded(
             "nodeUlimits",
             "found together with target kubernetes, where each machine's container runtime sets it.",
           ),
@@ -144,7 +144,7 @@ export function findNodeImageProblems(config: StackConfig): readonly ConfigProbl
 
 function findIgnoredSettings({ settings }: StackConfig): readonly ConfigProblem[] {
   return Object.keys(settings.node ?? {}).map((key) =>
-    describeNeedless(
+    describeUnneeded(
       `settings.node.${key}`,
       "found together with nodeImage, but they apply to the devnet. Configure a real node in its node.conf, nodeEnvironment and limits.node.",
     ),
@@ -161,11 +161,11 @@ function findTakenNames(config: StackConfig, family: NodeFamily): readonly Confi
   return [
     ...Object.keys(config.nodeEnvironment ?? {})
       .filter((name) => taken.has(name))
-      .map((name) => describeNeedless(`nodeEnvironment.${name}`, "found, but the stack sets this variable itself.")),
+      .map((name) => describeUnneeded(`nodeEnvironment.${name}`, "found, but the stack sets this variable itself.")),
     ...Object.keys(config.nodeFiles ?? {})
       .filter((path) => isTaken(`${workspaceDirectory}/${path}`))
       .map((path) =>
-        describeNeedless(
+        describeUnneeded(
           `nodeFiles["${path}"]`,
           "found, but the stack, the node or its image uses that path; use nodeGenesis or nodeForks instead.",
         ),

@@ -1,6 +1,6 @@
 import type { StackConfig } from "../../config/config-schema.ts";
 import {
-  describeNeedless,
+  describeUnneeded,
   describeProblem,
   removeKey,
   setKey,
@@ -52,7 +52,7 @@ export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem
   }
   const foreignTarget = target === "docker" ? "nodeKeysSecret" : "nodeKeysDirectory";
   if (ready.includes(foreignTarget)) {
-    return [describeNeedless(foreignTarget, `found together with target ${target}, which does not support it.`)];
+    return [describeUnneeded(foreignTarget, `found together with target ${target}, which does not support it.`)];
   }
   if (ready.length > 0 && another !== undefined) {
     const wrong = `found together with ${another}; only one source of keys is allowed.`;

@@ -19,10 +19,10 @@ export function deriveGrafanaPassword(config: StackConfig, prefix: string): stri
 export function findObservabilityProblems(config: StackConfig): readonly ConfigProblem[] {
   const { observability, target, alertmanagerConfig, grafanaPassword } = config;
   const problems: ConfigProblem[] = [];
-  const refuse = (...problem: Parameters<typeof describeProblem>) => problems.push(describeProblem(...problem));
+  const reject = (...problem: Parameters<typeof describeProblem>) => problems.push(describeProblem(...problem));
   if (observability?.existing !== undefined && target !== "kubernetes") {
     const key = "observability.existing";
-    refuse(
+    reject(
       key,
       "found together with target docker, which has no service discovery for Prometheus.",
       "Remove it",
@@ -31,7 +31,7 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
     );
   }
   if (observability?.existing !== undefined && observability.prometheus !== undefined) {
-    refuse(
+    reject(
       "observability.prometheus",
       "found together with observability.existing; two Prometheus servers would send every alert twice.",
       "Remove one of the two",
@@ -41,7 +41,7 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
   }
   for (const part of ["alertmanager", "grafana"] as const) {
     if (observability?.[part] === undefined || observability.prometheus !== undefined) continue;
-    refuse(
+    reject(
       `observability.${part}`,
       "found without observability.prometheus, which it requires.",
       setKeyTo("Set ", "observability.prometheus.retentionDays", { value: "15" }),
@@ -49,10 +49,10 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
     );
   }
   if (alertmanagerConfig !== undefined && observability?.alertmanager === undefined) {
-    refuse("alertmanagerConfig", "found without observability.alertmanager, which reads it; set both or remove it.");
+    reject("alertmanagerConfig", "found without observability.alertmanager, which reads it; set both or remove it.");
   }
   if (grafanaPassword !== undefined && observability?.grafana === undefined) {
-    refuse("grafanaPassword", "found without observability.grafana, which uses it; set both or remove it.");
+    reject("grafanaPassword", "found without observability.grafana, which uses it; set both or remove it.");
   }
   return problems;
 }

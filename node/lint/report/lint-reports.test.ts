@@ -152,12 +152,12 @@ describe("gatehouse config lint", () => {
   test("reads - from standard input and rejects input over 16 MiB", async () => {
     const { status, printed } = await lint("text", ["-"], [odd.slice(0, 30), odd.slice(30)]);
     expect([status, printed]).toEqual([2, expect.stringContaining("-:1:29: chain.monitor_config.enable_pamir_cetina")]);
-    const { status: refused, errors } = await lint(
+    const { status: rejected, errors } = await lint(
       "text",
       ["-"],
       Array.from({ length: 17 }, () => " ".repeat(1_048_576)),
     );
-    expect([refused, errors]).toEqual([
+    expect([rejected, errors]).toEqual([
       1,
       "lint: - can't be read (it is larger than 16777216 bytes); expected a node's configuration file.\n",
     ]);

@@ -64,7 +64,7 @@ function identify(state: UpkeepState, found: NodeIdentity, settings: SidecarSett
   if (remembered !== undefined) {
     const facts = { movedFrom, layouts: listLayoutPaths(settings.node), entryExists: existsSync };
     const differences = findNodeDifferences(remembered, found, facts);
-    if (differences.length > 0) throw refuseAnotherNode(state.directory, remembered, found, differences);
+    if (differences.length > 0) throw rejectAnotherNode(state.directory, remembered, found, differences);
     if (remembered.configPath !== found.configPath || remembered.host.name !== found.host.name) {
       log.info({ event: "node-moved", was: remembered, is: found }, "the node was moved; its state is retained");
     }
@@ -86,7 +86,7 @@ function identify(state: UpkeepState, found: NodeIdentity, settings: SidecarSett
   if (failure !== undefined) throw new StartupError(failure.message);
 }
 
-function refuseAnotherNode(
+function rejectAnotherNode(
   directory: string,
   remembered: NodeIdentity,
   found: NodeIdentity,

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { isAnswering } from "#health/rpc-state.ts";
+import { isResponding } from "#health/rpc-state.ts";
 import { parseConfig } from "#node/conf/document.ts";
 import type { ConfigContext } from "./config-context.ts";
 import type { ConfigReading } from "./config-file.ts";
@@ -107,7 +107,7 @@ async function writeBack(
   const { problem } = reading;
   // A node that responds can't have started with content that no node can read, so it still runs with the previous content. A node that is
   // down may need to be started.
-  if (!isAnswering(health.facts()) || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
+  if (!isResponding(health.facts()) || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
   const restored = `${basename(place.layout().configPath)}: restored to the last good version.`;
   const written = await replaceConfig(reading, content, [{ message: restored, why: problem.message }], context);
   if (written.ok || written.reason === "ChangedMeanwhile") return { again: true };

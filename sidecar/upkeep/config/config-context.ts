@@ -3,7 +3,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import type { PastClock } from "../clock-reading.ts";
+import type { ClockReading } from "../clock-reading.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { EditRate } from "./audited-config.ts";
 import type { ObservedConfig } from "./config-observation.ts";
@@ -26,6 +26,6 @@ export type ConfigContext = Readonly<{
   events: EventLog;
   metrics: Readonly<{ configValid: (isValid: boolean) => void; corrected: () => void }>;
   clock: Clock;
-  clockThen: PastClock;
+  clockThen: ClockReading;
   log: Logger;
 }>;

@@ -35,7 +35,7 @@ export type OtherWriter = Readonly<
 /** Result of `restart.checkCommand`. A failure may have another cause than node.conf, so it is checked again; a success is final. */
 type CheckedEdit = Readonly<{
   contentHash: string;
-  refusal: Readonly<{ words: string; count: number; /** Monotonic. */ againAtMs: number }> | undefined;
+  rejection: Readonly<{ words: string; count: number; /** Monotonic. */ againAtMs: number }> | undefined;
 }>;
 
 /** What is known about node.conf. It is lost when the sidecar exits, which only costs time. */

@@ -28,7 +28,7 @@ export function runAdoptCommand(target: ControlTarget, agreement: Agreement, out
       return exitStatus.error;
     }
     const question = "Let the sidecar apply this plan and keep the node in this state? [y/N] ";
-    if (!(await isAgreedTo({ question, refused: "adopt: nothing was changed" }, agreement, output))) {
+    if (!(await isAgreedTo({ question, rejected: "adopt: nothing was changed" }, agreement, output))) {
       return exitStatus.error;
     }
     return await requestAdoption(target, view.plan.digest, output);

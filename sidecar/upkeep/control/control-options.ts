@@ -28,15 +28,15 @@ export type Agreement = Readonly<{
   confirm: ((question: string) => Promise<boolean>) | undefined;
 }>;
 
-type AgreementQuestion = Readonly<{ question: string; refused: string }>;
+type AgreementQuestion = Readonly<{ question: string; rejected: string }>;
 
 /** Whether the command has `--yes` or the operator confirms. If neither, prints that, and how to confirm without a terminal. */
 export async function isAgreedTo(
-  { question, refused }: AgreementQuestion,
+  { question, rejected }: AgreementQuestion,
   { yes, confirm }: Agreement,
   output: CommandOutput,
 ): Promise<boolean> {
   if (yes || (await confirm?.(question)) === true) return true;
-  output.error(`${refused}.${confirm === undefined ? " Without a terminal, pass --yes." : ""}\n`);
+  output.error(`${rejected}.${confirm === undefined ? " Without a terminal, pass --yes." : ""}\n`);
   return false;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { restartRequestResults } from "../restart/requested-restart.ts";
 import { requestedUpgrade } from "../upgrade/requested-upgrade.ts";
-import { upgradeEnds } from "../../upgrade/progress.ts";
+import { upgradeOutcomes } from "../../upgrade/progress.ts";
 
 export const controlPath = "/control";
 
@@ -14,7 +14,7 @@ const shownUpgrade = z.object({
   to: z.string(),
   beganMs: z.number(),
   stage: z.string(),
-  end: z.enum(upgradeEnds).optional(),
+  end: z.enum(upgradeOutcomes).optional(),
   words: z.string(),
 });
 

@@ -113,7 +113,7 @@ async function requestAt<Schema extends z.ZodType>(
       signal: createRunningTimeout(timeoutMs),
     });
     const text = await response.body.text();
-    if (response.statusCode !== 200) throw new ControlError(explainRefusal(place, response.statusCode, text));
+    if (response.statusCode !== 200) throw new ControlError(explainRejection(place, response.statusCode, text));
     const parsed = answer.safeParse(JSON.parse(text));
     if (parsed.success) return parsed.data;
     throw new ControlError(
@@ -130,13 +130,13 @@ async function requestAt<Schema extends z.ZodType>(
   }
 }
 
-const refusalBody = z.object({ error: z.string() });
+const rejectionBody = z.object({ error: z.string() });
 
-function explainRefusal(place: string, status: number, text: string): string {
+function explainRejection(place: string, status: number, text: string): string {
   if (status === 404)
     return `${place} accepts no commands: set the sidecar's upkeep.controlToken, or use --state-directory.`;
-  const refusal = status === 400 || status === 503 ? refusalBody.safeParse(parseJson(text)).data : undefined;
-  if (refusal !== undefined) return `${place} rejected the request: ${refusal.error}.`;
+  const rejection = status === 400 || status === 503 ? rejectionBody.safeParse(parseJson(text)).data : undefined;
+  if (rejection !== undefined) return `${place} rejected the request: ${rejection.error}.`;
   // The rejection has no such body. Status 400 is included because a malformed Authorization header means a wrong token too.
   if (status === 401 || status === 400)
     return `${place} rejected the token; it must equal the sidecar's upkeep.controlToken.`;

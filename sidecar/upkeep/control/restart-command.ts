@@ -14,7 +14,7 @@ export function runRestartCommand(target: ControlTarget, agreement: Agreement, o
     }
     output.out(`${view.node.words}\n`);
     const question = "The node is unavailable while it restarts. Restart it now? [y/N] ";
-    if (!(await isAgreedTo({ question, refused: "restart: nothing was changed" }, agreement, output))) {
+    if (!(await isAgreedTo({ question, rejected: "restart: nothing was changed" }, agreement, output))) {
       return exitStatus.error;
     }
     const { result, waitsFor } = await requestRestart(target);
@@ -25,7 +25,7 @@ export function runRestartCommand(target: ControlTarget, agreement: Agreement, o
           : `The restart is requested but can't start yet: ${waitsFor}. It starts once that is fixed, if within 10 minutes.`;
       output.out(`${next} ${explainFollowing(target)}\n`);
     } else {
-      output.error(`restart: ${explainRefusal(result, view, target)}\n`);
+      output.error(`restart: ${explainRejection(result, view, target)}\n`);
     }
     return deriveExitStatus(result);
   });
@@ -46,7 +46,7 @@ function explainFollowing({ typed: { url } = {} }: ControlTarget): string {
     : `Follow it with gatehouse status${repeatOptions({ url })}.`;
 }
 
-function explainRefusal(
+function explainRejection(
   result: Exclude<RestartResponse["result"], "requested">,
   { hold }: ControlView,
   { typed = {} }: ControlTarget,

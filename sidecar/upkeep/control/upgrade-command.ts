@@ -45,7 +45,7 @@ function requestPlan(
   return requestControl(target, { path: "/upgrade", body, answer: upgradeResponse, timeoutMs: checkWithinMs });
 }
 
-const question = { question: "Upgrade the node now? [y/N] ", refused: "upgrade: nothing was changed" } as const;
+const question = { question: "Upgrade the node now? [y/N] ", rejected: "upgrade: nothing was changed" } as const;
 
 /** With `--json`, prints only the sidecar's last response, with the outcome of the upgrade but without its steps. */
 async function upgradeByRequest(
@@ -58,10 +58,10 @@ async function upgradeByRequest(
     output.out(json ? `${JSON.stringify({ ...response, upgrade })}\n` : formatPlan(response));
   const explain = (text: string) => json || output.error(`upgrade: ${text}\n`);
   const shown = await requestPlan(target, options);
-  const isRefused = shown.result === "refused";
-  if (!json || isRefused || dryRun || !yes) show(shown);
-  if (isRefused) explain("not possible now, for the reasons above; nothing was changed.");
-  if (isRefused || dryRun) return isRefused ? exitStatus.error : exitStatus.clean;
+  const isRejected = shown.result === "rejected";
+  if (!json || isRejected || dryRun || !yes) show(shown);
+  if (isRejected) explain("not possible now, for the reasons above; nothing was changed.");
+  if (isRejected || dryRun) return isRejected ? exitStatus.error : exitStatus.clean;
   if (json ? !yes : !(await isAgreedTo(question, options, output))) return exitStatus.error;
   const begun = await requestPlan(target, options, shown.plan.digest);
   if (begun.beganMs === undefined) {

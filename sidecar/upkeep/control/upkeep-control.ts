@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
 import { isUnusableByNode } from "#node/conf/problem.ts";
 import { withNodeNames } from "#node/node-names.ts";
-import { forgetRejection } from "../config/refused-edit.ts";
+import { forgetRejection } from "../config/rejected-edit.ts";
 import type { Observations } from "../observations.ts";
 import { requestRestart } from "../restart/requested-restart.ts";
-import { endHold } from "../restart/hold.ts";
+import { liftPause } from "../restart/pause.ts";
 import { formatIdentity, identifyNode } from "../state/node-identity.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
@@ -55,7 +55,7 @@ export function createUpkeepControl(seen: Observations, parts: UpkeepParts) {
     if (before.hold === undefined) return { result: "none", wasContested, asksAgain, node: node() };
     // A rollback pauses the sidecar first, and again at its end, so lifting the pause in between would have no lasting effect.
     if (isRestarting()) return { result: "busy", ...before, node: node() };
-    const next = endHold({ why: "gatehouse resume was run", byPerson: true }, parts);
+    const next = liftPause({ why: "gatehouse resume was run", byPerson: true }, parts);
     wake();
     return { result: "lifted", ...before, next, wasContested, asksAgain, node: node() };
   };

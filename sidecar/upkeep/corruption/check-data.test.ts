@@ -47,7 +47,7 @@ async function lookWithoutProcess(then: RpcState) {
 test("does not report a node that exited during the check as healthy, and keeps what is known of its process", async () => {
   const { check } = await lookWithoutProcess({
     ...unknownHealth,
-    failure: { reason: "ConnectionRefused", message: "Refused." },
+    failure: { reason: "ConnectionRefused", message: "Rejected." },
   });
   expect(check).toMatchObject({ isAnswering: false, isHealthy: false, height: undefined });
 });

@@ -9,7 +9,7 @@ import type { NodeDriver } from "../drivers/driver.ts";
 import type { DataEvidence, DataMark, KnownBlock } from "../state/data-evidence.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
-import type { PortHolders } from "../upgrade/node-power.ts";
+import type { PortHolders } from "../upgrade/stop-and-start.ts";
 import type { BlockCheck, DataRpc } from "../../upgrade/node-rpc.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { listPrograms, checkLocation } from "./data-location.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { observeData } from "./data-observation.ts";
-import { watchData, type DataWatch, type WatchDataDependencies, type WatchDataSeen } from "./watch-data.ts";
+import { watchData, type DataWatch, type WatchDataDependencies, type DataWatchObservations } from "./watch-data.ts";
 
 test("reports a data check that never finishes as failed, and starts no second one alongside it", () => {
   const data = observeData();
@@ -9,7 +9,7 @@ test("reports a data check that never finishes as failed, and starts no second o
   const watch: DataWatch = { lastCheckMs: 1_000 };
   const lookAt = (monotonicMs: number) => {
     const clock = { monotonicMs: () => monotonicMs, wallMs: () => Date.UTC(2026, 0, 1) + monotonicMs };
-    watchData(watch, { data } as WatchDataSeen, { clock } as unknown as WatchDataDependencies);
+    watchData(watch, { data } as DataWatchObservations, { clock } as unknown as WatchDataDependencies);
   };
   lookAt(300_000);
   expect(data.now().failed).toBeUndefined();
@@ -27,7 +27,7 @@ test("checks the data immediately after a restart, and discards the earlier resu
   });
   const watch: DataWatch = { lastCheckMs: 1_000 };
   let running: Promise<void> | undefined = Promise.resolve();
-  const seen = { data, restarts: { now: () => ({ running }) } } as unknown as WatchDataSeen;
+  const seen = { data, restarts: { now: () => ({ running }) } } as unknown as DataWatchObservations;
   const lookAt = (monotonicMs: number) => {
     const none = { get: () => undefined };
     const dependencies = {

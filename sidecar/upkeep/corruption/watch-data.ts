@@ -22,7 +22,7 @@ export type WatchDataDependencies = CheckDataDependencies &
     wake: () => void;
   }>;
 
-export type WatchDataSeen = Readonly<{ data: ObservedData; restarts: ObservedRestarts }>;
+export type DataWatchObservations = Readonly<{ data: ObservedData; restarts: ObservedRestarts }>;
 
 /** Max interval between checks; shorter if the node's RPC is checked more often than once a second. */
 const checkIntervalMs = 60_000;
@@ -37,7 +37,7 @@ const dayMs = 86_400_000;
 /** None starts while the node is being restarted or upgraded. Returns the ms until the next iteration is needed. */
 export function watchData(
   watch: DataWatch,
-  seen: WatchDataSeen,
+  seen: DataWatchObservations,
   dependencies: WatchDataDependencies,
 ): number | undefined {
   const { clock, log, signal, settings, wake } = dependencies;
@@ -72,18 +72,22 @@ export function watchData(
 }
 
 /** Its snapshot, or a measuring program, may hang: no second check starts, and the last finding no longer counts. */
-function recordLate({ lastCheckMs }: DataWatch, { data }: WatchDataSeen, { clock }: WatchDataDependencies): void {
+function recordLate(
+  { lastCheckMs }: DataWatch,
+  { data }: DataWatchObservations,
+  { clock }: WatchDataDependencies,
+): void {
   const tookMs = lastCheckMs === undefined ? 0 : clock.monotonicMs() - lastCheckMs;
   if (tookMs <= lateMs || data.now().failed !== undefined) return;
   const began = new Date(clock.wallMs() - tookMs).toISOString();
   data.note({ failed: { why: `the check that started at ${began} has not finished (limit: ${lateMs} ms)` } });
 }
 
-function isBusy({ restarts }: WatchDataSeen, { state }: WatchDataDependencies): boolean {
+function isBusy({ restarts }: DataWatchObservations, { state }: WatchDataDependencies): boolean {
   return restarts.now().running !== undefined || isBetweenVersions(state);
 }
 
-async function checkNow(seen: WatchDataSeen, dependencies: WatchDataDependencies): Promise<void> {
+async function checkNow(seen: DataWatchObservations, dependencies: WatchDataDependencies): Promise<void> {
   const { state, settings, signal } = dependencies;
   const evidence = state.dataEvidence.get() ?? { failedStarts: [] };
   const found = await checkData(evidence, dependencies);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.ts";
-import { runLastingProcess } from "#daemon/process/long-running-process.ts";
+import { runLongRunningProcess } from "#daemon/process/long-running-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 import { pause } from "#daemon/time.ts";
@@ -43,7 +43,7 @@ export function createComposeDriver(options: ComposeDriverOptions, output: Outpu
     restart: async (signal) => {
       const where = directory();
       const program = { name: "compose", command, directory: where, timeoutMs, passes, signal };
-      const result = await runLastingProcess(program, output);
+      const result = await runLongRunningProcess(program, output);
       // Compose writes its progress to standard error, so output there does not indicate a problem.
       if (result.ok) return {};
       const what = `(compose.command ${JSON.stringify(command)} in compose.directory ${where})`;

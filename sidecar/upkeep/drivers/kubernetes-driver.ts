@@ -145,7 +145,7 @@ async function collect(
         once: true,
       });
       socket.on("unexpected-response", (_request, response) => {
-        explainRefusal(response).then(
+        explainRejection(response).then(
           (words) => fail("Failed", `can't be run: ${words}`),
           (error: unknown) => fail("Failed", `can't be run (${String(error)}).`),
         );
@@ -169,7 +169,7 @@ async function collect(
 }
 
 /** Uses the API server's message to explain why no stream was opened: a permission is missing, or a container isn't running yet. */
-async function explainRefusal(response: IncomingMessage): Promise<string> {
+async function explainRejection(response: IncomingMessage): Promise<string> {
   const answer = await readKubernetesResponse(response.statusCode ?? 0, response);
   return `${readKubernetesMessage(answer)}${answer.status === 403 ? "; grant create on pods/exec." : ""}`;
 }

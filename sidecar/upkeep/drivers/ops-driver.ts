@@ -1,7 +1,7 @@
 import { access, constants } from "node:fs/promises";
 import { basename, isAbsolute, resolve } from "node:path";
 import type { ProcessResult } from "#daemon/process/bounded-process.ts";
-import { runLastingProcess } from "#daemon/process/long-running-process.ts";
+import { runLongRunningProcess } from "#daemon/process/long-running-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
 import { type NodeLayout, formatArgument } from "#node/layout.ts";
 import { findProcessesIn } from "./host-processes.ts";
@@ -83,7 +83,7 @@ function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies
   const run = (name: string, command: readonly string[], signal: AbortSignal, isDone?: Done) => {
     const { directory, passes } = place();
     const program = { name, command, directory, timeoutMs, passes, signal };
-    return runLastingProcess(isDone === undefined ? program : { ...program, isDone }, output);
+    return runLongRunningProcess(isDone === undefined ? program : { ...program, isDone }, output);
   };
   const stop = async (signal: AbortSignal) => {
     const words = quoteCommand(options.stop);

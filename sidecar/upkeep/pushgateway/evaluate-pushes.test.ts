@@ -6,14 +6,14 @@ import {
   evaluatePushes,
   listOwnGroups,
   type TrackedGroups,
-  type PushesSeen,
+  type PushObservations,
   type PushIdentity,
 } from "./evaluate-pushes.ts";
 import type { PushGroup } from "./push-groups.ts";
 
 /** Checks a group, which is pushed to at the given times (in intervals), four times per interval. */
 function watched(pushedAt: (interval: number) => readonly number[]): boolean | undefined {
-  let seen: PushesSeen | undefined;
+  let seen: PushObservations | undefined;
   const intervalSeconds = 10;
   let shared: boolean | undefined;
   for (let quarter = 0; quarter <= 28; quarter += 1) {

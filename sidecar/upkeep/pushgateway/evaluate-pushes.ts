@@ -10,7 +10,7 @@ export type PushIdentity = Readonly<{ job: string; instance?: string | undefined
 type TrackedGroup = Readonly<{
   group: PushGroup;
   /** Absent if nothing was ever pushed to the group. */
-  seen: PushesSeen | undefined;
+  seen: PushObservations | undefined;
   ageMs: number;
   isStale: boolean;
   isShared: boolean;
@@ -102,7 +102,7 @@ function reportMissing(name: string): Report {
   return { type: "MetricsArriving", status: "False", reason: "Missing", message };
 }
 
-export type PushesSeen = Readonly<{
+export type PushObservations = Readonly<{
   sinceMs: number;
   lastPushSeconds: number;
   /** Monotonic time at which the last push was first seen, so that a wall clock jump doesn't age it. */
@@ -115,11 +115,11 @@ const intervalsLookedAt = 6;
 
 /** Counts pushes. Restarts the count once enough have been seen. Pure. */
 export function countPush(
-  before: PushesSeen | undefined,
+  before: PushObservations | undefined,
   { lastPushSeconds, ageMs }: Readonly<{ lastPushSeconds: number; ageMs: number }>,
   nowMs: number,
   intervalSeconds: number,
-): PushesSeen {
+): PushObservations {
   if (before === undefined) {
     return { sinceMs: nowMs, lastPushSeconds, lastPushSeenMs: nowMs - Math.max(0, ageMs), count: 0 };
   }
@@ -132,7 +132,7 @@ export function countPush(
 }
 
 /** Whether more pushes arrived than one node makes: nodes with the same job overwrite each other. Undefined until enough intervals passed. Pure. */
-export function isShared(seen: PushesSeen, nowMs: number, intervalSeconds: number): boolean | undefined {
+export function isShared(seen: PushObservations, nowMs: number, intervalSeconds: number): boolean | undefined {
   const intervals = (nowMs - seen.sinceMs) / (intervalSeconds * 1_000);
   if (intervals < intervalsLookedAt) return undefined;
   return seen.count > intervals * 1.5;

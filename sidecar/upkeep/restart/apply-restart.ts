@@ -1,6 +1,6 @@
 import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
 import type { ConfigReading } from "../config/config-file.ts";
-import { explainRejectedEdit, type EditRejection } from "../config/refused-edit.ts";
+import { explainRejectedEdit, type EditRejection } from "../config/rejected-edit.ts";
 import { isUnusableByNode } from "#node/conf/problem.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -59,7 +59,7 @@ export async function applyRestart(
     const rejection = await findRejection(request, context);
     if (rejection !== undefined) {
       const { words, isUnjudged = false, wakeInMs } = rejection;
-      restarts.note({ settled: isUnjudged ? { unjudgedEdit: words } : { refusedEdit: words } });
+      restarts.note({ settled: isUnjudged ? { unjudgedEdit: words } : { rejectedEdit: words } });
       return wakeInMs === undefined ? {} : { wakeInMs };
     }
   }

@@ -3,7 +3,7 @@ import { readInstanceId } from "../drivers/driver.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { findRequestedRestart } from "./requested-restart.ts";
-import { hasRecovered } from "./hold.ts";
+import { hasRecovered } from "./pause.ts";
 import type { RestartContext } from "./restart-context.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import { explainHung, explainUnhealthy } from "./unhealthy-restart.ts";

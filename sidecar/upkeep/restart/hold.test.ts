@@ -9,7 +9,7 @@ import { begunUpgrade } from "../../testing/started-upgrade.ts";
 import { createStoredEventLog } from "../state/stored-event-log.ts";
 import { observeRestarts } from "./restart-observation.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
-import { endHold, hasRecovered, liftHoldIfChanged } from "./hold.ts";
+import { liftPause, hasRecovered, liftPauseIfChanged } from "./pause.ts";
 
 let directory: string;
 let state: UpkeepState;
@@ -50,7 +50,7 @@ function liftStranded(health: RpcState) {
   state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1, failed });
   const events = createStoredEventLog(state.store, systemClock);
   const log = pino({ level: "silent" });
-  return endHold(
+  return liftPause(
     { why: "gatehouse resume was run", byPerson: true },
     { state, events, clock: systemClock, health: { current: () => health }, log },
   );
@@ -79,7 +79,7 @@ test("pauses after a stranded upgrade until the operator resumes, even if the de
   const events = createStoredEventLog(state.store, systemClock);
   const health = { current: () => ({ answers: 0 }) };
   const dependencies = { state, events, clock: systemClock, health, log: pino({ level: "silent" }) };
-  liftHoldIfChanged({ hash: "another", release: undefined }, observeRestarts(), dependencies);
+  liftPauseIfChanged({ hash: "another", release: undefined }, observeRestarts(), dependencies);
   expect(state.hold.get()).toBeDefined();
   expect(state.upgrade.get()).toMatchObject({ end: "stranded" });
 });

@@ -19,7 +19,7 @@ type RestartObservation = Readonly<{
   running?: Promise<void> | undefined;
   stage?: string | undefined;
   /** Last decision, or the reason why a changed node.conf doesn't cause a restart or can't be judged. Absent before the first iteration. */
-  settled?: RestartDecision | Readonly<{ refusedEdit: string }> | Readonly<{ unjudgedEdit: string }> | undefined;
+  settled?: RestartDecision | Readonly<{ rejectedEdit: string }> | Readonly<{ unjudgedEdit: string }> | undefined;
   hold?: "none" | Readonly<{ message: string }> | undefined;
   /** Reloaded when absent. */
   kept?: StoredConfig | undefined;
@@ -105,9 +105,9 @@ function deriveRestartSettled(
       `and is restarted once this can be checked; if you know that it starts, restart it manually (${byHand}).`;
     return { type, status: "False", reason: "EditNotChecked", message };
   }
-  if ("refusedEdit" in settled) {
+  if ("rejectedEdit" in settled) {
     const message =
-      `node.conf was changed, and the node would not start with it: ${settled.refusedEdit} The node keeps running with the version it loaded. ` +
+      `node.conf was changed, and the node would not start with it: ${settled.rejectedEdit} The node keeps running with the version it loaded. ` +
       `Correct node.conf; to use it anyway, restart the node manually (${byHand}).`;
     return { type, status: "False", reason: "EditRejected", message };
   }

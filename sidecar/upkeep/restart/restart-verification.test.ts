@@ -8,8 +8,8 @@ import { restartAndVerify, waitForResponse, type VerificationOptions } from "./r
 
 skipWaits();
 
-const refused = { reason: "ConnectionRefused", message: "refused" } as const;
-const down = { answers: 1, failure: refused };
+const rejected = { reason: "ConnectionRefused", message: "rejected" } as const;
+const down = { answers: 1, failure: rejected };
 
 type Restarted = Partial<VerificationOptions> &
   Readonly<{
@@ -93,7 +93,7 @@ test.each<[string, Partial<RpcState>, (atMs: number) => Partial<RpcState>, boole
   [
     "responds intermittently",
     irregular,
-    (atMs) => (atMs % 500 < 250 ? { height: 7 } : { height: 7, failure: refused }),
+    (atMs) => (atMs % 500 < 250 ? { height: 7 } : { height: 7, failure: rejected }),
     false,
   ],
   ["has the same head as its references, despite steady blocks", steady, reference(7), true],

@@ -1,5 +1,5 @@
 import { deriveMeaning } from "#node/conf/meaning.ts";
-import { isAnswering } from "#health/rpc-state.ts";
+import { isResponding } from "#health/rpc-state.ts";
 import { hashContent } from "../config/config-file.ts";
 import { replaceConfig } from "../config/config-writer.ts";
 import { describeEdit } from "../config/audited-config.ts";
@@ -104,7 +104,7 @@ function findRollBack({ hash, proof, failedUntilMs }: StoredConfig, context: Res
   if (failedUntilMs !== undefined) return { kind: "notKept", directory };
   if (proof === "advanced") return { kind: "advanced", directory };
   if (hash !== undefined) return { kind: "assumed", directory };
-  if (!isAnswering(health.facts()) && nodeHas.get() !== "unknown") return { kind: "nothing", because: "notYet" };
+  if (!isResponding(health.facts()) && nodeHas.get() !== "unknown") return { kind: "nothing", because: "notYet" };
   const isUnreadNow = isUnread(process.now(), config.now().contentHash);
   return { kind: "nothing", because: isUnreadNow ? "unread" : "unknown" };
 }

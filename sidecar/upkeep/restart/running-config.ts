@@ -1,6 +1,6 @@
 import { saveHealthyConfig, loadStoredConfig } from "../config/healthy-config.ts";
 import { hashContent, type ConfigReading, type UsableReading } from "../config/config-file.ts";
-import { isAnswering } from "#health/rpc-state.ts";
+import { isResponding } from "#health/rpc-state.ts";
 import { hasNodeStarted } from "./node-start.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import type { NodeVersion } from "#node/versions.ts";
@@ -21,7 +21,7 @@ export async function recordRunningConfig(
   context: RestartContext,
 ): Promise<void> {
   const { config, process, restarts, state, health, clock } = context;
-  if (!reading.ok || restarts.now().running !== undefined || !isAnswering(health.facts())) {
+  if (!reading.ok || restarts.now().running !== undefined || !isResponding(health.facts())) {
     return restarts.note({ advancing: undefined });
   }
   // The copy is on the same disk as the state, so writing it now would throw or hang.

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { restartRollback, type ForwardStage, type Progress } from "../../upgrade/progress.ts";
-import type { NodeBefore } from "../../upgrade/node-before.ts";
+import type { NodeBaseline } from "../../upgrade/node-baseline.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 
 /** Directory that holds the node's data, and the paths of its copy and, once moved aside, of the new version's data. */
@@ -12,7 +12,7 @@ export type ReleaseFile = Readonly<{ name: string; sha256: string }>;
 /** A process, distinguished from a later process with the same id by its start time (clock ticks since boot). */
 export type ProcessMark = Readonly<{ pid: number; startTicks: number }>;
 
-export type HostNodeBefore = NodeBefore &
+export type HostNodeBaseline = NodeBaseline &
   Readonly<{
     /** The process that listened on the node's port; absent if it is invisible because it belongs to another user or the system is not Linux. */
     process?: ProcessMark | undefined;
@@ -31,11 +31,11 @@ export type UpgradeRecord = Progress &
     directory: string;
     stores: readonly UpgradeStore[];
     keepsCopy: boolean;
-    before: HostNodeBefore;
+    before: HostNodeBaseline;
   }>;
 
 /** First stage in which the new version may run: a supervisor may start the node as soon as the first new program is in place. */
-export const hostTouches: ForwardStage = "installing";
+export const firstNewVersionStage: ForwardStage = "installing";
 
 export function findUpgradedCommit(record: UpgradeRecord | undefined): ReleaseCommits {
   const { commits, to, end } = record ?? {};
@@ -53,6 +53,6 @@ export function listUpgradeDirectories({
  * Decides how a stranded upgrade continues once its pause is lifted. A node that has recovered was repaired, and is left alone; otherwise
  * the rollback is retried from its start. Pure.
  */
-export function decideAfterHold(record: UpgradeRecord, hasRecovered: boolean, nowMs: number): UpgradeRecord {
+export function decideAfterPause(record: UpgradeRecord, hasRecovered: boolean, nowMs: number): UpgradeRecord {
   return hasRecovered ? { ...record, end: "settled", note: undefined } : restartRollback(record, nowMs);
 }

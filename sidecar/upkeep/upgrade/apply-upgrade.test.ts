@@ -14,7 +14,7 @@ import { begunUpgrade } from "../../testing/started-upgrade.ts";
 import { observeConfig } from "../config/config-observation.ts";
 import { observeProcess, observeRestarts } from "../restart/restart-observation.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
-import { applyUpgrade, keepRecord, type ApplyUpgradeDependencies } from "./apply-upgrade.ts";
+import { applyUpgrade, storeRecord, type ApplyUpgradeDependencies } from "./apply-upgrade.ts";
 import { observeUpgrade, deriveUpgradeConditions } from "./upgrade-observation.ts";
 
 const nothing = async () => ({});
@@ -145,7 +145,7 @@ test("charges a start when its stage is entered, and not again on resumption or 
     },
   };
   const budget = { record: (reason: string) => void writes.at(-1)?.push(reason) };
-  const enter = (record: UpgradeRecord) => keepRecord(record, notedState, budget);
+  const enter = (record: UpgradeRecord) => storeRecord(record, notedState, budget);
   enter({ ...begunUpgrade, stage: "installing" });
   enter({ ...begunUpgrade, stage: "proving" });
   enter({ ...begunUpgrade, stage: "proving", interruptions: 1 });

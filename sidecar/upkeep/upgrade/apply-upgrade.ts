@@ -10,13 +10,14 @@ import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { UpgradeError, type Stage } from "../../upgrade/progress.ts";
 import { runUpgrade } from "../../upgrade/run-upgrade.ts";
-import { createHostPlatform, type HostPlatformDependencies, type HostPlatformSeen } from "./host-platform.ts";
+import { createHostPlatform, type HostPlatformDependencies, type HostPlatformObservations } from "./host-platform.ts";
 import { explainBlocked, explainNotStored } from "./check-node.ts";
 import { keepRunningConfig } from "./config-for-version.ts";
-import { hasPower, type PowerDriver } from "./node-power.ts";
+import { canStopAndStart, type StopStartDriver } from "./stop-and-start.ts";
 import { formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
 
-export type ApplyUpgradeSeen = HostPlatformSeen & Readonly<{ upgrade: ObservedUpgrade; process: ObservedProcess }>;
+export type UpgradeObservations = HostPlatformObservations &
+  Readonly<{ upgrade: ObservedUpgrade; process: ObservedProcess }>;
 
 export type ApplyUpgradeDependencies = HostPlatformDependencies &
   Parameters<typeof keepRunningConfig>[0] &
@@ -36,7 +37,7 @@ export type ApplyUpgradeDependencies = HostPlatformDependencies &
  */
 export function applyUpgrade(
   authority: Authority,
-  seen: ApplyUpgradeSeen,
+  seen: UpgradeObservations,
   dependencies: ApplyUpgradeDependencies,
 ): void {
   const { state, driver, log, wake, finishes, settings } = dependencies;
@@ -46,7 +47,7 @@ export function applyUpgrade(
   const blocked = record.end === undefined ? explainBlocked(authority, driver, state.store) : undefined;
   // Lifting a pause may have changed the record.
   upgrade.note({ record, blocked });
-  if (record.end !== undefined || blocked !== undefined || !hasPower(driver)) return;
+  if (record.end !== undefined || blocked !== undefined || !canStopAndStart(driver)) return;
   const running = advanceUpgrade(record, driver, seen, dependencies)
     .catch((error: unknown) => {
       // A later iteration continues once the record can be stored.
@@ -66,8 +67,8 @@ export function applyUpgrade(
 
 async function advanceUpgrade(
   begun: UpgradeRecord,
-  driver: PowerDriver,
-  seen: ApplyUpgradeSeen,
+  driver: StopStartDriver,
+  seen: UpgradeObservations,
   dependencies: ApplyUpgradeDependencies,
 ): Promise<void> {
   const { state, events, log, signal, clock } = dependencies;
@@ -102,7 +103,7 @@ const storeWait = { everyMs: 250, withinMs: 2_000 } as const;
 const starts: ReadonlySet<Stage> = new Set(["proving", "back-proving", "back-restarting"]);
 
 /** Charges the restart budget in the same write: after a kill, the step resumes without being charged again. */
-export function keepRecord(
+export function storeRecord(
   record: UpgradeRecord,
   state: Pick<UpkeepState, "atomically" | "upgrade">,
   budget: Pick<RestartBudget, "record">,
@@ -115,13 +116,13 @@ export function keepRecord(
 }
 
 /** Writes the progress; an outcome together with its pause: a kill between two writes would leave a failed node without a pause. */
-function remember(now: UpgradeRecord, seen: ApplyUpgradeSeen, dependencies: ApplyUpgradeDependencies): void {
+function remember(now: UpgradeRecord, seen: UpgradeObservations, dependencies: ApplyUpgradeDependencies): void {
   const { state, events, metrics, wake, log } = dependencies;
   const { end, failure, from, to } = now;
   const isNewFailure = failure !== undefined && state.upgrade.get()?.failure === undefined;
   const message = formatUpgrade(now);
   state.atomically(() => {
-    keepRecord(now, state, dependencies.budget);
+    storeRecord(now, state, dependencies.budget);
     seen.upgrade.note({ record: now });
     seen.restarts.note({ stage: message });
     if (isNewFailure) {
@@ -141,7 +142,7 @@ function remember(now: UpgradeRecord, seen: ApplyUpgradeSeen, dependencies: Appl
 function finish(
   { end, from, to }: UpgradeRecord,
   message: string,
-  { restarts }: ApplyUpgradeSeen,
+  { restarts }: UpgradeObservations,
   { state, settings, events, clock }: ApplyUpgradeDependencies,
 ): void {
   const isVerified = end === "committed";

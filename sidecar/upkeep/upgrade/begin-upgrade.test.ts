@@ -52,14 +52,14 @@ test("starts only the upgrade that was approved, not one that was only shown or 
 
 test("rejects a second request that was checked during the first", () => {
   expect(begin("d1").result).toBe("begun");
-  expect(begin("d1")).toMatchObject({ result: "refused", plan: { steps: [], problems: ["an upgrade is in flight"] } });
+  expect(begin("d1")).toMatchObject({ result: "rejected", plan: { steps: [], problems: ["an upgrade is in flight"] } });
 });
 
 test("rejects an upgrade if a pause or restart came up during the check", () => {
-  expect(begin("d1", true)).toMatchObject({ result: "refused" });
+  expect(begin("d1", true)).toMatchObject({ result: "rejected" });
   state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1 });
   expect(begin("d1")).toMatchObject({
-    result: "refused",
+    result: "rejected",
     plan: { problems: [expect.stringContaining("Gatehouse is paused")] },
   });
   expect(state.upgrade.get()).toBeUndefined();

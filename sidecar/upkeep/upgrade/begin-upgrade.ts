@@ -10,11 +10,11 @@ export function beginUpgrade(
   seen: Readonly<{ upgrade: ObservedUpgrade }>,
   dependencies: ObstacleDependencies & Readonly<{ wake: () => void }>,
 ): RequestedUpgrade {
-  if (record === undefined) return { result: "refused", plan };
+  if (record === undefined) return { result: "rejected", plan };
   if (digest === undefined) return { result: "shown", plan };
   if (digest !== plan.digest) return { result: "another", plan };
   const problems = [...findObstacles(dependencies)];
-  if (problems.length > 0) return { result: "refused", plan: { ...plan, steps: [], problems } };
+  if (problems.length > 0) return { result: "rejected", plan: { ...plan, steps: [], problems } };
   dependencies.state.upgrade.set(record);
   seen.upgrade.note({ record, agreedMs: record.beganMs });
   dependencies.wake();

@@ -1,4 +1,4 @@
-import { isAnswering, type NodeInfo, type RpcState } from "#health/rpc-state.ts";
+import { isResponding, type NodeInfo, type RpcState } from "#health/rpc-state.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
@@ -6,12 +6,12 @@ import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { StateStore } from "../state/state-store.ts";
-import type { HostNodeBefore } from "../state/upgrade-record.ts";
+import type { HostNodeBaseline } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
-import { hasPower, type PortHolders } from "./node-power.ts";
-import { listNodeWarnings, readKnownBlock } from "../../upgrade/node-before.ts";
+import { canStopAndStart, type PortHolders } from "./stop-and-start.ts";
+import { listNodeWarnings, readKnownBlock } from "../../upgrade/node-baseline.ts";
 import type { NodeRpc } from "../../upgrade/node-rpc.ts";
-import { identifyNode } from "./prove-version.ts";
+import { identifyNode } from "./verify-version.ts";
 
 export type CheckNodeDependencies = Readonly<{
   settings: SidecarSettings;
@@ -37,7 +37,7 @@ export type ObstacleDependencies = Pick<
 /** Determines why the sidecar may not upgrade its node now, regardless of the new version. */
 export function* findObstacles(dependencies: ObstacleDependencies): Generator<string> {
   const { driver, state, authority, isRestarting, budget, settings } = dependencies;
-  if (!hasPower(driver)) {
+  if (!canStopAndStart(driver)) {
     yield `restart.driver is ${settings.restart.driver}, which can't leave the node stopped; only ops can. In a container, the image is the version: run gatehouse upgrade --stack`;
   }
   if (authority() !== "acts") yield "the sidecar may not act on this node yet (see NotPaused)";
@@ -57,7 +57,8 @@ export function explainBlocked(
 ): string | undefined {
   if (authority === "observes") return "It is blocked: upkeep.mode is observe; restore its previous value.";
   if (authority === "waits") return "It is blocked: the sidecar waits for gatehouse adopt.";
-  if (!hasPower(driver)) return "It is blocked: restart.driver can't stop and start the node; set it back to ops.";
+  if (!canStopAndStart(driver))
+    return "It is blocked: restart.driver can't stop and start the node; set it back to ops.";
   return explainNotStored(store);
 }
 
@@ -68,11 +69,11 @@ export function explainNotStored({ failure }: Pick<StateStore, "failure">): stri
 }
 
 /** Reads the facts about the running node that are used to verify either version; undefined if the node doesn't respond. */
-export async function readNodeBefore(dependencies: CheckNodeDependencies): Promise<HostNodeBefore | undefined> {
+export async function readNodeBefore(dependencies: CheckNodeDependencies): Promise<HostNodeBaseline | undefined> {
   const { health, observer, settings, rpc, holders, commits, signal } = dependencies;
   const now = health.current();
   const { height } = now;
-  if (height === undefined || !isAnswering(health.facts())) return undefined;
+  if (height === undefined || !isResponding(health.facts())) return undefined;
   const block = await readKnownBlock(height, rpc.blockHash, signal);
   const tellsVersion = identifyNode(now, settings.node.clientName, commits()) !== undefined;
   const autoPrune = observer.pruneInfo()?.autoPrune === true;
@@ -81,7 +82,7 @@ export async function readNodeBefore(dependencies: CheckNodeDependencies): Promi
 }
 
 export async function findNodeWarnings(
-  before: HostNodeBefore | undefined,
+  before: HostNodeBaseline | undefined,
   { health, rpc, signal }: Pick<CheckNodeDependencies, "rpc" | "signal" | "health">,
 ): Promise<readonly string[]> {
   const { syncing } = health.current();

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { basename } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { hasRoomFor } from "#daemon/files/disk-space.ts";
+import { hasSpaceFor } from "#daemon/files/disk-space.ts";
 import { describeChange } from "#node/conf/describe-change.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { formatFinding, preventsStart, listNewFindings } from "#node/lint/new-findings.ts";
@@ -140,7 +140,7 @@ function* findRoomProblems(
   for (const [index, { path }] of stores.entries()) {
     const cost = costs[index];
     if (cost === undefined) yield `${path} could not be measured within ${measureWithinMs} ms`;
-    else if (!cost.isCloned && !hasRoomFor(cost)) {
+    else if (!cost.isCloned && !hasSpaceFor(cost)) {
       yield `a copy of ${path} takes ${cost.bytes} bytes, but ${cost.freeBytes} are free there`;
     }
   }

@@ -4,32 +4,32 @@ import { deriveMeaning } from "#node/conf/meaning.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { NodeLocation } from "../config/node-location.ts";
 import type { ObservedRestarts } from "../restart/restart-observation.ts";
-import { hostTouches, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
+import { firstNewVersionStage, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { keepConfig, migrateConfig, restoreConfig, type ConfigStepDependencies } from "./config-for-version.ts";
 import { copyStores, restoreStore, removeCopy } from "./data/data-copy.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
-import { isStopped, stopNode, type PowerDriver } from "./node-power.ts";
+import { isStopped, stopNode, type StopStartDriver } from "./stop-and-start.ts";
 import { installPrograms, keepPrograms, restorePrograms } from "./program-files.ts";
-import { proveVersion, type ProofDependencies, type UpgradeSide } from "./prove-version.ts";
+import { verifyVersion, type VerifyVersionDependencies, type UpgradeSide } from "./verify-version.ts";
 import type { StageAction, UpgradePlatform } from "../../upgrade/run-upgrade.ts";
 
-export type HostPlatformSeen = Readonly<{ config: ObservedConfig; restarts: ObservedRestarts }>;
+export type HostPlatformObservations = Readonly<{ config: ObservedConfig; restarts: ObservedRestarts }>;
 
-export type HostPlatformDependencies = Omit<ProofDependencies, "driver" | "check" | "waitsFor" | "settings"> &
+export type HostPlatformDependencies = Omit<VerifyVersionDependencies, "driver" | "check" | "waitsFor" | "settings"> &
   ConfigStepDependencies &
   Readonly<{
     place: Pick<NodeLocation, "read">;
     state: Pick<UpkeepState, "atomically" | "nodeHas" | "startedWith" | "retry">;
-    health: Pick<ProofDependencies, "check">;
+    health: Pick<VerifyVersionDependencies, "check">;
     observer: Readonly<{ check: (signal: AbortSignal) => Promise<void> }>;
     wake: () => void;
     log: Logger;
   }>;
 
 export function createHostPlatform(
-  driver: PowerDriver,
-  seen: HostPlatformSeen,
+  driver: StopStartDriver,
+  seen: HostPlatformObservations,
   dependencies: HostPlatformDependencies,
 ): UpgradePlatform<UpgradeRecord> {
   const { settings, observer, wake, log, signal } = dependencies;
@@ -44,7 +44,7 @@ export function createHostPlatform(
     async (record, { isResumed }) => {
       await noteConfig(seen, dependencies);
       try {
-        await proveVersion(side, record, isResumed, power);
+        await verifyVersion(side, record, isResumed, power);
       } finally {
         // If the previous version were still recorded once the upgrade ends, node.conf would be changed back.
         await observer
@@ -55,7 +55,7 @@ export function createHostPlatform(
       }
     };
   return {
-    touches: hostTouches,
+    touches: firstNewVersionStage,
     requireStill: async () => {
       if (await isStopped(power)) return;
       throw new UpgradeError(
@@ -103,7 +103,7 @@ const cleanUp: StageAction<UpgradeRecord> = async (record, { amend }) => {
 };
 
 async function noteConfig(
-  { config }: HostPlatformSeen,
+  { config }: HostPlatformObservations,
   { place, state }: Pick<HostPlatformDependencies, "place" | "state">,
 ): Promise<void> {
   const reading = await place.read();

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { DriverError } from "../drivers/driver.ts";
-import { stopNode, type NodePowerDependencies } from "./node-power.ts";
+import { stopNode, type StopStartDependencies } from "./stop-and-start.ts";
 
 const mark = { pid: 4_711, startTicks: 1 };
 
 /** `runsForLooks`: the number of checks for which its process keeps running. */
 function closed({ seen = [mark], runsForLooks = 0, fails = false }) {
   let looks = 0;
-  const dependencies: NodePowerDependencies = {
+  const dependencies: StopStartDependencies = {
     driver: {
       name: "ops",
       restart: async () => ({}),

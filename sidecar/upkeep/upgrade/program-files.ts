@@ -34,7 +34,7 @@ export async function listRelease(source: string, configName = "node.conf"): Pro
       }
       names.push(name);
     }
-    // Only now, so that a directory that is too large is refused at once.
+    // Only now, so that a directory that is too large is rejected at once.
     for (const name of names.toSorted()) files.push({ name, sha256: await hashFile(join(source, name)) });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

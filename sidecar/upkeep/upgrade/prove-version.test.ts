@@ -6,7 +6,7 @@ import { sidecarSettings } from "../../settings.ts";
 import { begunUpgrade } from "../../testing/started-upgrade.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import { proveVersion, type ProofDependencies } from "./prove-version.ts";
+import { verifyVersion, type VerifyVersionDependencies } from "./verify-version.ts";
 
 skipWaits();
 
@@ -26,7 +26,7 @@ const settings = readSettings(sidecarSettings, {
   },
 });
 
-const prove = (reported: Reported) => proveVersion("to", record, false, node(reported));
+const prove = (reported: Reported) => verifyVersion("to", record, false, node(reported));
 
 type Reported = Readonly<{
   firstHeight?: number;
@@ -48,7 +48,7 @@ function node({
   version = "0.16.2",
   blockHash = hash,
   autoPrune = true,
-}: Reported): ProofDependencies {
+}: Reported): VerifyVersionDependencies {
   let isStarted = false;
   let height = firstHeight;
   const health = (): RpcState => {
@@ -59,7 +59,7 @@ function node({
     return version === "" ? reported : { ...reported, binaryVersion: { text: version, isCurrent: true } };
   };
   const pruneInfo = { autoPrune } as Extract<
-    Awaited<ReturnType<NonNullable<ProofDependencies["nodeCli"]>["pruneInfo"]>>,
+    Awaited<ReturnType<NonNullable<VerifyVersionDependencies["nodeCli"]>["pruneInfo"]>>,
     { ok: true }
   >["value"];
   return {

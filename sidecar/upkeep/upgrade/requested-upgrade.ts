@@ -10,9 +10,9 @@ export const upgradeRequest = z.strictObject({
 
 export type UpgradeRequest = Readonly<z.output<typeof upgradeRequest>>;
 
-/** Outcome of a request. `refused`: its plan has problems; `another`: the plan differs from the one that was shown. */
+/** Outcome of a request. `rejected`: its plan has problems; `another`: the plan differs from the one that was shown. */
 export const requestedUpgrade = z.object({
-  result: z.enum(["shown", "begun", "refused", "another"]),
+  result: z.enum(["shown", "begun", "rejected", "another"]),
   plan: z.object({
     from: z.string().optional(),
     to: z.string().optional(),

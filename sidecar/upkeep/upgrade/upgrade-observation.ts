@@ -1,8 +1,8 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
-import { listStages, stageWords } from "../../upgrade/progress.ts";
-import { hostTouches, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
+import { listStages, stageDescriptions } from "../../upgrade/progress.ts";
+import { firstNewVersionStage, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 
 export type UpgradeObservation = Readonly<{
   record: UpgradeRecord | undefined;
@@ -55,15 +55,15 @@ export function formatUpgrade(record: UpgradeRecord): string {
     case "stranded": {
       const copies = stores.map(({ path, copy }) => `${path} from ${copy}, if that exists`);
       return (
-        `${what} failed, and so did the rollback, while ${stageWords[stage]}:${more}${why} Nothing more is tried until gatehouse resume. ` +
+        `${what} failed, and so did the rollback, while ${stageDescriptions[stage]}:${more}${why} Nothing more is tried until gatehouse resume. ` +
         `Manually: stop the node, restore ${copies.join("; ")}; the old programs are in ${directory}/programs, node.conf is ${directory}/node.conf.`
       );
     }
     default: {
-      const stages = listStages(record, hostTouches);
+      const stages = listStages(record, firstNewVersionStage);
       const way = failure === undefined ? "is in flight" : "is being rolled back";
       const since = new Date(record.stageSinceMs).toISOString();
-      return `${what} ${way}: ${stageWords[stage]} (step ${stages.indexOf(stage) + 1} of ${stages.length}) since ${since}.${why}`;
+      return `${what} ${way}: ${stageDescriptions[stage]} (step ${stages.indexOf(stage) + 1} of ${stages.length}) since ${since}.${why}`;
     }
   }
 }

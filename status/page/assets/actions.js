@@ -47,7 +47,7 @@ let agreed;
 const wrongToken = "Wrong token. Nothing was changed.";
 
 /** Returns the reason why nothing was done, in plain words. */
-function refusalWords(status) {
+function rejectionWords(status) {
   if (status === 401 || status === 400) return wrongToken;
   if (status === 503) return "The sidecar is starting. Retry in a few seconds.";
   return `The sidecar returned HTTP ${status}. Check its log.`;
@@ -63,7 +63,7 @@ async function send(name, body) {
     cache: "no-store",
     credentials: "omit",
   });
-  if (!response.ok) return refusalWords(response.status);
+  if (!response.ok) return rejectionWords(response.status);
   const answer = await response.json();
   return actions[name].results[answer.result](answer);
 }

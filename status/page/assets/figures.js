@@ -9,7 +9,7 @@ const percent = (ratio) => `${brief(ratio * 100)} %`;
 const milliseconds = (ms) => (ms < 1 ? "<1 ms" : `${brief(ms)} ms`);
 
 const failures = {
-  ConnectionRefused: "refused",
+  ConnectionRefused: "rejected",
   ConnectionClosed: "closed",
   Unreachable: "unreachable",
   TimedOut: "no answer",
@@ -30,16 +30,16 @@ const minutes = (ms) => Math.max(1, Math.round(ms / 60_000));
 const lasts = (days) =>
   days > 365 ? "for over a year" : `for ${brief(days)} ${days >= 1 && days < 2 ? "day" : "days"}`;
 
-function paymentRows({ service, pending, settled, unpaid, refused, overMs, balances, old }) {
+function paymentRows({ service, pending, settled, unpaid, rejected, overMs, balances, old }) {
   const isSeller = service === "resource-server";
-  const refusals = refused.reduce((total, { count }) => total + count, 0);
-  const why = refused.slice(0, 3).map(({ reason, count }) => `${reason} ${shown(count)}`);
+  const rejections = rejected.reduce((total, { count }) => total + count, 0);
+  const why = rejected.slice(0, 3).map(({ reason, count }) => `${reason} ${shown(count)}`);
   const span = `in ${minutes(overMs)} min`;
   return [
     { term: isSeller ? "Sales" : "Payments", value: shown(pending), note: isSeller ? "in flight" : "pending", old },
     { term: isSeller ? "Sold" : "Settled", value: shown(settled), note: span, old },
     isSeller ? { term: "Unpaid", value: shown(unpaid), note: "answered 402", old } : undefined,
-    { term: "Refused", value: shown(refusals), note: why.length === 0 ? span : why.join(", "), old },
+    { term: "Rejected", value: shown(rejections), note: why.length === 0 ? span : why.join(", "), old },
     ...gasRows(balances).map((row) => Object.assign(row, { old })),
   ];
 }

@@ -39,7 +39,7 @@ function listLimits(verb, rows) {
 /** Describes which callers are rejected, and by which limit. */
 function limitedWords(limited) {
   const [later, never] = [true, false].map((again) => limited.filter(({ limit }) => comesAgain.has(limit) === again));
-  return `${listLimits("Limited", later)}${listLimits("Refused", never)}`.trim();
+  return `${listLimits("Limited", later)}${listLimits("Rejected", never)}`.trim();
 }
 
 /** Shows the calls in the last minute by method and by tier, and the tiers that were limited. */

@@ -50,7 +50,7 @@ export function openAttackingSocket({ host, port }: Target, attacker: number, si
       countReached();
       resolve(socket);
     });
-    socket.once("close", () => reject(new Error("refused")));
+    socket.once("close", () => reject(new Error("rejected")));
   });
 }
 

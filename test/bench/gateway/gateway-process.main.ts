@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { Registry } from "prom-client";
-import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { createActiveFiles } from "#daemon/files/active-files.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { startGateway } from "#gateway/gateway.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
@@ -29,7 +29,7 @@ const metrics = new Registry();
 await using gateway = await startGateway(settings, {
   log: createLog({ service: "bench", level: "error" }),
   metrics,
-  files: createFilesInForce(metrics),
+  files: createActiveFiles(metrics),
   node: { httpUrl, webSocketUrl, fitness: { current: "fit" }, linkOpened: () => undefined },
   settingNames: createSettingNames("bench"),
   connections: limitProcessConnections(settings.listener, { metrics }),

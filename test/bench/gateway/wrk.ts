@@ -17,7 +17,7 @@ export type LoadResult = Readonly<{
   /** Requests without a call's response: rejected requests, and broken connections. */
   failed: number;
   /** Those of them with a status other than 200; the gateway has one such status here, 429 when it sheds load. */
-  refused: number;
+  rejected: number;
 }>;
 
 /** One load run: a Lua script for wrk decides what is sent. */
@@ -46,7 +46,7 @@ export async function drive({ url, pid, script, connections, seconds, folder, co
   const { stdout } = await run(command, args, { timeout: (seconds + 10) * 1_000 });
   const usedMs = readCpuMs(pid) - before;
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
-  const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
+  const rejected = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
   const broken = /Socket errors: connect (\d+), read (\d+), write (\d+)/.exec(stdout)?.slice(1).map(Number) ?? [];
   return {
     requests,
@@ -55,8 +55,8 @@ export async function drive({ url, pid, script, connections, seconds, folder, co
     p99Ms: parseMilliseconds(/99%\s+([\d.]+)(us|ms|s)/.exec(stdout)),
     cpuMicros: Math.round((usedMs * 10_000) / requests) / 10,
     peakMiB: readMemoryMiB(pid, "VmHWM"),
-    failed: broken.reduce((sum, count) => sum + count, refused),
-    refused,
+    failed: broken.reduce((sum, count) => sum + count, rejected),
+    rejected,
   };
 }
 

@@ -36,7 +36,7 @@ export async function measureSales(options: SalesOptions): Promise<readonly Figu
   };
   const unpaid = async ({ url, pid }: Seller, seconds = options.unpaidSeconds ?? 4) => {
     const load = await drive({ url: `${url}/data`, pid, script: "", connections: options.atOnce, seconds, folder });
-    if (load.refused !== load.requests) throw new Error(`${load.requests - load.refused} responses are no 402`);
+    if (load.rejected !== load.requests) throw new Error(`${load.requests - load.rejected} responses are no 402`);
     const { requestsPerSecond: perSecond, cpuMicros, p50Ms, p99Ms } = load;
     return { perSecond, cpuMicros, p50Ms, p99Ms };
   };

@@ -63,10 +63,10 @@ function signVoucher({ id, config }: OpenChannel, max: bigint): string {
 }
 
 /** A facilitator that must not be called: vouchers must need none, and so no RPC call. */
-const refuse = () => Promise.reject(new Error("a voucher needed the facilitator"));
+const reject = () => Promise.reject(new Error("a voucher needed the facilitator"));
 const nobody: Facilitation = {
-  verify: refuse,
-  settle: refuse,
+  verify: reject,
+  settle: reject,
   readiness: () => ({ ok: true, message: "" }),
   supported: () => ({ kinds: [], extensions: [] }),
   settlesNothing: () => false,

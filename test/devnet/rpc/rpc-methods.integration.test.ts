@@ -36,10 +36,10 @@ test("rejects the batch methods, and subscriptions over HTTP", async () => {
   for (const name of ["BlockByNumber", "TransactionByHash", "TransactionReceipt", "BlockReceipts"]) {
     const method = `eth_batchGet${name}`;
     const message = `the method ${method} does not exist/is not available`;
-    expect(await node.refusal(method, [])).toEqual({ code: -32601, message });
+    expect(await node.rejection(method, [])).toEqual({ code: -32601, message });
   }
   for (const method of ["eth_subscribe", "eth_unsubscribe"]) {
-    expect(await node.refusal(method, "newHeads")).toEqual({ code: -32601, message: "notifications not supported" });
+    expect(await node.rejection(method, "newHeads")).toEqual({ code: -32601, message: "notifications not supported" });
   }
 });
 
@@ -60,16 +60,16 @@ test("accepts legacy, EIP-2930 and EIP-1559 transactions, and rejects other type
   for (const type of ["legacy", "eip2930", "eip1559"] as const)
     hashes.push(await subject.wallet.send({ to: subject.caller, type }));
   expect((await node.anvil.mine()).transactions).toEqual(expect.arrayContaining(hashes));
-  expect(await node.refusal("eth_sendRawTransaction", "0x03c0")).toEqual(rejected("transaction type not supported"));
-  expect(await node.refusal("eth_sendRawTransaction", "0x02c0")).toMatchObject({ code: -32000 });
-  expect(await node.refusal("eth_sendRawTransaction", subject.signed)).toEqual(rejected("nonce too low"));
+  expect(await node.rejection("eth_sendRawTransaction", "0x03c0")).toEqual(rejected("transaction type not supported"));
+  expect(await node.rejection("eth_sendRawTransaction", "0x02c0")).toMatchObject({ code: -32000 });
+  expect(await node.rejection("eth_sendRawTransaction", subject.signed)).toEqual(rejected("nonce too low"));
   const nonce = Number(await node.ask<Hex>("eth_getTransactionCount", otherSender.address, "latest"));
   const transaction = { nonce, gas: 21_000n, to: sender.address, maxFeePerGas: 20_000_000_000n };
   const foreign = await otherSender.signTransaction({ ...transaction, chainId: 5 });
   const otherChain = rejected("invalid sender: invalid chain id for signer: have 5 want 1672");
-  expect(await node.refusal("eth_sendRawTransaction", foreign)).toEqual(otherChain);
+  expect(await node.rejection("eth_sendRawTransaction", foreign)).toEqual(otherChain);
   const greedy = await otherSender.signTransaction({ ...transaction, chainId: testChainId, gas: 40_000_000n });
-  expect(await node.refusal("eth_sendRawTransaction", greedy)).toEqual(rejected("exceeds block gas limit"));
+  expect(await node.rejection("eth_sendRawTransaction", greedy)).toEqual(rejected("exceeds block gas limit"));
 });
 
 test("returns a block's proposer, read set and write set", async () => {
@@ -87,16 +87,16 @@ test("returns a block's proposer, read set and write set", async () => {
 });
 
 test("returns geth's error codes for failed calls and missing blocks", async () => {
-  expect(await node.refusal("eth_call", { data: "0xfe" }, "latest")).toMatchObject({ code: -32000 });
-  const reverted = await node.refusal("eth_call", { data: "0x602a60005260206000fd" }, "latest");
+  expect(await node.rejection("eth_call", { data: "0xfe" }, "latest")).toMatchObject({ code: -32000 });
+  const reverted = await node.rejection("eth_call", { data: "0x602a60005260206000fd" }, "latest");
   expect(reverted).toMatchObject({ code: 3, data: `0x${"2a".padStart(64, "0")}` });
   const missing = { code: -32000, message: "header not found" };
-  expect(await node.refusal("eth_getBalance", sender.address, "0xffff")).toEqual(missing);
-  expect(await node.refusal("debug_getRawHeader", "0xffff")).toEqual(missing);
+  expect(await node.rejection("eth_getBalance", sender.address, "0xffff")).toEqual(missing);
+  expect(await node.rejection("debug_getRawHeader", "0xffff")).toEqual(missing);
   const genesis = { code: -32000, message: "genesis is not traceable" };
-  expect(await node.refusal("debug_traceBlockByNumber", "0x0")).toEqual(genesis);
+  expect(await node.rejection("debug_traceBlockByNumber", "0x0")).toEqual(genesis);
   const unknown = `0x${"00".repeat(32)}`;
-  expect(await node.refusal("debug_traceTransaction", unknown)).toMatchObject({ message: "transaction not found" });
+  expect(await node.rejection("debug_traceTransaction", unknown)).toMatchObject({ message: "transaction not found" });
   for (const [method, ...params] of [
     ["eth_getBlockByNumber", "0xffff", false],
     ["eth_getTransactionByHash", unknown],
@@ -115,7 +115,7 @@ test("rejects tracers other than callTracer, and returns the transaction's gas",
     ["debug_traceBlockByHash", subject.blockHash, options],
     ["debug_traceBlockByNumber", subject.blockNumber, options],
   ] as const)
-    expect(await node.refusal(method, ...params), method).toEqual({ code: -32602, message });
+    expect(await node.rejection(method, ...params), method).toEqual({ code: -32602, message });
   const { gasUsed } = await node.ask<{ gasUsed: Hex }>("eth_getTransactionReceipt", subject.transaction);
   expect(await node.ask("debug_traceTransaction", subject.transaction)).toMatchObject({ gas: "0x493e0", gasUsed });
 });
@@ -133,12 +133,15 @@ test("filters traces by address, offset and count over more blocks than anvil's 
   const part = { fromBlock: "0x0", toBlock: "latest", after: 1, count: 2 };
   expect(await node.ask("trace_filter", part)).toEqual(all.slice(1, 3));
   const reversed = { code: -32602, message: "invalid block range params" };
-  expect(await node.refusal("trace_filter", { fromBlock: "0x2", toBlock: "0x1" })).toEqual(reversed);
+  expect(await node.rejection("trace_filter", { fromBlock: "0x2", toBlock: "0x1" })).toEqual(reversed);
 });
 
 test("reports a pruned block's state as missing", async () => {
   const message = expect.stringMatching(/^missing trie node/) as string;
-  expect(await node.refusal("eth_getBalance", sender.address, subject.blockNumber)).toEqual({ code: -32000, message });
+  expect(await node.rejection("eth_getBalance", sender.address, subject.blockNumber)).toEqual({
+    code: -32000,
+    message,
+  });
 });
 
 test("reports the commit and rejects batches over 20 calls in the public family's profile", async () => {

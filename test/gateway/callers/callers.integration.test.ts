@@ -166,8 +166,8 @@ describe("callers", () => {
 
   it("cannot be web pages on loopback, unless their origins are configured", async () => {
     const page = { Origin: "https://dapp.example" };
-    const refused = await post(gateway.url, chainId, page);
-    expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([403, null]);
+    const rejected = await post(gateway.url, chainId, page);
+    expect([rejected.status, rejected.headers.get("access-control-allow-origin")]).toEqual([403, null]);
     await using open = await startTestGateway(node, { callers: { corsOrigins: ["https://dapp.example"] } });
     const served = await post(open.url, chainId, page);
     expect([served.status, served.headers.get("access-control-allow-origin")]).toEqual([200, "https://dapp.example"]);
@@ -219,7 +219,7 @@ describe("callers", () => {
     expect((await privately(`Bearer ${good}`)).status).toBe(200);
     const { publicKey } = await generateKeyPair("ES256");
     await writeFile(path, JSON.stringify({ keys: [await exportJWK(publicKey)] }));
-    await until("the token is refused", generousMs, async () => (await privately(`Bearer ${good}`)).status === 401);
+    await until("the token is rejected", generousMs, async () => (await privately(`Bearer ${good}`)).status === 401);
     await writeFile(path, before);
     await until("the token is good again", generousMs, async () => (await privately(`Bearer ${good}`)).status === 200);
   });

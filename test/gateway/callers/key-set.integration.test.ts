@@ -124,7 +124,7 @@ describe("tokens from a key set URL", () => {
     const token = await tokenOf(first, "a");
     expect(await statusWith(token, checked)).toBe(200);
     keyServer.state.isAway = true;
-    await until("the token is refused", generousMs, async () => (await statusWith(token, checked)) === 401);
+    await until("the token is rejected", generousMs, async () => (await statusWith(token, checked)) === 401);
     keyServer.state.isAway = false;
     await until("it is taken again", generousMs, async () => (await statusWith(token, checked)) === 200);
   });

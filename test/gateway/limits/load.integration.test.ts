@@ -27,9 +27,9 @@ describe("overload", () => {
     const finish = node.hold({}, (method) => method.startsWith("debug_"));
     const underWay = [post(gateway.url, trace(1)), post(gateway.url, trace(2))];
     await until("both heavy calls are at the node", generousMs, () => finish.length === 2);
-    const refused = await post(gateway.url, trace(3));
-    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "7"]);
-    expect(refused.text).toBe(
+    const rejected = await post(gateway.url, trace(3));
+    expect([rejected.status, rejected.headers.get("retry-after")]).toEqual([429, "7"]);
+    expect(rejected.text).toBe(
       '{"jsonrpc":"2.0","id":3,"error":{"code":-32005,"message":"rate limit exceeded: too much load; try again later"}}',
     );
     for (let round = 0; round < 20; round += 1) expect((await call(gateway.url, "eth_syncing")).result).toBe("0x1");
@@ -152,11 +152,11 @@ describe("calls beyond a caller's concurrency", () => {
       address: account,
       slot: "0x4",
     });
-    const refused = /limited_total\{limit="concurrency",tier="public"\} (\d+)/;
+    const rejected = /limited_total\{limit="concurrency",tier="public"\} (\d+)/;
     await until(
-      "it was refused",
+      "it was rejected",
       generousMs,
-      async () => (refused.exec(await gateway.metrics.metrics())?.[1] ?? "") === "904",
+      async () => (rejected.exec(await gateway.metrics.metrics())?.[1] ?? "") === "904",
     );
     node.answer(() => "0x1");
     finish[0]!();

@@ -55,7 +55,7 @@ async function startFastPath() {
       { cache: { bytes: () => 0, evict: () => undefined } },
     ),
     addressOf: createPeerAddress(client),
-    bodies: { waitSeconds: () => undefined, refused: () => undefined },
+    bodies: { waitSeconds: () => undefined, rejected: () => undefined },
     isAllowedHost: () => true,
     ageHeaders: () => [],
     corsHeaders: () => [],

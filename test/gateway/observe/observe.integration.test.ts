@@ -157,7 +157,7 @@ describe("the gateway's log", () => {
       },
       {
         "http.request.id": expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
-        gatehouse: { method: "unknown", outcome: "refused" },
+        gatehouse: { method: "unknown", outcome: "rejected" },
       },
     ]);
     expect(running.lines.join("")).not.toMatch(/secret|bad id/);

@@ -60,7 +60,7 @@ describe("traces", () => {
     expect(traceparents).toEqual([`00-${traceId}-${toNode!.spanId}-01`]);
     expect(tracestates).toEqual([asked.tracestate]);
     expect(attributesOf(second!)).toMatchObject({ "gatehouse.outcome": "cache", "gatehouse.cache": "hit" });
-    expect(attributesOf(third!)).toMatchObject({ "rpc.method": "unknown", "gatehouse.outcome": "refused" });
+    expect(attributesOf(third!)).toMatchObject({ "rpc.method": "unknown", "gatehouse.outcome": "rejected" });
     expect(spans).toHaveLength(4);
     expect(collector.texts.join("")).not.toContain("secret");
     expect(new Set(collector.authorizations)).toEqual(new Set(["Bearer collector-key"]));

@@ -40,7 +40,7 @@ const body = (method: string, params: readonly unknown[] = []) =>
 type Change = Readonly<{ content: object; holds: (url: string) => Promise<boolean> }>;
 
 const textOf = async (url: string, text: string) => (await post(url, text)).text;
-const refused = (text: string, limit: string) => text.includes(limit);
+const rejected = (text: string, limit: string) => text.includes(limit);
 
 const changes: Readonly<Record<string, Change>> = {
   "requests per second": {
@@ -70,12 +70,12 @@ const changes: Readonly<Record<string, Change>> = {
     content: { rateLimit: { enabled: false } },
     holds: async (url) => {
       const logs = body("eth_getLogs", [{ fromBlock: "0x0", toBlock: "0x2710" }]);
-      return refused(await textOf(url, logs), "10001 blocks requested, limited to 10000 blocks");
+      return rejected(await textOf(url, logs), "10001 blocks requested, limited to 10000 blocks");
     },
   },
   "the timeout of a method": {
     content: { methods: { eth_getProof: { timeoutMs: 50 } } },
-    holds: async (url) => refused(await textOf(url, body("eth_getProof")), "request timed out"),
+    holds: async (url) => rejected(await textOf(url, body("eth_getProof")), "request timed out"),
   },
   "the caching of a method": {
     content: { methods: { eth_chainId: { cache: false } } },
@@ -87,11 +87,11 @@ const changes: Readonly<Record<string, Change>> = {
   },
   "the batch size": {
     content: { limits: { batchItems: 1 } },
-    holds: async (url) => refused(await textOf(url, "[1,2]"), "batch too large"),
+    holds: async (url) => rejected(await textOf(url, "[1,2]"), "batch too large"),
   },
   "the response size": {
     content: { limits: { responseBytes: 100 } },
-    holds: async (url) => refused(await textOf(url, body("eth_syncing", ["long"])), "response too large"),
+    holds: async (url) => rejected(await textOf(url, body("eth_syncing", ["long"])), "response too large"),
   },
   "the log range": {
     content: { ranges: { logsBlocks: 3 } },
@@ -103,12 +103,12 @@ const changes: Readonly<Record<string, Change>> = {
   "the log range of a tier": {
     content: { tiers: { public: { ...limitlessTier, logsBlocks: 4 } } },
     holds: async (url) =>
-      refused(await textOf(url, body("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x5" }])), "limited to 4 blocks"),
+      rejected(await textOf(url, body("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x5" }])), "limited to 4 blocks"),
   },
   "the trace range of a tier": {
     content: { tiers: { public: { ...limitlessTier, traceBlocks: 2 } } },
     holds: async (url) =>
-      refused(await textOf(url, body("trace_filter", [{ fromBlock: "0x1", toBlock: "0x5" }])), "limited to 2 blocks"),
+      rejected(await textOf(url, body("trace_filter", [{ fromBlock: "0x1", toBlock: "0x5" }])), "limited to 2 blocks"),
   },
   "heavy calls": {
     content: { overload: { heavyParallel: 1, callsInFlight: 1 } },
@@ -127,7 +127,7 @@ const changes: Readonly<Record<string, Change>> = {
     content: { tiers: { public: { ...limitlessTier, subscriptions: 0 } } },
     holds: async (url) => {
       await using client = await connectTestClient(url);
-      return refused(await client.ask(body("eth_subscribe", ["newHeads"])), "-32005");
+      return rejected(await client.ask(body("eth_subscribe", ["newHeads"])), "-32005");
     },
   },
   "a message's bytes": {

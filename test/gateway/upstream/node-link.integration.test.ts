@@ -107,8 +107,8 @@ describe("the link to a node without a WebSocket", () => {
     const before = place.state.attempts.length;
     node.takeCalls(false);
     await until("the head is not known", generousMs, () => !gateway.readiness().ok);
-    // A head is also unknown if the gateway was too busy to ask for it. Of so many refused calls, at least one was a whole check.
-    await until("checks of the head failed", generousMs, () => node.refusedCalls() >= 8);
+    // A head is also unknown if the gateway was too busy to ask for it. Of so many rejected calls, at least one was a whole check.
+    await until("checks of the head failed", generousMs, () => node.rejectedCalls() >= 8);
     expect(place.state.attempts.length).toBe(before);
     place.state.entryExists = true;
     node.takeCalls(true);

@@ -1,7 +1,7 @@
 // A strict consumer of every export. The test compiles it in the directory in which the package is installed.
 import { PolicyPack } from "@pulumi/policy";
 import { Provider } from "@pulumi/docker";
-import { payingFetch, PaymentRefusedError, tokenReader, type Fetch, type PaymentEvent } from "gatehouse-evm/client";
+import { payingFetch, PaymentRejectedError, tokenReader, type Fetch, type PaymentEvent } from "gatehouse-evm/client";
 import { lintConfig, lintRules, parseNodeVersion, type LintFinding } from "gatehouse-evm/lint";
 import { gatehousePolicies } from "gatehouse-evm/policies";
 import { ConfigError, deploymentSecret, facilitatorSpec, Service, Stack } from "gatehouse-evm/pulumi";
@@ -20,7 +20,7 @@ const pay: Fetch = payingFetch(
   { tokens: tokenReader({ rpcUrl: "http://127.0.0.1:8545" }), onEvent: ({ type }) => events.push(type) },
 );
 export const answer: Promise<Response> = pay("http://127.0.0.1:4021/data").catch((error: unknown) => {
-  if (error instanceof PaymentRefusedError) return new Response(error.message);
+  if (error instanceof PaymentRejectedError) return new Response(error.message);
   throw error;
 });
 

@@ -34,7 +34,7 @@ export type Fault = Readonly<{
 }>;
 
 /** A fault that keeps the sidecar from starting, and the one line with which it exits. */
-export type Refusal = Readonly<{
+export type Rejection = Readonly<{
   what: string;
   reads: string;
   settings: (struck: StruckNode) => Promise<Readonly<Record<string, string>>>;

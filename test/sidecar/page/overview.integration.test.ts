@@ -130,7 +130,7 @@ looking(
     facilitator.settle("insufficient_funds");
     await until("the payments of now are shown", generousMs, async () => {
       const text = await card("payments").innerText();
-      return /Settled\s+1\b/.test(text) && /Refused\s+1\s+insufficient_funds 1/.test(text);
+      return /Settled\s+1\b/.test(text) && /Rejected\s+1\s+insufficient_funds 1/.test(text);
     });
     const payments = await card("payments").innerText();
     expect(payments).toMatch(/Ready\s.*Its check passes\.\s/s);

@@ -61,7 +61,7 @@ looking(
     await page.keyboard.press("Escape");
     expect(await page.getByRole("dialog").isVisible()).toBe(false);
     await act(page, "Let Gatehouse act");
-    await until("the token is refused", generousMs, async () =>
+    await until("the token is rejected", generousMs, async () =>
       (await result(page).innerText()).startsWith("Wrong token."),
     );
     expect(await isUntouched(node)).toBe(true);

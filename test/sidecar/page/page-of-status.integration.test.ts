@@ -7,7 +7,7 @@ import {
   minuteMs,
   nodeGone,
   otherStates,
-  refused,
+  rejected,
   serveRightNode,
   secondMs,
   sides,
@@ -109,7 +109,7 @@ looking(`shows the values of all charts at the time under the pointer or keyboar
   await using node = await serveRightNode();
   node.events.add("restart", "Restarting the node (docker): node.conf was changed.", undefined, doneBySidecar);
   node.set(...nodeGone);
-  await node.live(60 * secondMs, () => ({ failure: refused }));
+  await node.live(60 * secondMs, () => ({ failure: rejected }));
   node.setRight(sides);
   await node.live(2 * minuteMs, (sinceMs) => ({ height: node.height + Math.floor(sinceMs / secondMs) }));
   await using seen = await openStatusPage(browser(), node.url);

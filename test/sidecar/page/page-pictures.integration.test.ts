@@ -26,7 +26,7 @@ import { root } from "../../style/rooms.ts";
 
 const accepted = join(import.meta.dirname, "pictures");
 /** Directory for pictures that differ from the accepted ones. */
-const refused = join(root, "node_modules/.cache/pictures");
+const rejected = join(root, "node_modules/.cache/pictures");
 const acceptCommand =
   "GATEHOUSE_TEST_PICTURES=accept npx vitest run test/sidecar/page/page-pictures.integration.test.ts";
 const isAccepting = process.env["GATEHOUSE_TEST_PICTURES"] === "accept";
@@ -195,10 +195,10 @@ looking.for(pictures)(`$name, $look: matches the accepted picture${skipped}`, as
   const seen = await take(context, picture, { isAccepted });
   const { part, difference } = comparePictures(seen, wanted);
   if (part <= tolerance.part) return;
-  await mkdir(refused, { recursive: true });
-  await writeFile(join(refused, file), PNG.sync.write(seen));
-  await writeFile(join(refused, `difference-${file}`), PNG.sync.write(difference));
+  await mkdir(rejected, { recursive: true });
+  await writeFile(join(rejected, file), PNG.sync.write(seen));
+  await writeFile(join(rejected, `difference-${file}`), PNG.sync.write(difference));
   expect.fail(
-    `${(part * 100).toFixed(2)} % of the picture is off (${tolerance.part * 100} % may be): see ${refused}/{,difference-}${file}. If it is meant: ${acceptCommand}`,
+    `${(part * 100).toFixed(2)} % of the picture is off (${tolerance.part * 100} % may be): see ${rejected}/{,difference-}${file}. If it is meant: ${acceptCommand}`,
   );
 });

@@ -51,10 +51,10 @@ test("shows an upgrade, rejects it without confirmation, then verifies version, 
   await upkeep.reason("Pruning", "Enabled", 20_000);
   expect(restarts(upkeep)).toBe(restartsBefore);
   expect((await upgradeNode(upkeep, source)).printed).toContain("problem: the node is 0.16.2 already");
-  const refused = await upgradeNode(upkeep, source, { dryRun: true, json: true });
-  expect([refused.status, JSON.parse(refused.printed)]).toEqual([
+  const rejected = await upgradeNode(upkeep, source, { dryRun: true, json: true });
+  expect([rejected.status, JSON.parse(rejected.printed)]).toEqual([
     1,
-    expect.objectContaining({ result: "refused", node: expect.objectContaining({ name: expect.any(String) }) }),
+    expect.objectContaining({ result: "rejected", node: expect.objectContaining({ name: expect.any(String) }) }),
   ]);
 });
 

@@ -21,20 +21,20 @@ async function clusterOf(claim: { requested: string; capacity: string; expandabl
   const server = createServer(async (request, response) => {
     let text = "";
     for await (const chunk of request) text += String(chunk);
-    const refuse = (status: number, message: string) =>
+    const reject = (status: number, message: string) =>
       response.writeHead(status).end(JSON.stringify({ kind: "Status", message }));
     const isAllowed =
       request.headers.authorization === "Bearer the-token" &&
       request.url === "/api/v1/namespaces/chain/persistentvolumeclaims/node-workspace" &&
       (request.method === "GET" || request.method === "PATCH");
-    if (!isAllowed) return void refuse(403, `${request.method} ${request.url} is forbidden`);
+    if (!isAllowed) return void reject(403, `${request.method} ${request.url} is forbidden`);
     if (request.method === "PATCH") {
-      if (request.headers["content-type"] !== "application/merge-patch+json") return void refuse(415, "no merge patch");
+      if (request.headers["content-type"] !== "application/merge-patch+json") return void reject(415, "no merge patch");
       const body = JSON.parse(text) as { spec: { resources: { requests: { storage: string } } } };
       const { storage } = body.spec.resources.requests;
       expect(Object.keys(body)).toEqual(["spec"]);
-      if (Number.parseInt(storage, 10) < Number.parseInt(claim.requested, 10)) return void refuse(422, "can't shrink");
-      if (!claim.expandable) return void refuse(403, "the storageclass must support resize");
+      if (Number.parseInt(storage, 10) < Number.parseInt(claim.requested, 10)) return void reject(422, "can't shrink");
+      if (!claim.expandable) return void reject(403, "the storageclass must support resize");
       patches.push(storage);
       claim.requested = storage;
     }

@@ -43,7 +43,7 @@ export const replicaMutations: FaultsByFile = {
         "await ownership.acquire(id, caller.owner); const isOwner = true;",
     },
     "a declined request counts as rejected": {
-      "return answerDeclined(payment, requests, context);": 'return { state: "refused", refusal: nonceUsed };',
+      "return answerDeclined(payment, requests, context);": 'return { state: "rejected", rejection: nonceUsed };',
     },
     "a payment that another replica settled meanwhile is rejected": {
       "state = await onRecord(payment);\n          if (state === undefined) return { state": "return { state",

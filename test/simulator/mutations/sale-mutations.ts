@@ -30,7 +30,7 @@ export const saleMutations: FaultsByFile = {
       "await ledger.pending(key, settlement);": "await ledger.release(key);",
     },
     "a lost answer of the facilitator means that nothing was charged": {
-      '"unreachable", "refused", "denied"': '"unreachable", "refused", "denied", "unknown"',
+      '"unreachable", "rejected", "denied"': '"unreachable", "rejected", "denied", "unknown"',
     },
     "a nonce that is used means that a claim is paid": { 'transaction === "" ||': "" },
     "the seller asks for the maximum instead of what was used": {

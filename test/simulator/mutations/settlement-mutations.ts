@@ -11,8 +11,8 @@ export const settlementMutations: FaultsByFile = {
     "the signer's next nonce is that of the last block": {
       'chain.transactionCount(signer.address, "pending")': 'chain.transactionCount(signer.address, "latest")',
     },
-    "a fault of the node counts as its refusal": {
-      'return { kind: "unknown", message: error.message };': 'return { kind: "refused", message: error.message };',
+    "a fault of the node counts as its rejection": {
+      'return { kind: "unknown", message: error.message };': 'return { kind: "rejected", message: error.message };',
     },
     "a transaction whose nonce is used is withdrawn": {
       'outcome.kind === "nonce_taken" && replaced === undefined': "false",
@@ -52,7 +52,7 @@ export const settlementMutations: FaultsByFile = {
       "if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry, ownership);": "",
     },
     "two payments with the same nonce are sent": {
-      'if (await ledger.hasConflict(entry.settlement)) return { state: "refused", refusal: nonceUsed };': "",
+      'if (await ledger.hasConflict(entry.settlement)) return { state: "rejected", rejection: nonceUsed };': "",
       "if (book.hasConflict(settlement)) return undefined;": "",
     },
   },

@@ -53,8 +53,8 @@ export function createClusterClient({
       const query = `fieldManager=test&force=true&fieldValidation=Strict${mode === "dry run" ? "&dryRun=All" : ""}`;
       const path = `${await pathOf(object)}?${query}`;
       const { status, body, warning } = await ask("PATCH", path, object, "application/apply-patch+yaml");
-      const refusal = status < 300 ? undefined : `${status}: ${(body as { message?: string }).message ?? ""}`;
-      const words = [refusal, warning].filter((each) => each !== undefined);
+      const rejection = status < 300 ? undefined : `${status}: ${(body as { message?: string }).message ?? ""}`;
+      const words = [rejection, warning].filter((each) => each !== undefined);
       return words.length === 0 ? undefined : `${object.kind} ${object.metadata.name}: ${words.join("; ")}`;
     },
     [Symbol.asyncDispose]: () => agent.close(),

@@ -211,8 +211,8 @@ export async function startStandInControllers(
 }
 
 async function registerMachine(cluster: ApiServer, port: number): Promise<void> {
-  const refusal = await cluster.apply({ apiVersion: "v1", kind: "Node", metadata: { name: machine } });
-  if (refusal !== undefined) throw new Error(refusal);
+  const rejection = await cluster.apply({ apiVersion: "v1", kind: "Node", metadata: { name: machine } });
+  if (rejection !== undefined) throw new Error(rejection);
   const addresses = [{ type: "InternalIP", address: "127.0.0.1" }];
   const status = { addresses, daemonEndpoints: { kubeletEndpoint: { Port: port } } };
   await cluster.ask("PATCH", `/api/v1/nodes/${machine}/status`, { status }, merge);

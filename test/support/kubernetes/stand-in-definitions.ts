@@ -32,7 +32,7 @@ const deadlineMs = 30_000;
 export async function define(cluster: ApiServer, { group, version, kind, plural, isClusterWide }: Kind): Promise<void> {
   const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   const approved = { "api-approved.kubernetes.io": "unapproved, a stand-in of a test" };
-  const refusal = await cluster.apply({
+  const rejection = await cluster.apply({
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
     metadata: { name: `${plural}.${group}`, annotations: approved },
@@ -43,7 +43,7 @@ export async function define(cluster: ApiServer, { group, version, kind, plural,
       versions: [{ name: version, served: true, storage: true, schema: { openAPIV3Schema: anything } }],
     },
   } as Parameters<ApiServer["apply"]>[0]);
-  if (refusal !== undefined) throw new Error(refusal);
+  if (rejection !== undefined) throw new Error(rejection);
   await until(`the API server serves ${plural}`, deadlineMs, async () => {
     return (await cluster.ask("GET", `/apis/${group}/${version}/${plural}`)).status === 200;
   });

@@ -42,14 +42,14 @@ function buildTraffic(seconds: number): Traffic {
   };
 }
 
-export const refused = {
+export const rejected = {
   reason: "ConnectionRefused",
   message:
     "http://127.0.0.1:18100 can't be reached (ECONNREFUSED); check that the node is running and that this is its address.",
 } as const;
 
 export const nodeGone: readonly ConditionReport[] = [
-  { type: "RpcResponding", status: "False", ...refused },
+  { type: "RpcResponding", status: "False", ...rejected },
   {
     type: "WebSocketResponding",
     status: "False",
@@ -87,7 +87,7 @@ export async function serveRightNode(options: ServedPageOptions = {}, minutes = 
 export async function serveDeadNode(forMs: number, options: ServedPageOptions = {}) {
   const node = await serveRightNode(options, 8);
   node.set(...nodeGone);
-  await node.live(forMs, () => ({ failure: refused }));
+  await node.live(forMs, () => ({ failure: rejected }));
   return node;
 }
 
@@ -209,7 +209,7 @@ export async function serveState({ conditions, down }: OtherState) {
   const node = await serveRightNode({}, 3);
   node.set(...conditions);
   await node.live(minuteMs, (sinceMs) =>
-    down === true ? { failure: refused } : { height: node.height + Math.floor(sinceMs / secondMs) },
+    down === true ? { failure: rejected } : { height: node.height + Math.floor(sinceMs / secondMs) },
   );
   return node;
 }

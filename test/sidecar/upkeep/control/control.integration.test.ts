@@ -31,7 +31,7 @@ const control: UpkeepControl = {
   resume: () => ({ result: "none", node }),
   restart: () => ({ result: "requested", node }),
   adopt: () => ({ result: "already", view }),
-  upgrade: async () => ({ result: "refused", plan: { steps: [], problems: [], warnings: [], digest: "" }, node }),
+  upgrade: async () => ({ result: "rejected", plan: { steps: [], problems: [], warnings: [], digest: "" }, node }),
 };
 
 let directory: string;

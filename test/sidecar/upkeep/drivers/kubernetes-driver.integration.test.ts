@@ -47,16 +47,16 @@ const prunedOutput = [
 ].join("\n");
 
 /** Response of the API server to an exec: the channels' messages, or no stream at all. */
-type ExecAnswer = Readonly<{ output?: string; errors?: string; status: string }> | Readonly<{ refusal: string }>;
+type ExecAnswer = Readonly<{ output?: string; errors?: string; status: string }> | Readonly<{ rejection: string }>;
 
 /** Runs node_cli in the pod as a sidecar with these settings would. */
 async function pruneInfo(answer: ExecAnswer, settings: Readonly<Record<string, string>> = {}) {
   await using server = await startPodServer();
   const commands: (readonly string[])[] = [];
-  if ("refusal" in answer) server.sockets.options.verifyClient = (_info, done) => done(false, 500, answer.refusal);
+  if ("rejection" in answer) server.sockets.options.verifyClient = (_info, done) => done(false, 500, answer.rejection);
   server.sockets.on("connection", (socket, request) => {
     commands.push(new URL(request.url ?? "", "http://x").searchParams.getAll("command"));
-    if ("refusal" in answer) return;
+    if ("rejection" in answer) return;
     socket.send(Buffer.from(`\u0001${answer.output ?? ""}`));
     socket.send(Buffer.from(`\u0002${answer.errors ?? ""}`));
     socket.send(Buffer.from(`\u0003${answer.status}`));
@@ -109,7 +109,7 @@ test.each([
   ["no status", { status: "" }, { reason: "Failed", message: expect.stringContaining("exited without a status") }],
   [
     "no stream, as explained by the API server",
-    { refusal: '{"kind":"Status","message":"container not found (\\"node\\")"}' },
+    { rejection: '{"kind":"Status","message":"container not found (\\"node\\")"}' },
     { reason: "Failed", message: 'node_cli in pod node-0 can\'t be run: 500: container not found ("node")' },
   ],
 ])("fails for node_cli in the pod with %s", async (_what, answer, expected) => {

@@ -3,7 +3,7 @@ import { findSettledBlock } from "#node/settled-block.ts";
 import type { NodeRpc } from "./node-rpc.ts";
 
 /** Facts about the running node, recorded before it is stopped and used to verify either version. */
-export const nodeBefore = z.object({
+export const nodeBaseline = z.object({
   height: z.number(),
   /** A block too deep for any reorganization to reach; absent if the node did not return it. */
   block: z.object({ number: z.number(), hash: z.string() }).optional(),
@@ -11,20 +11,20 @@ export const nodeBefore = z.object({
   tellsVersion: z.boolean(),
 });
 
-export type NodeBefore = Readonly<z.output<typeof nodeBefore>>;
+export type NodeBaseline = Readonly<z.output<typeof nodeBaseline>>;
 
 /** Reads the block used to verify that either version has the old data. */
 export async function readKnownBlock(
   height: number,
   blockHash: NodeRpc["blockHash"],
   signal?: AbortSignal,
-): Promise<NodeBefore["block"]> {
+): Promise<NodeBaseline["block"]> {
   const number = findSettledBlock(height);
   const hash = await blockHash(number, signal);
   return hash === undefined ? undefined : { number, hash };
 }
 
-export function listNodeWarnings(before: NodeBefore | undefined, peers: number | undefined): readonly string[] {
+export function listNodeWarnings(before: NodeBaseline | undefined, peers: number | undefined): readonly string[] {
   return [
     ...(before !== undefined && before.block === undefined
       ? ["the node returns no block by its number (eth_getBlockByNumber), so the new version's data can't be verified"]

@@ -1,13 +1,13 @@
 import type { SendHandle } from "node:child_process";
 import { waitForAbort } from "../process/stop-signal.ts";
-import { handOverVariable, type HandOverMessage, type ServiceMessage, type SettingsInForce } from "./messages.ts";
+import { hotRestartVariable, type HotRestartMessage, type ServiceMessage, type ActiveSettings } from "./messages.ts";
 import { setSocketExchange, type SocketHandle } from "./socket-exchange.ts";
 
-export type HandOverPart = Readonly<{
+export type HotRestart = Readonly<{
   /** Reports that the settings are valid, and waits for permission to start; resolves early when the signal aborts. */
   turn: (signal: AbortSignal) => Promise<void>;
   /** Registers the callback for changes in the settings file's state; its first call precedes the start of the process. */
-  followSettings: (notify: (file: SettingsInForce) => void) => void;
+  followSettings: (notify: (file: ActiveSettings) => void) => void;
   /** Registers the function that releases all exclusive resources, so that the next process can start. */
   release: (release: () => Promise<void>) => void;
   /** Registers the function that shuts this process down once the next process is serving. */
@@ -15,17 +15,17 @@ export type HandOverPart = Readonly<{
 }>;
 
 /** Makes this process take part in its service's hot restarts; returns undefined if it has no supervisor. */
-export function registerForHotRestart(environment: NodeJS.ProcessEnv): HandOverPart | undefined {
-  if (environment[handOverVariable] === undefined || process.send === undefined) return undefined;
+export function registerForHotRestart(environment: NodeJS.ProcessEnv): HotRestart | undefined {
+  if (environment[hotRestartVariable] === undefined || process.send === undefined) return undefined;
   // Children of this process don't take part in hot restarts.
-  delete environment[handOverVariable];
+  delete environment[hotRestartVariable];
   const given = new Map<string, SocketHandle[]>();
   let isHandedOver = false;
   const proceeding = Promise.withResolvers<void>();
-  let notify: ((file: SettingsInForce) => void) | undefined;
+  let notify: ((file: ActiveSettings) => void) | undefined;
   let release: (() => Promise<void>) | undefined;
   let leave: (() => void) | undefined;
-  process.on("message", (message: HandOverMessage, handle: SocketHandle | undefined) => {
+  process.on("message", (message: HotRestartMessage, handle: SocketHandle | undefined) => {
     switch (message.type) {
       case "socket":
         if (handle !== undefined) given.set(message.name, [...(given.get(message.name) ?? []), handle]);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { createSettling } from "./settings-source.ts";
+import { createStabilityCheck } from "./settings-source.ts";
 
 /** Whether the files count as settled at each of these checks. */
 const judgeLooks = (paths: readonly string[], looks: string) => {
-  const isSettled = createSettling(paths);
+  const isSettled = createStabilityCheck(paths);
   return [...looks].map((look) => (isSettled(look) ? "x" : "-")).join("");
 };
 

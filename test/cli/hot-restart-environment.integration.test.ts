@@ -17,7 +17,7 @@ test("a handed-over service gets its own secrets, and no other service's", async
       GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: "planted-token",
       GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: "planted-key",
     },
-    { args: ["--settings", settings, "--hand-over"] },
+    { args: ["--settings", settings, "--hot-restart"] },
   );
   const [serving = 0] = await listChildren(gateway.pid);
   const environment = await readFile(`/proc/${serving}/environ`, "utf8");

@@ -8,7 +8,7 @@ import { readConfigFile } from "./config-file.ts";
 import { observeConfig } from "./config-observation.ts";
 import { keepProgramOutput } from "../../testing/program-output.ts";
 import { createConfigVersions } from "./config-versions.ts";
-import { forgetRejection, explainRejectedEdit } from "./refused-edit.ts";
+import { forgetRejection, explainRejectedEdit } from "./rejected-edit.ts";
 
 const startMs = Date.UTC(2026, 0, 1);
 let directory: string;
@@ -83,8 +83,8 @@ test("retries a failed check with growing delays, and passes once the cause is f
 test("waits ten minutes at most, and rechecks at once when the operator asks", async () => {
   expect(forgetRejection(config)).toBe(false);
   for (let count = 0; count < 8; count += 1) {
-    const refusal = await judge("exit 1");
-    nowMs += refusal?.wakeInMs ?? 0;
+    const rejection = await judge("exit 1");
+    nowMs += rejection?.wakeInMs ?? 0;
   }
   expect(await judge("exit 1")).toMatchObject({ wakeInMs: 600_000 });
   expect(forgetRejection(config)).toBe(true);

@@ -8,10 +8,10 @@ import type { NodeProcesses } from "../drivers/host-processes.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
 
 /** A driver that stops and starts the node in two steps; in between, nothing uses the node's files. */
-export type PowerDriver = NodeDriver & Required<Pick<NodeDriver, "stop" | "start">>;
+export type StopStartDriver = NodeDriver & Required<Pick<NodeDriver, "stop" | "start">>;
 
-export type NodePowerDependencies = Readonly<{
-  driver: PowerDriver;
+export type StopStartDependencies = Readonly<{
+  driver: StopStartDriver;
   holders: PortHolders;
   check: (signal: AbortSignal) => Promise<RpcState>;
   clock: Clock;
@@ -25,7 +25,7 @@ const checkAgainMs = 100;
 /** Number of consecutive checks that must find the port closed: a supervisor may be about to restart the node. */
 const closedLooks = 3;
 
-export function hasPower(driver: NodeDriver | undefined): driver is PowerDriver {
+export function canStopAndStart(driver: NodeDriver | undefined): driver is StopStartDriver {
   return driver?.stop !== undefined && driver.start !== undefined;
 }
 
@@ -39,7 +39,7 @@ export function hasPower(driver: NodeDriver | undefined): driver is PowerDriver 
 export async function stopNode(
   withinMs: number,
   before: ProcessMark | undefined,
-  dependencies: NodePowerDependencies,
+  dependencies: StopStartDependencies,
 ): Promise<void> {
   const { driver, holders, clock, signal } = dependencies;
   const beganMs = clock.monotonicMs();
@@ -66,7 +66,7 @@ const unseen =
   "the stop command failed, and the node's process is invisible, so it may still write its data although its port is closed; run the sidecar as the node's user";
 
 /** Whether the node's port is closed at several consecutive checks. */
-export async function isStopped({ check, signal }: Pick<NodePowerDependencies, "check" | "signal">): Promise<boolean> {
+export async function isStopped({ check, signal }: Pick<StopStartDependencies, "check" | "signal">): Promise<boolean> {
   for (let looks = 0; looks < closedLooks; looks += 1) {
     const { failure } = await check(signal);
     if (failure?.isPortClosed !== true) return false;
@@ -79,7 +79,7 @@ export async function isStopped({ check, signal }: Pick<NodePowerDependencies, "
 export async function startNode(
   mayRun: boolean,
   healthyWithinMs: number,
-  dependencies: NodePowerDependencies,
+  dependencies: StopStartDependencies,
 ): Promise<RestartReport> {
   const { driver, check, signal } = dependencies;
   if ((await check(signal)).failure === undefined) return {};

@@ -24,7 +24,7 @@ export type Supervised = AsyncDisposable &
     /** Whether the last written settings are active. */
     isInForce: () => Promise<boolean>;
     /** Reason why the last written settings were rejected; undefined if they were not. */
-    refusal: () => Promise<string | undefined>;
+    rejection: () => Promise<string | undefined>;
     /** The ledger's rows. */
     rows: (sql: string) => readonly Readonly<Record<string, unknown>>[];
     /** Output of all its processes. */
@@ -138,7 +138,7 @@ async function supervise(
     running = await startService(
       service,
       { ...waitsLess, ...env, XDG_STATE_HOME: join(folder, "home") },
-      { args: ["--settings", path, "--hand-over"] },
+      { args: ["--settings", path, "--hot-restart"] },
     );
     started.push(running);
   };
@@ -157,9 +157,9 @@ async function supervise(
     write,
     isInForce: async () => {
       const found = await look();
-      return found?.sha256 === hash("sha256", text) && found.refused === undefined;
+      return found?.sha256 === hash("sha256", text) && found.rejected === undefined;
     },
-    refusal: async () => (await look())?.refused,
+    rejection: async () => (await look())?.rejected,
     rows: (sql) => {
       using database = new DatabaseSync(ledgerPath, { timeout: 5_000 });
       return database.prepare(sql).all();

@@ -3,10 +3,10 @@ import type { Logger } from "#daemon/log/log.ts";
 import { hasBeenPolled, isIdle, type RpcState } from "#health/rpc-state.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { FailedRestart, PauseBasis, UpkeepState } from "../state/upkeep-state.ts";
-import { type UpgradeRecord, decideAfterHold } from "../state/upgrade-record.ts";
+import { type UpgradeRecord, decideAfterPause } from "../state/upgrade-record.ts";
 import type { ObservedRestarts } from "./restart-observation.ts";
 
-export type HoldDependencies = Readonly<{
+export type PauseDependencies = Readonly<{
   state: Pick<UpkeepState, "atomically" | "hold" | "retry" | "upgrade">;
   events: EventLog;
   clock: Pick<Clock, "wallMs">;
@@ -15,26 +15,26 @@ export type HoldDependencies = Readonly<{
 }>;
 
 /** Lifts a pause if the desired state or the (known) version has changed since. Only an operator lifts that of a failed rollback. */
-export function liftHoldIfChanged(
+export function liftPauseIfChanged(
   { hash, release }: PauseBasis,
   seen: ObservedRestarts,
-  dependencies: HoldDependencies,
+  dependencies: PauseDependencies,
 ): void {
   const { state } = dependencies;
   const hold = state.upgrade.get()?.end === "stranded" ? undefined : state.hold.get();
   const isUpgraded = release !== undefined && hold?.desired.release !== undefined && release !== hold.desired.release;
   if (hold !== undefined && (hold.desired.hash !== hash || isUpgraded)) {
     const why = isUpgraded ? "the node's version changed" : "the desired state changed";
-    endHold({ why, byPerson: false }, dependencies);
+    liftPause({ why, byPerson: false }, dependencies);
   }
   const { message } = state.hold.get() ?? {};
   seen.note({ hold: message === undefined ? "none" : { message } });
 }
 
 /** Lifts the pause and, unless the node has recovered, retries the restart that led to it. Returns what happens next, for the operator. */
-export function endHold(
+export function liftPause(
   { why, byPerson }: Readonly<{ why: string; /** Whether a person requested it. */ byPerson: boolean }>,
-  { state, events, health, clock, log }: HoldDependencies,
+  { state, events, health, clock, log }: PauseDependencies,
 ): string {
   const { failed, message: held } = state.hold.get() ?? {};
   const retries = failed !== undefined && !hasRecovered(failed, health.current());
@@ -45,7 +45,7 @@ export function endHold(
     state.hold.set(undefined);
     // The upgrade continues on its own; a restart in parallel would start the node between two versions.
     if (stranded !== undefined) {
-      state.upgrade.set(decideAfterHold(stranded, !retries, clock.wallMs()));
+      state.upgrade.set(decideAfterPause(stranded, !retries, clock.wallMs()));
     } else if (retries) state.retry.set({ ...failed, why, isAsked: byPerson });
     const by = byPerson ? "gatehouse resume" : "sidecar";
     const lifted = { by, outcome: "success", before: { hold: held }, after: {} } as const;

@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
-import type { Refusal } from "./fault.ts";
+import type { Rejection } from "./fault.ts";
 
 /** Faults that keep the sidecar from starting. */
-export const refusals: readonly Refusal[] = [
+export const rejections: readonly Rejection[] = [
   {
     what: "A different sidecar manages the node",
     settings: ({ node, resources }) => {

@@ -2,7 +2,7 @@ import { explainHanging, type FileDeadline } from "#daemon/files/file-deadline.t
 import type { NodeCli } from "./node-cli.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
-export type NodeReach = Readonly<{
+export type ReachabilityOptions = Readonly<{
   directory: () => string;
   fileDeadline: () => FileDeadline;
   /** Programs with an absolute path; these may be on a different file system than the working directory. */
@@ -11,7 +11,7 @@ export type NodeReach = Readonly<{
 }>;
 
 /** The system call that starts a program returns once it is read: on a hung file system it would block the process, so that is checked first. */
-export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
+export function guardNodeCli(nodeCli: NodeCli, reach: ReachabilityOptions): NodeCli {
   const guard =
     <Answer>(query: (signal: AbortSignal) => Promise<Answer>) =>
     async (signal: AbortSignal) => {
@@ -26,7 +26,7 @@ export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
   };
 }
 
-export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
+export function guardDriver(driver: NodeDriver, reach: ReachabilityOptions): NodeDriver {
   const runReached = async <T>(act: () => Promise<T>) => {
     const message = await explainOutOfReach(reach);
     if (message !== undefined) throw new DriverError(message);
@@ -50,12 +50,12 @@ export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
   };
 }
 
-async function explainOutOfReach(reach: NodeReach): Promise<string | undefined> {
+async function explainOutOfReach(reach: ReachabilityOptions): Promise<string | undefined> {
   const why = (await explainHanging(reach.directory(), reach.fileDeadline())) ?? (await explainHangingProgram(reach));
   return why && `${why}.`;
 }
 
-async function explainHangingProgram({ programs, programDeadline }: NodeReach): Promise<string | undefined> {
+async function explainHangingProgram({ programs, programDeadline }: ReachabilityOptions): Promise<string | undefined> {
   for (const path of programs) {
     const why = await explainHanging(path, programDeadline());
     if (why !== undefined) return why;

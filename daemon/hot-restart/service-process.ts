@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { ignoreStreamErrors } from "../log/bounded-output.ts";
 import { ownProgram } from "../command-line/own-command.ts";
 import { pause } from "../time.ts";
-import { handOverVariable, type HandOverMessage, type ServiceMessage, type ServiceStep } from "./messages.ts";
+import { hotRestartVariable, type HotRestartMessage, type ServiceMessage, type ServiceStep } from "./messages.ts";
 import type { SocketHandle } from "./socket-exchange.ts";
 
 export type HeldSockets = ReadonlyMap<string, readonly SocketHandle[]>;
@@ -16,7 +16,7 @@ export type ServiceProcess = Readonly<{
   urls: () => Readonly<Record<string, string>>;
   /** The sockets that the process listens on, both inherited and its own. */
   listensOn: (given: HeldSockets) => HeldSockets;
-  send: (message: HandOverMessage, handle?: SocketHandle) => void;
+  send: (message: HotRestartMessage, handle?: SocketHandle) => void;
   signal: (name: NodeJS.Signals) => void;
   lastWords: () => string;
 }>;
@@ -67,7 +67,7 @@ function spawnService(
   environment: NodeJS.ProcessEnv,
 ): ChildProcess {
   return spawn(program, args, {
-    env: { ...environment, [handOverVariable]: "1" },
+    env: { ...environment, [hotRestartVariable]: "1" },
     stdio: ["ignore", "inherit", "pipe", "ipc"],
     // Ctrl-C in a terminal reaches only this process, which forwards it once.
     detached: true,

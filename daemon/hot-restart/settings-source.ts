@@ -39,7 +39,7 @@ const looksApart = 11;
  * (each by its own container, or by the kubelet), but a change to both counts as one change: the new settings may not work without the new
  * secret.
  */
-export function createSettling(paths: readonly string[]): (look: string) => boolean {
+export function createStabilityCheck(paths: readonly string[]): (look: string) => boolean {
   const needed = new Set(paths.map((path) => dirname(path))).size > 1 ? looksApart : looksAlone;
   let last: string | undefined;
   let same = 0;

@@ -11,22 +11,22 @@ export type ServiceMessage =
   /** The process listens on the inherited sockets of this name. */
   | Readonly<{ type: "uses"; name: string }>;
 
-export type HandOverMessage =
+export type HotRestartMessage =
   | Readonly<{ type: "socket"; name: string }>
   | Readonly<{ type: "proceed" }>
   | Readonly<{ type: "serving" }>
   | Readonly<{ type: "yield" }>
   /** The next process is serving: the receiver drains its work, then exits. */
   | Readonly<{ type: "leave" }>
-  | Readonly<{ type: "settings"; file: SettingsInForce }>;
+  | Readonly<{ type: "settings"; file: ActiveSettings }>;
 
 /** The active settings, identified by their file's hash. */
-export type SettingsInForce = Readonly<{
+export type ActiveSettings = Readonly<{
   path: string;
   sha256: string;
   /** Problem with the file's current text; absent if that text is active. */
-  refused?: string | undefined;
+  rejected?: string | undefined;
 }>;
 
 /** The environment variable that tells a process that it runs under a supervisor; the process's own children don't inherit it. */
-export const handOverVariable = "GATEHOUSE_HAND_OVER";
+export const hotRestartVariable = "GATEHOUSE_HAND_OVER";

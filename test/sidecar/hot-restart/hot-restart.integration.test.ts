@@ -23,7 +23,7 @@ let folder: string;
 let path: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "gatehouse-hand-over-"));
+  folder = await mkdtemp(join(tmpdir(), "gatehouse-hot-restart-"));
   resources.defer(() => rm(folder, { recursive: true }));
   path = join(folder, "settings.json5");
   await writeFile(join(folder, "control-token"), controlToken);
@@ -53,7 +53,7 @@ async function startSidecar(): Promise<ServiceProcess> {
   return startService(
     "sidecar",
     { GATEHOUSE_SIDECAR_SETTINGS_PATH: path, ...secret, ...state },
-    { args: ["--hand-over"] },
+    { args: ["--hot-restart"] },
   );
 }
 
@@ -224,7 +224,7 @@ function gatewaySettingsWith(totalBytes: number): string {
 
 it("hot-restarts a standalone gateway as well, and does not restart it with invalid settings", async () => {
   await writeFile(path, gatewaySettingsWith(1_000_000));
-  const start = () => startService("gateway", {}, { args: ["--settings", path, "--hand-over"] });
+  const start = () => startService("gateway", {}, { args: ["--settings", path, "--hot-restart"] });
   await using gateway = await start();
   const [old] = await listChildren(gateway.pid);
   await writeFile(path, gatewaySettingsWith(2_000_000));

@@ -32,13 +32,13 @@ describe("a rejected WebSocket", () => {
     };
     const first = open(upgradeOf("/", key));
     await until("the first is taken", generousMs, () => first.text.includes("101 Switching Protocols"));
-    const refused = open(request);
-    await until("the other gets it", generousMs, () => refused.text.startsWith(`HTTP/1.1 ${status}`));
+    const rejected = open(request);
+    await until("the other gets it", generousMs, () => rejected.text.startsWith(`HTTP/1.1 ${status}`));
     const connections = async () =>
       /gatehouse_connections\{listener="public"\} (\d+)/.exec(await gateway.metrics.metrics())?.[1];
     await until("only the first is left", generousMs, async () => (await connections()) === "1");
-    expect(refused.text).toMatch(/Connection: close/i);
+    expect(rejected.text).toMatch(/Connection: close/i);
     first.socket.destroy();
-    refused.socket.destroy();
+    rejected.socket.destroy();
   });
 });

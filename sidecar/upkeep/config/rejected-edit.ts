@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
-import { runLastingProcess } from "#daemon/process/long-running-process.ts";
+import { runLongRunningProcess } from "#daemon/process/long-running-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
 import type { CommandText } from "../command-text.ts";
 import type { ConfigLocation } from "../state/node-identity.ts";
@@ -148,7 +148,7 @@ async function findMissingKeyFiles(
 
 /** Forgets a rejection by `restart.checkCommand`, so that the command reruns at once; false if there was none. */
 export function forgetRejection(config: ObservedConfig): boolean {
-  if (config.now().checked?.refusal === undefined) return false;
+  if (config.now().checked?.rejection === undefined) return false;
   config.note({ checked: undefined });
   return true;
 }
@@ -162,18 +162,18 @@ async function runCheckCommand(
   if (checkCommand === undefined || checkCommand.length === 0) return undefined;
   const { checked } = config.now();
   const before = checked?.contentHash === contentHash ? checked : undefined;
-  const leftMs = (before?.refusal?.againAtMs ?? 0) - clock.monotonicMs();
-  if (before !== undefined && before.refusal === undefined) return undefined;
-  if (before?.refusal !== undefined && leftMs > 0) return { words: before.refusal.words, wakeInMs: leftMs };
+  const leftMs = (before?.rejection?.againAtMs ?? 0) - clock.monotonicMs();
+  if (before !== undefined && before.rejection === undefined) return undefined;
+  if (before?.rejection !== undefined && leftMs > 0) return { words: before.rejection.words, wakeInMs: leftMs };
   const directory = place.layout().binDirectory;
   const program = { name: "check", command: checkCommand, directory, timeoutMs, passes, signal };
-  const result = await runLastingProcess(program, output);
+  const result = await runLongRunningProcess(program, output);
   if (signal.aborted) return { words: "The sidecar is stopping." };
   if (result.ok) {
-    config.note({ checked: { contentHash, refusal: undefined } });
+    config.note({ checked: { contentHash, rejection: undefined } });
     return undefined;
   }
-  const count = (before?.refusal?.count ?? 0) + 1;
+  const count = (before?.rejection?.count ?? 0) + 1;
   const wakeInMs = doubleWait(count, checkAgain);
   const again = `runs again at ${new Date(clock.wallMs() + wakeInMs).toISOString()}; to run it now: ${command("resume")}.`;
   const said = result.said === undefined || result.said === "" ? "" : `: ${result.said}`;
@@ -183,7 +183,7 @@ async function runCheckCommand(
         `restart.checkCommand failed: ${result.message} It ${again}`
       : `restart.checkCommand rejected it: ${checkCommand[0]} exited with status ${result.exitStatus}${said}; it ${again}`;
   config.note({
-    checked: { contentHash, refusal: { words, count, againAtMs: clock.monotonicMs() + wakeInMs } },
+    checked: { contentHash, rejection: { words, count, againAtMs: clock.monotonicMs() + wakeInMs } },
   });
   return { words, wakeInMs };
 }

@@ -103,7 +103,7 @@ describe("a facilitator and a resource server", () => {
     const { shop, facilitator, chain } = market;
     const buyers = startBuyers(shop.url, chain.token, { everyMs: 100 });
     await facilitator.write({ assets: [{ address: chain.token, name: "USDC", version: "9" }] });
-    expect(await until("they are refused", generousMs, facilitator.refusal)).toContain(
+    expect(await until("they are rejected", generousMs, facilitator.rejection)).toContain(
       "does not have the EIP-712 domain",
     );
     const bought = buyers.bought.length;

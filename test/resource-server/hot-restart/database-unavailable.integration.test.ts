@@ -32,7 +32,7 @@ async function follow(supervised: Supervised, path: string, serving: number) {
   return {
     expectServedOn: async () => {
       await supervised.write({ log: { level: "warn" } });
-      const reported = await until("it reports that none can start", generousMs, supervised.refusal);
+      const reported = await until("it reports that none can start", generousMs, supervised.rejection);
       expect(reported).toMatch(
         /^no process can start, either with the new settings or with the previous ones: .*PostgreSQL at /,
       );

@@ -16,14 +16,14 @@ import { prepareProcessCheck } from "../restart/process-watch.ts";
 import { restartAndVerify, type VerificationDependencies } from "../restart/restart-verification.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
-import { startNode, type NodePowerDependencies } from "./node-power.ts";
+import { startNode, type StopStartDependencies } from "./stop-and-start.ts";
 import { findOtherFile, hashFiles, locateKeptPrograms } from "./program-files.ts";
 import { findDataConcern, findHeightConcern, findVersionConcern, verifyNode } from "../../upgrade/verify-node.ts";
 import type { NodeRpc } from "../../upgrade/node-rpc.ts";
 
 export type UpgradeSide = "from" | "to";
 
-export type ProofDependencies = NodePowerDependencies &
+export type VerifyVersionDependencies = StopStartDependencies &
   Pick<VerificationDependencies, "lastPush" | "waitsFor"> &
   Readonly<{
     settings: Pick<SidecarSettings, "restart" | "node" | "nodeCli">;
@@ -35,11 +35,11 @@ export type ProofDependencies = NodePowerDependencies &
 const checkAgainMs = 250;
 
 /** `isResumed`: an earlier sidecar may have started the node. A node that reports neither version nor commit must have its programs. */
-export async function proveVersion(
+export async function verifyVersion(
   side: UpgradeSide,
   record: UpgradeRecord,
   isResumed: boolean,
-  dependencies: ProofDependencies,
+  dependencies: VerifyVersionDependencies,
 ): Promise<void> {
   const { settings, driver, clock, signal } = dependencies;
   const { restart } = settings;
@@ -59,7 +59,7 @@ export async function proveVersion(
 async function findVersionDoubt(
   side: UpgradeSide,
   record: UpgradeRecord,
-  { settings, check, nodeCli, commits, signal }: ProofDependencies,
+  { settings, check, nodeCli, commits, signal }: VerifyVersionDependencies,
 ): Promise<string | undefined> {
   const { before, files, binDirectory } = record;
   const wanted = { version: parseNodeVersion(record[side]), commit: record.commits?.[side] };
@@ -80,7 +80,7 @@ async function findVersionDoubt(
 
 async function findChainDoubt(
   { before }: UpgradeRecord,
-  { check, rpc, signal }: ProofDependencies,
+  { check, rpc, signal }: VerifyVersionDependencies,
 ): Promise<string | undefined> {
   const hash = before.block && (await rpc.blockHash(before.block.number, signal));
   const health = await check(signal);
@@ -90,7 +90,7 @@ async function findChainDoubt(
 
 async function findPruneDoubt(
   { before }: UpgradeRecord,
-  { nodeCli, signal }: ProofDependencies,
+  { nodeCli, signal }: VerifyVersionDependencies,
 ): Promise<string | undefined> {
   if (!before.autoPrune || nodeCli === undefined) return undefined;
   const answer = await nodeCli.pruneInfo(signal);

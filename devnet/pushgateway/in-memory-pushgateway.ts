@@ -5,7 +5,7 @@ import { listenHttp, type HttpListener } from "#daemon/http/listener.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
 
-export type StandInOptions = Readonly<{
+export type InMemoryPushgatewayOptions = Readonly<{
   listen: Readonly<{ host: string; port: number; requestTimeoutMs: number; bodyLimitBytes: number }>;
 }>;
 
@@ -30,8 +30,8 @@ const groupPath = "/metrics/:group{job(?:@base64)?/.*}";
  *
  * @throws {StartupError} when the port is taken.
  */
-export function startStandIn(
-  { listen }: StandInOptions,
+export function startInMemoryPushgateway(
+  { listen }: InMemoryPushgatewayOptions,
   { log, metrics }: Readonly<{ log: Logger; metrics: Registry }>,
 ): Promise<HttpListener> {
   const app = createApp(listen, { log, metrics });

@@ -5,7 +5,7 @@ import { createStopSignal } from "../process/stop-signal.ts";
 import { createBackoff, pause } from "../time.ts";
 import { waitForRelease, startServiceProcess, type HeldSockets, type ServiceProcess } from "./service-process.ts";
 import {
-  createSettling,
+  createStabilityCheck,
   listSettingsFiles,
   checkFiles,
   readSettingsSource,
@@ -37,7 +37,7 @@ type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; socke
  * Runs a service in a child process, and hot-restarts it whenever the settings file or a secret file changes. The order is the same as in
  * nginx, HAProxy and Envoy: the new process reads its settings; the old one releases its exclusive resources and keeps serving; the new one
  * inherits the old one's listening sockets and accepts requests; then the old one stops listening, drains and exits. No connection is
- * refused, because the sockets are never closed. While a process drains, no other process starts: memory is sized for two.
+ * rejected, because the sockets are never closed. While a process drains, no other process starts: memory is sized for two.
  *
  * Invalid settings change nothing, and the serving process reports them. If the new settings fail only after the old process has released
  * its resources, a new process with the old settings replaces it. Resolves to the exit status when the serving process exits for any reason.
@@ -77,7 +77,7 @@ class Supervisor {
     const first = this.#start(this.#supervised.settingsPath);
     if (!(await first.reached("prepared")) || !(await this.#startNext(first, source))) return (await first.ended) ?? 1;
     process.send?.({ type: "ready", urls: first.urls() });
-    const isSettled = createSettling(this.#files);
+    const isSettled = createStabilityCheck(this.#files);
     for (;;) {
       const { process: serving } = this.#inForce ?? { process: first };
       const status = await Promise.race([serving.ended, pause(checkIntervalMs)]);
@@ -124,7 +124,7 @@ class Supervisor {
       return this.#report();
     }
     const next = this.#start(this.#supervised.settingsPath);
-    if (!(await next.reached("prepared"))) return await this.#refuse(next);
+    if (!(await next.reached("prepared"))) return await this.#reject(next);
     await waitForRelease(old.process);
     await this.#replace(old, next, source);
     old.process.send({ type: "leave" });
@@ -148,7 +148,7 @@ class Supervisor {
       if (hasRecovered) {
         // The dependency recovered between the two attempts: the new settings are still untested.
         if (isAway) this.#tries = 1;
-        else await this.#refuse(next);
+        else await this.#reject(next);
         return;
       }
       if (!this.#supervised.servesOn || this.#stopping.aborted || !this.#staying.has(old.process)) {
@@ -181,7 +181,7 @@ class Supervisor {
   }
 
   /** Makes the serving process report that the current files are not active. */
-  async #refuse(next: ServiceProcess): Promise<void> {
+  async #reject(next: ServiceProcess): Promise<void> {
     const wasKilled = (await next.ended) === null;
     if (this.#stopping.aborted) return;
     this.#tries = wasKilled ? this.#tries + 1 : 0;
@@ -191,9 +191,9 @@ class Supervisor {
     this.#report(wasKilled ? killed : next.lastWords() || "the new process exited without a message");
   }
 
-  #report(refused?: string, inForce: Pick<InForce, "process" | "source"> | undefined = this.#inForce): void {
+  #report(rejected?: string, inForce: Pick<InForce, "process" | "source"> | undefined = this.#inForce): void {
     if (inForce === undefined) return;
-    const file = { path: this.#supervised.settingsPath, sha256: inForce.source.sha256, refused };
+    const file = { path: this.#supervised.settingsPath, sha256: inForce.source.sha256, rejected };
     inForce.process.send({ type: "settings", file });
   }
 

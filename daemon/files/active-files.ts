@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
 
 /** The active content of one of a service's hot-reloaded files. */
-export type FileInForce = Readonly<{
+export type ActiveFile = Readonly<{
   /** The setting that specifies the file. */
   setting: string;
   path: string;
@@ -14,17 +14,17 @@ export type FileInForce = Readonly<{
 }>;
 
 /** The hot-reloaded files of a process. */
-export type FilesLoaded = Readonly<{
+export type ActiveFiles = Readonly<{
   /** Records that a file's content is now active. */
-  recordActive: (file: Pick<FileInForce, "setting" | "path" | "sha256">) => void;
+  recordActive: (file: Pick<ActiveFile, "setting" | "path" | "sha256">) => void;
   /** Records that a file's current content is invalid; the previous content stays active. */
-  refused: (setting: string, problems: readonly string[]) => void;
-  list: () => readonly FileInForce[];
+  rejected: (setting: string, problems: readonly string[]) => void;
+  list: () => readonly ActiveFile[];
 }>;
 
 /** Tracks the active content of each file, and reports it as `gatehouse_file_loaded`. */
-export function createFilesInForce(metrics: Registry, clock: () => number = Date.now): FilesLoaded {
-  const files = new Map<string, FileInForce>();
+export function createActiveFiles(metrics: Registry, clock: () => number = Date.now): ActiveFiles {
+  const files = new Map<string, ActiveFile>();
   const gauge = new Gauge({
     name: "gatehouse_file_loaded",
     help: "Hot-reloaded files: 1 while the current content is active, 0 while it is invalid.",
@@ -36,7 +36,7 @@ export function createFilesInForce(metrics: Registry, clock: () => number = Date
       files.set(file.setting, { ...file, readAt: new Date(clock()).toISOString() });
       gauge.set({ setting: file.setting }, 1);
     },
-    refused: (setting, problems) => {
+    rejected: (setting, problems) => {
       const file = files.get(setting);
       if (file === undefined) return;
       files.set(setting, { ...file, problems });
