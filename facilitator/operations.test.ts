@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import type { Caller } from "./callers/caller.ts";
 import { createFacilitatorMetrics } from "./facilitator-metrics.ts";
 import { createOperations, type OperationsOptions } from "./operations.ts";
 
@@ -28,4 +29,28 @@ test("counts 60 terms checks a minute apart from payments, and further ones by t
   expect(metrics).toContain(`${count}{outcome="terms_check",network=""} 62\n`);
   expect(metrics).toContain(`${count}{outcome="invalid_x402_version",network=""} 2\n`);
   expect(metrics).not.toContain("internal_error");
+});
+
+test("knows callers with an API key and callers in this process, but no others", async () => {
+  const known: unknown[] = [];
+  const transfersFor = ({ isKnown }: Caller) => known.push(isKnown);
+  const settling = { settle: async () => ({ answer: { state: "unused" } }), rejectPayload: () => undefined };
+  const { settle } = createOperations(
+    {
+      networks: [{ network: "eip155:1", transfersFor }],
+      schemes: [{ scheme: { name: "exact", read: () => ({}) }, settling }],
+    } as unknown as OperationsOptions,
+    { metrics: createFacilitatorMetrics([new Registry()]), monotonicMs: () => 0 },
+  );
+  const address = `0x${"0a".repeat(20)}`;
+  const terms = { scheme: "exact", network: "eip155:1", asset: address, amount: "1", payTo: address };
+  const paymentRequirements = { ...terms, maxTimeoutSeconds: 60, extra: {} };
+  const request = {
+    paymentPayload: { x402Version: 2, accepted: paymentRequirements, payload: {} },
+    paymentRequirements,
+  };
+  await settle(request, { address: "192.0.2.1", seller: "alice" });
+  await settle(request, {});
+  await settle(request, { address: "192.0.2.1", idempotencyKey: "chosen by a stranger" });
+  expect(known).toEqual([true, true, false]);
 });

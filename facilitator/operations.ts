@@ -149,6 +149,7 @@ function readCaller(request: PaymentRequest, facts: CallerInfo): Caller {
   const waiting = { caller: countCaller(facts), signal: facts.signal };
   return {
     ...identifyCaller(facts, getSentPayment(request), request.paymentRequirements),
+    isKnown: facts.seller !== undefined || facts.address === undefined,
     request: facts.request,
     waiting,
   };

@@ -15,6 +15,7 @@ import { payerNotesMax } from "./settlement/ownership.ts";
 import type { Recorded } from "./settlement/settlement.ts";
 import type { ComparedEngine } from "./settlement/start-engine.ts";
 import { createTermsChecks, type SellerLimits } from "./seller-limits.ts";
+import { rejectUnpaidRefund } from "./unpaid-refund.ts";
 
 export type TransferOptions = Pick<Transfers, "assets"> &
   Readonly<{
@@ -75,6 +76,7 @@ export function createTransfers(
     contracts: dependencies.contracts() ?? uncheckedContracts,
     isSigned: recent.isSigned,
     rejectTerms: (terms) => rejectVoucher(terms, caller),
+    rejectRefund: (refund) => (caller.isKnown === true ? undefined : rejectUnpaidRefund(refund, options.minAmount)),
     checkWallet: (signed) => checkWallet(signed, caller),
     read: (call) => dependencies.read(call, caller),
     progress: async (id) => (await engine.progress({ id }))?.state,

@@ -127,6 +127,9 @@ export type Order<Payment> = Readonly<{
   extensions: Readonly<Record<string, unknown>>;
 }>;
 
+/** Amount that a channel pays to its payee in all, claims in the same request included, and the number of refunds made before. */
+export type ChannelRefund = Readonly<{ asset: Hex; claimed: bigint; refunds: bigint }>;
+
 /**
  * Facilitator services for its schemes, on behalf of one caller: it knows the supported tokens and payees, the recorded settlements and
  * their owners, queries the chain, and settles. A scheme determines who signed what, and leaves everything else to these services.
@@ -142,6 +145,8 @@ export type Transfers = Readonly<{
    * a settled deposit of each is recorded. @throws as documented in `Facilitator`.
    */
   rejectTerms(terms: Pick<SignedPayment, "asset" | "payTo" | "unserved" | "deposits">): Promise<Rejection | undefined>;
+  /** Returns why the caller can't have a refund, whatever its signatures. */
+  rejectRefund(refund: ChannelRefund): Rejection | undefined;
   /** Returns why a signature that needs the payer's contract is invalid. @throws as documented in `Facilitator`. */
   checkWallet(
     signed: Pick<SignedPayment, "id" | "contract" | "payer" | "walletSignature">,

@@ -37,6 +37,8 @@ export type Caller = Readonly<{
   owner: string;
   seller?: string | undefined;
   identifier?: BoundIdentifier | undefined;
+  /** Whether the operator knows it: it has an API key, or is part of this process. */
+  isKnown?: boolean;
   request?: RequestTrace | undefined;
   /** Key for fair scheduling of its calls to the chain, and a signal that aborts when no client waits for their results. */
   waiting?: Readonly<{ caller: string; signal: AbortSignal | undefined }>;

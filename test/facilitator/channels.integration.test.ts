@@ -565,18 +565,55 @@ test("applies minAmount to claims and refunds, unless they leave nothing in the 
   };
   const voucher = await left.sign(2n * price);
   const { claim, refund, settle: transfer } = await signSellerCalls(voucher as never);
-  const part = await signSellerCalls(voucher as never, 1_000n);
-  for (const call of [claim, part.refund]) expect(await settle(call)).toMatchObject(rejection);
+  const { claim: paid, refund: part } = await signSellerCalls((await left.sign(4n * price)) as never, 500n);
+  const { claims, claimAuthorizerSignature } = paid;
+  for (const call of [claim, { ...part, claims, claimAuthorizerSignature }])
+    expect(await settle(call)).toMatchObject(rejection);
   expect(await settle(await signClaim((await emptied.sign(4n * price)) as never))).toMatchObject({ success: true });
+  // Together with other tests' claims, it may be more than the minimum.
+  expect(await settle(transfer)).toMatchObject({ success: true });
   expect(await settle(await signClaim((await emptied.sign(5n * price)) as never)), "the rest").toMatchObject({
     success: true,
   });
-  // Together with other tests' claims, it may be more than the minimum.
-  expect(await settle(transfer)).toMatchObject({ success: true });
-  const { claims, claimAuthorizerSignature } = claim;
+  expect(await settle(transfer), "below the minimum").toMatchObject({ success: true, amount: "1000" });
   expect(await settle({ ...refund, claims, claimAuthorizerSignature })).toMatchObject({
     success: true,
-    amount: "3000",
+    amount: "1000",
   });
-  expect(await settle(transfer), "below the minimum").toMatchObject({ success: true, amount: "2000" });
+});
+
+test("rejects a stranger's refund until the channel has paid minAmount to its payee", async () => {
+  const asset = { address: scene.chain.token, name: "USDC", version: "2", minAmount: 4_000 };
+  const env = {
+    GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]),
+    GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([payee]),
+    GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000",
+  };
+  await using facilitator = await scene.start("strangers", env);
+  const channels = [await openChannel(61, 1, facilitator), await openChannel(62, 1, facilitator)] as const;
+  const settle = async (payload: object) => (await facilitator.settle(bodyOf(payload, managed()))).body;
+  const sent = await countSent();
+  const message = expect.stringMatching(/has paid 0 .* 4000 .*assets\[\]\.minAmount.*API key/);
+  const unpaid = { ...(await channels[0].sign(0n)), type: "refund" };
+  const { refund } = await signSellerCalls(unpaid as never);
+  expect(await settle(refund)).toMatchObject({ success: false, transaction: "", errorMessage: message });
+  expect((await facilitator.verify(bodyOf(unpaid))).body).toMatchObject({ isValid: false, invalidMessage: message });
+  expect(await countSent()).toBe(sent);
+
+  const paid = await signSellerCalls((await channels[0].sign(4n * price)) as never);
+  const returned = { ...(await channels[0].sign(4n * price)), type: "refund" };
+  expect((await facilitator.verify(bodyOf(returned))).body).toMatchObject({ isValid: true });
+  const { claims, claimAuthorizerSignature } = paid.claim;
+  const whole = { ...paid.refund, claims, claimAuthorizerSignature };
+  expect(await settle(whole)).toMatchObject({ success: true, amount: "1000" });
+  expect(await settle(whole), "repeated").toMatchObject({ success: true, amount: "1000" });
+
+  await using keyed = await scene.start("keyed", { ...env, GATEHOUSE_FACILITATOR_API_KEYS: keyOf("seller") });
+  const seller = keyed.as({ authorization: `Bearer ${keyOf("seller")}` });
+  const own = { ...(await channels[1].sign(0n)), type: "refund" };
+  expect((await seller.verify(bodyOf(own))).body).toMatchObject({ isValid: true });
+  expect((await seller.settle(bodyOf((await signSellerCalls(own as never)).refund, managed()))).body).toMatchObject({
+    success: true,
+    amount: "5000",
+  });
 });

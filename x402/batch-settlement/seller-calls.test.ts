@@ -19,6 +19,7 @@ function openScene() {
   };
   const transfers = {
     assets: scene.assets,
+    rejectRefund: () => undefined,
     clock: () => scene.nowMs,
     read: async ({ data }: { data: Hex }) =>
       `0x${[data.startsWith("0x7a7ebd7b") ? scene.balance : 100n, 0n].map(encodeInteger).join("")}`,

@@ -126,7 +126,8 @@ export async function refundChannel(
   if (signature === undefined) return reject(unsigned("refundAuthorizerSignature"), payer);
   if (claims.length > 0 && claimSignature === undefined) return reject(unsigned("claimAuthorizerSignature"), payer);
   const before = await states.refresh(channelId, transfers);
-  const available = before.balance - findClaimed(claims, channelId, before.totalClaimed, readChainId(requirements));
+  const claimed = findClaimed(claims, channelId, before.totalClaimed, readChainId(requirements));
+  const available = before.balance - claimed;
   const amount = requested < available ? requested : available;
   const isFirst = before.refundNonce === nonce;
   const claimCall = claims.length > 0 ? encodeClaims(claims, claimSignature ?? "0x") : undefined;
@@ -143,6 +144,8 @@ export async function refundChannel(
   if (progress === undefined && isFirst && amount <= 0n) {
     return reject({ reason: reason.nothingToRefund, message: `channel ${channelId} has nothing to refund.` }, payer);
   }
+  const unpaid = transfers.rejectRefund({ asset, claimed, refunds: before.refundNonce });
+  if (unpaid !== undefined && progress === undefined) return reject(unpaid, payer);
   const ids = claims.map(({ voucher: { channel } }) => computeChannelId(channel, readChainId(requirements)));
   const settle = () => transfers.settle(call);
   const answered = nameReasons(await states.change([channelId, ...ids], transfers, settle), names.refund);

@@ -32,6 +32,7 @@ const createTransfers = (changes: object) =>
     contracts: { has: () => true },
     isSigned: () => false,
     rejectTerms: async ({ unserved, deposits }: Terms) => (deposits === undefined ? unserved : undefined),
+    rejectRefund: () => undefined,
     checkWallet: async () => ({ reason: "invalid_exact_evm_signature", message: "the wallet rejects the signature" }),
     clock: () => 0,
     progress: async () => "begun",

@@ -38,6 +38,9 @@ export function createChannelSettling(): Settling<ChannelPayload> {
       if (payment.type !== "deposit") {
         const state = await states.judge(voucher, transfers, (now) => rejectState(voucher, now));
         if ("reason" in state) return reject(state, payer);
+        const refund = { asset: payment.channelConfig.token, claimed: voucher.max, refunds: state.refundNonce };
+        const unpaid = voucher.isRefund ? transfers.rejectRefund(refund) : undefined;
+        if (unpaid !== undefined) return reject(unpaid, payer);
         return { answer: { state: "valid" }, payer, reported: { extra: formatState(voucher.channelId, state) } };
       }
       const deposit = checkDeposit({ ...order, payment }, voucher, transfers);

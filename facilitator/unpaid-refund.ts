@@ -1,0 +1,22 @@
+import type { Hex } from "#x402/hex.ts";
+import { reason, type Rejection } from "#x402/reason.ts";
+import type { ChannelRefund } from "#x402/scheme.ts";
+
+/**
+ * Returns why a channel's payee has not earned the gas of a refund: the channel has paid less than the minimum amount
+ * for this refund and each earlier one. Otherwise anyone with a `receiverAuthorizer` of its own could deposit, and get
+ * everything back, at the signer's cost. The payer can still withdraw on chain. A minimum of one unit pays for nothing,
+ * so it doesn't apply.
+ */
+export function rejectUnpaidRefund(
+  { asset, claimed, refunds }: ChannelRefund,
+  minAmount: (asset: Hex) => bigint,
+): Rejection | undefined {
+  const least = minAmount(asset);
+  const required = least * (refunds + 1n);
+  if (least <= 1n || claimed >= required) return undefined;
+  const message =
+    `the channel has paid ${claimed} of the token's smallest units to its payee; its refund number ${refunds + 1n} needs ${required} ` +
+    `(the facilitator's assets[].minAmount for each refund). Claim the rest first, withdraw on chain, or send it with an API key.`;
+  return { reason: reason.requirements, message };
+}
