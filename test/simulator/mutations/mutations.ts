@@ -43,6 +43,8 @@ const unnoticed: Readonly<Record<string, string>> = {
     "no sale of so few runs waits for a declined request that another one requests again; shared-settler.test.ts has one",
   "a payment with the nonce of another counts as requested":
     "it has no record to wait for, and so is checked again, and rejected",
+  "a payment that another replica settled meanwhile is rejected":
+    "no settlement of so few runs ends between the two queries; a verified payment is then found on the chain",
   "a leader sends after its term":
     "no run of so few withdraws a transaction, and loses the database's answer, while the same one is about to be sent",
   "a missing nonce is filled for the first account only":
