@@ -29,7 +29,7 @@ process.env["UV_THREADPOOL_SIZE"] ??= "16";
 
 const [, , command] = process.argv;
 if (["sidecar", "compile-sidecar", "facilitator"].includes(command)) {
-  // Saves memory: a sidecar shares memory with a node that needs it, and a facilitator mostly waits for blocks. Both optimise for speed
+  // Saves memory: a sidecar shares memory with a node that needs it, and a facilitator mostly waits for blocks. Both optimize for speed
   // under load.
   for (const flag of v8Flags.room) setFlagsFromString(flag);
 }

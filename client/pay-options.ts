@@ -75,7 +75,7 @@ function findAmountProblem({ maxAmount, maxTotal, assets, decimals, rpcUrl }: Pa
       if (amount.kind === "units" || known) continue;
       return (
         `${option} ${text} is in whole tokens, but the decimals of ${assets[0] ?? "the token"} are unknown. Pass --rpc-url (the chain's ` +
-        "JSON-RPC endpoint) to query them, --decimals if you know them, or the amount in smallest units."
+        "JSON-RPC endpoint) to query them, --decimals if you know them, or the amount in the token's smallest unit."
       );
     } catch (error) {
       if (!(error instanceof TokenAmountError)) throw error;

@@ -3,12 +3,12 @@ import { formatAmount, type TokenAmount } from "#x402/token-amount.ts";
 import { decimalsMax } from "#x402/price.ts";
 import { PaymentRejectedError } from "./payment-choice.ts";
 
-/** Amount that a payment takes from a budget, in smallest units of a token with these decimals. */
+/** Amount that a payment takes from a budget, in the smallest unit of a token with this many decimals. */
 export type Spending = Readonly<{ units: bigint; decimals: number | undefined }>;
 
 export type SpendingBudget = ReturnType<typeof createSpendingBudget>;
 
-/** Creates a budget of `total`: in whole tokens regardless of each token's decimals, or in smallest units regardless of the token. */
+/** Creates a budget of `total`: in whole tokens regardless of each token's decimals, or in the smallest unit regardless of the token. */
 export function createSpendingBudget(total: TokenAmount) {
   const measure = (payment: Spending) => (total.kind === "units" ? payment.units : convertToSharedScale(payment));
   const limit = total.kind === "units" ? total.units : parseUnits(total.text, decimalsMax);
@@ -27,7 +27,7 @@ export function createSpendingBudget(total: TokenAmount) {
       }
       spent += amount;
     },
-    /** Returns how much of a token with these decimals is left, in its smallest units. */
+    /** Returns how much of a token with this many decimals is left, in its smallest unit. */
     left: (decimals: number | undefined): bigint =>
       total.kind === "units" ? limit - spent : (limit - spent) / convertToSharedScale({ units: 1n, decimals }),
   };

@@ -18,7 +18,7 @@ async function tryRead<T>(read: () => Promise<T>, { onEvent }: Pick<Chain, "onEv
   }
 }
 
-/** Whole tokens can only be compared with prices in smallest units if the decimals are known. */
+/** Whole tokens can only be compared with prices in the smallest unit if the decimals are known. */
 export function requireDecimals(
   assets: readonly AllowedAsset[],
   amounts: readonly string[],
@@ -29,7 +29,7 @@ export function requireDecimals(
   if (inTokens === undefined || unknown === undefined || tokens !== undefined) return;
   throw new TokenAmountError(
     `${inTokens} is in whole tokens, but the decimals of ${unknown.address} on ${unknown.network} are unknown; ` +
-      `specify the asset's decimals, or the amount in smallest units.`,
+      `specify the asset's decimals, or the amount in its smallest unit.`,
   );
 }
 

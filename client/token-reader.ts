@@ -21,7 +21,7 @@ export class TokenReadError extends Error {
 export type TokenReader = Readonly<{
   decimals(token: TokenLocation): Promise<number>;
   symbol(token: TokenLocation): Promise<string>;
-  /** Balance of an account, in smallest units. */
+  /** Balance of an account, in the token's smallest unit. */
   balanceOf(token: TokenLocation, account: string): Promise<bigint>;
   /** Returns whether the authorization with that nonce was used: as the token records (EIP-3009, `authorizationState`), or Permit2. */
   hasTaken(

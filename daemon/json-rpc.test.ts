@@ -4,7 +4,7 @@ import { readAnswer, readResponses, writeCall, writeCalls } from "./json-rpc.ts"
 const error = { code: -32_601, message: "no such method" };
 
 describe("calls", () => {
-  it("are serialised as one request, or as a batch with their indexes as ids", () => {
+  it("are serialized as one request, or as a batch with their indexes as ids", () => {
     const calls = [
       { method: "eth_chainId", params: [] },
       { method: "eth_call", params: [{ to: "0x1" }, "latest"] },

@@ -1,4 +1,4 @@
-/** Limits on the cache of a memoised function. */
+/** Limits on the cache of a memoized function. */
 export type MemoizeOptions = Readonly<{
   /** Max number of cached names; when exceeded, all entries are dropped. */
   max: number;
@@ -6,7 +6,7 @@ export type MemoizeOptions = Readonly<{
   nameLength: number;
 }>;
 
-/** Memoises a function of a name. The cache is limited, because clients supply the names. */
+/** Memoizes a function of a name. The cache is limited, because clients supply the names. */
 export function memoize<Value extends object | boolean>(
   { max, nameLength }: MemoizeOptions,
   make: (name: string) => Value,

@@ -5,7 +5,7 @@ import { startNode } from "./node/node.ts";
 import { prepareNode } from "./prepared-node.ts";
 import { devnetSettings } from "./settings.ts";
 
-/** The devnet node in the foreground, for containers: creates or updates the workspace and runs its node. */
+/** Runs the devnet node in the foreground, for use in containers: creates or updates the workspace, then starts the node. */
 export const devnet: Service<typeof devnetSettings.schema> = {
   definition: devnetSettings,
   async start(settings, { log, resources, signal }) {

@@ -50,7 +50,7 @@ export const engineProxySettings = defineSettings("engine-proxy", usual, {
   }),
   /** Timeout for the engine's complete response. */
   answerTimeoutMs: fixed(330_000),
-  /** Max stop timeout that a caller may set on a restart: the sidecar's max of `docker.stopTimeoutSeconds`. */
+  /** Max stop timeout that a caller may set on a restart: the sidecar's upper limit for `docker.stopTimeoutSeconds`. */
   stopTimeoutMaxSeconds: fixed(3_600),
   restartsPerHour: positiveInteger
     .max(3_600)

@@ -20,7 +20,7 @@ export type NodeFamily = Readonly<{
   image: ImageBehaviour;
   /** What identifies a program's version: a release number, or the commit it was built from. */
   versionedBy: "release" | "commit";
-  /** Releases, keyed by the first digits of their build commits. */
+  /** Releases, keyed by the abbreviated hash of the commit they were built from. */
   commits: Readonly<Record<string, string>>;
   /** File that contains the fork schedule, relative to the workspace. */
   forksPath?: string;

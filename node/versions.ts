@@ -149,7 +149,7 @@ export function parseClientVersion(answer: string, clientName: string | undefine
   return name?.toLowerCase() === clientName.toLowerCase() ? parseNodeVersion(version) : undefined;
 }
 
-/** Releases, keyed by the first digits of their build commits. */
+/** Releases, keyed by the abbreviated hash of the commit they were built from. */
 export type ReleaseCommits = Readonly<Record<string, string>>;
 
 export type ProgramIdentity = Readonly<{ version?: NodeVersion | undefined; commit?: string | undefined }>;

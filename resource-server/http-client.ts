@@ -29,7 +29,7 @@ export type ResponseHead = Readonly<{ status: number; headers: IncomingHttpHeade
 export type IncomingResponse = ResponseHead & Readonly<{ body: Uint8Array<ArrayBuffer> }>;
 
 /**
- * Creates a client over kept-alive connections. Uses undici's dispatcher, which takes half the CPU of its `request`,
+ * Creates a client over keep-alive connections. Uses undici's dispatcher, which takes half the CPU of its `request`,
  * whose streams and signals are not needed here. Loaded on first use; an unresolvable name blocks no other destination
  * ({@link lookupName}). When `signal` aborts, requests in flight reject with its reason.
  */

@@ -57,8 +57,8 @@ export type StackPlatform = Readonly<{
   removeCopy: (record: StackRecord) => Promise<void>;
   formatDiscardCommand: (record: StackRecord) => string;
   /**
-   * Explains where the data is if the node was started on a half-finished restore that has used up the copy; absent if a restore always
-   * starts over.
+   * Explains where the data is if the node was started on a half-finished restore that has already consumed the copy; absent if a restore
+   * always starts over.
    */
   explainSpoiled?: (record: StackRecord) => string;
   runsImage: (image: string) => Promise<boolean>;

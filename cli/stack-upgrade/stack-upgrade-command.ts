@@ -121,7 +121,7 @@ function resumeRequested(
   const { stack, directory, configFile, requested, dryRun, statusUrl } = options;
   const record = { ...known, directory, configFile, limits: { ...known.limits, ...options.limits } };
   const isSame = requested === undefined || requested.image === known.to.image;
-  // A name without an organisation means Pulumi's default one.
+  // A name without an organization means Pulumi's default one.
   const isSameStack = stack === known.stack || !stack.includes("/") || !known.stack.includes("/");
   if (!isSame || dryRun || !isSameStack) {
     throw new UpgradeError(`${describeRecord(known)}; continue it: ${formatContinueCommand(record)}`);

@@ -23,8 +23,8 @@ const intervalMs = 250;
 const shells: ReadonlySet<string> = new Set(["sh", "dash", "bash", "ash", "busybox", "zsh"]);
 
 /**
- * Watches the package manager that runs this process as a script (`npm start`). A package manager killed by kill -9 notifies no process, so
- * the stack would keep running without a terminal. Watches no other parent: a shell may exit before the processes that it started.
+ * Watches the package manager that runs this process as a script (`npm start`). A package manager killed with kill -9 can't notify its children,
+ * so the stack would keep running without a terminal. Watches no other parent: a shell may exit before the processes that it started.
  */
 export function watchLauncher(env: Variables): LauncherWatch {
   const gone = new AbortController();

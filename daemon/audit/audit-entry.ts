@@ -1,6 +1,6 @@
 /** Audited changes to money or a node: each log line's `event.action` and its meaning. */
 export const auditActions = {
-  "payment-settled": "A payment is on the chain: the payer was charged, the payee paid.",
+  "payment-settled": "A payment is on chain: the payer was charged and the payee was paid.",
   "payment-failed": "A settlement finally failed without a charge; the signer may have paid for gas.",
   "payment-charged": "The resource server learned that a payment is settled; its response is owed.",
   "node-conf-written": "The sidecar changed or restored node.conf, or failed to.",

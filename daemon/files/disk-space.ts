@@ -9,7 +9,7 @@ export type DiskSpace = Readonly<{
   freeBytes: number;
   /** Share of free bytes: 100 % minus the `Use%` of `df`. */
   freeBytesRatio: number;
-  /** Share of free files (inodes), as reported by `df -i`; 1 if their number is not fixed. */
+  /** Share of inodes that are free, as in `df -i`; 1 if the file system has no fixed number. */
   freeFilesRatio: number;
   /** The smaller share: no new file can be written when either is exhausted. */
   freeRatio: number;

@@ -132,7 +132,7 @@ class Supervisor {
   }
 
   /**
-   * Replaces a process that has released its resources, with the new process or, if that fails, with a process that has the old settings.
+   * Replaces a process that has released its resources with the new one or, if that fails, with one that has the old settings.
    * If both fail, the cause is not the settings but a shared dependency, such as an unreachable database: both are retried with backoff,
    * and the old process keeps serving.
    */

@@ -18,7 +18,7 @@ export type ListenOptions = Readonly<{
   /** The setting that specifies the port, for the message when it is in use. */
   setting: string;
   requestTimeoutMs: number;
-  /** Recognises proxies whose connections start with a PROXY protocol header; absent: none do. */
+  /** Recognizes proxies whose connections start with a PROXY protocol header; absent: none do. */
   isTrustedProxy?: (remoteAddress: string) => boolean;
   /** The listener's share of the process's connections; absent: unlimited. */
   connections?: ListenerConnections;

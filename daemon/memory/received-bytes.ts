@@ -101,7 +101,7 @@ export class HeldRequests extends ReceivedBytes {
     if (piece.length > smallMessageBytes) this.own();
   }
 
-  /** Returns all bytes, which from now on count as memory that waits for nothing: exactly the size of their buffer. */
+  /** Returns all bytes. From now on they are accounted for at exactly their buffer's size, and no longer as waiting. */
   take(): Buffer {
     this.own();
     this.#memory.waits(-this.#counted);

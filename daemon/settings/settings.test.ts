@@ -175,7 +175,7 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("reports file and line of a problem inside a value or section, not an unset variable", () => {
+  it("reports the file and line of a problem inside a value or section, but not of an unset variable", () => {
     const file = temporaryFile('{\n  listen: 5,\n  assets: [\n    "0x1",\n    7,\n  ],\n}');
     expect(problemsOf(right, file)).toEqual([
       `till: ${file}: line 2: listen: expected an object { … }.`,

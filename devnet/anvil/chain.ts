@@ -88,7 +88,7 @@ async function mineBlock(client: AnvilClient, number: number, timestampSeconds: 
   return client.request<ChainBlock>("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
 }
 
-/** Saves the newest state, without those of past blocks: anvil stores each in full. */
+/** Saves only the latest state, without those of past blocks, because anvil stores every state in full. */
 async function save({ client, store }: ChainParts): Promise<void> {
   if (store === undefined) return;
   const dump = await client.request<Hex>("anvil_dumpState", [false]);

@@ -62,7 +62,7 @@ function openNodeLog(runDirectory: string): AsyncDisposable & Readonly<{ log: Lo
 
 /**
  * Watches the process that a node was prepared for; `gone` aborts once that process has exited. A node outlives the `ops` that started it, so nothing else tells the node that its
- * stack was killed by kill -9. A process that exited before the node started is not an owner: in that case, the node was started by hand.
+ * stack was killed with kill -9. A process that exited before the node started is not an owner: in that case, the node was started by hand.
  */
 async function watchOwner(owner: ProcessIdentity | undefined): Promise<Disposable & Readonly<{ gone: AbortSignal }>> {
   const gone = new AbortController();

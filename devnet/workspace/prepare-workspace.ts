@@ -22,7 +22,7 @@ export type PrepareWorkspaceOptions = Readonly<{
 /**
  * Creates a node's workspace in the layout of its version: `node_cli`, `ops` and `node.conf` in the bin directory, keys, data directory.
  * Writes what belongs to the operator (`node.conf`, keys, data) only where absent; always rewrites the programs and the parameters, so a
- * call with another version is an upgrade. If the upgrade changes the layout, takes over the other layout's `node.conf`.
+ * call with another version is an upgrade. If the upgrade changes the layout, carries over the other layout's `node.conf`.
  */
 export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promise<Workspace> {
   const { parameters, conf } = options;

@@ -20,7 +20,7 @@ export type HttpTransport = AsyncDisposable &
 
 const connectTimeoutMaxMs = 10_000;
 const responseBytesMax = 32 * 1024 * 1024;
-/** The first request on a kept-alive connection that the node has just closed fails; one retry gets a new connection. */
+/** The first request on a keep-alive connection that the node has just closed fails; one retry gets a new connection. */
 const connectionRetriesMax = 1;
 
 export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTransportOptions): HttpTransport {

@@ -24,7 +24,7 @@ type Dependencies = Readonly<{
   isSettler: () => boolean;
 }>;
 
-/** Age of the oldest compared settlement: a reorganisation, or a node that lost data, shows up in recent settlements. */
+/** Age of the oldest compared settlement: a reorganization, or a node that lost data, shows up in recent settlements. */
 const windowMs = 3_600_000;
 /** With several nodes behind one URL, a lagging node may not have the newest blocks yet. */
 const settledLongEnoughMs = 30_000;

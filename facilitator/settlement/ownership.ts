@@ -84,7 +84,7 @@ type KnownSettlement = Readonly<{ id: Hex; answer: SettleAnswer; caller: Caller;
 
 /**
  * Derives the response for one caller. Any caller may learn that nothing was charged; a success, or its possibility, is only for the owner.
- * An unidentified caller that gets `settlement_pending` can't be recognised later, so the settlement has no owner from then on, and the
+ * An unidentified caller that gets `settlement_pending` can't be recognized later, so the settlement has no owner from then on, and the
  * next call gets the outcome. That covers the retry of `@x402/core`'s middleware, and a client that returns with its payment.
  */
 export async function respondTo(

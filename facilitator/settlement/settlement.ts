@@ -7,7 +7,7 @@ import type { Reason } from "#x402/reason.ts";
 import { namePayment } from "#x402/payment-identifier.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
-/** Payment to be submitted to the chain: all data needed to sign its transaction again and to recognise its success. */
+/** Payment to be submitted to the chain: all data needed to sign its transaction again and to recognize its success. */
 export type Settlement = Readonly<{
   /** EIP-712 digest of what the payer signed. */
   id: Hex;

@@ -20,7 +20,7 @@ export type KmsDouble = AsyncDisposable &
 const publicKeyPrefix = Buffer.from("3056301006072a8648ce3d020106052b8104000a034200", "hex");
 const groupOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
-/** Starts the double. Every second signature has a high `s`, as KMS does not normalise them. */
+/** Starts the double. Every second signature has a high `s`, as KMS does not normalize them. */
 export async function startKmsDouble(keys: Readonly<Record<string, Hex>>): Promise<KmsDouble> {
   const asked: string[] = [];
   let mode: SigningMode = "signs";

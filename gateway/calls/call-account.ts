@@ -108,8 +108,9 @@ export class CallAccount {
   }
 
   /**
-   * Charges the caller for a response so far, beyond the free bytes of each response and the KiB that are already charged, and returns the
-   * charged KiB. The length is not known before the call, so the caller may go into debt, and can't call again until the debt is paid.
+   * Charges the caller for the response so far, minus the free allowance per response or the KiB already charged, whichever is greater;
+   * returns the KiB charged so far. The length is not known before the call, so the caller may go into debt, and can't call again until the
+   * debt is paid.
    */
   oweResponse(answerBytes: number, chargedKiB: number): number {
     const { enabled, unitsPerAnswerKiB, freeAnswerKiB } = this.policy.settings.rateLimit;

@@ -125,7 +125,7 @@ function findOrRequest(record: CallRecord): ResponseFlow {
   const gate = batch?.gate ?? ownGate;
   const rejection = record.enter(gate);
   if (rejection !== undefined) return waitOrReject(record, rejection, gate, () => findOrRequest(record));
-  // Checked parameters may be serialised differently.
+  // Checked parameters may be serialized differently.
   if (!isBad(call) && call.method === method.name && call.params === params) record.wire = call.wire;
   record.sender = batch?.sender;
   return reads.read(record);

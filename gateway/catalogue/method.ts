@@ -36,7 +36,7 @@ export type Param = Readonly<{ name: string; shape: ParamShape; optional?: true 
 
 /**
  * How long a response may be reused. `constant`: while the gateway stays connected to the same node; `hash`: forever, because the first
- * parameter identifies a block by its hash; `block`: forever if the parameter at `at` is a finalised number, otherwise within one head;
+ * parameter identifies a block by its hash; `block`: forever if the parameter at `at` is a finalized number, otherwise within one head;
  * `logs`: like `block`, but determined by the filter's range; `head`: within one head; `none`: never.
  */
 export type CacheRule =

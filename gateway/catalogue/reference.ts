@@ -95,12 +95,12 @@ function describeLimit(limit: ParamLimit | undefined, ranges: PolicySettings["ra
   }
 }
 
-const ifFinalised = "forever if finalised, otherwise one head";
+const ifFinalized = "forever if finalized, otherwise one head";
 const cachedFor: Readonly<Record<CacheRule["kind"], string>> = {
   none: "",
   constant: "while connected",
   hash: "for ever",
   head: "within one head",
-  block: ifFinalised,
-  logs: ifFinalised,
+  block: ifFinalized,
+  logs: ifFinalized,
 };

@@ -6,7 +6,7 @@ export type HeadBlock = Readonly<{ number: bigint; hash: string; madeAtMs?: numb
 
 /**
  * What the gateway knows about the chain's head, from the node's reports. `generation` counts changes to it: data read in one generation is
- * discarded with that generation, even if a reorganisation restores an earlier head block.
+ * discarded with that generation, even if a reorganization restores an earlier head block.
  */
 export class Head {
   readonly #staleAfterMs: number;

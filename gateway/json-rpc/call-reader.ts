@@ -108,7 +108,7 @@ export class CallReader {
 
   /**
    * Parses a short call in the usual form. For any other call, or an invalid one, returns undefined and leaves the offset unchanged. The
-   * call's text is retained: rebuilding it would cost several times its bytes.
+   * call's text is retained: rebuilding it would take several times its size in memory.
    */
   #readUsual(): Call | undefined {
     const bytes = this.#bytes;

@@ -9,7 +9,7 @@ import { createMessageReader, type MessageReader } from "./known-messages.ts";
 import { readMessage } from "./read-message.ts";
 
 const limits = { batchItems: 3, depth: 32, callBytes: 4_096, callValues: 100 };
-/** Values in place of an id: those that the reader recognises by their digits, and lookalikes. */
+/** Values in place of an id: those that the reader recognizes by their digits, and lookalikes. */
 const ids = [
   "1",
   "2",
@@ -96,7 +96,7 @@ const repeatable = fc.oneof(
   fc.tuple(fc.constantFrom(...shapes), fc.constantFrom(...ids)).map(([shape, id]) => withId(shape, id)),
 );
 
-describe("a reader that recognises repeated messages", () => {
+describe("a reader that recognizes repeated messages", () => {
   it("reads each message like a reader without a cache", () => {
     const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
     const read = createMessageReader();
@@ -124,7 +124,7 @@ describe("a reader that recognises repeated messages", () => {
     ['{"jsonrpc":"2.0","id":', ',"method":"m","params":[1]}'],
     ['{"jsonrpc":"2.0","method":"m","params":[1],"id":', "}"],
     ['{"method":"m","params":[1],"id":', ',"jsonrpc":"2.0"}'],
-  ])("recognises %s…%s from the third time on, with any id", (before, after) => {
+  ])("recognizes %s…%s from the third time on, with any id", (before, after) => {
     const read = createMessageReader();
     expect(["1", "22", "333", "999999999999999", "0"].map((id) => isKnown(read, `${before}${id}${after}`))).toEqual([
       false,

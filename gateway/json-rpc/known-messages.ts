@@ -36,7 +36,7 @@ type KnownMessage = Readonly<{
 export type MessageReader = (body: Buffer, limits: MessageLimits) => Message;
 
 /**
- * Creates a reader that recognises a call that differs from an earlier one only in its id, a plain integer. Clients repeat the same calls:
+ * Creates a reader that recognizes a call that differs from an earlier one only in its id, a plain integer. Clients repeat the same calls:
  * a known call is not scanned again, and its texts are the same string objects each time, so maps find them without comparing characters. A
  * message is cached on its second arrival; each slot contains the most recent one.
  */

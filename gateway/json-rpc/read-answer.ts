@@ -5,7 +5,7 @@ import { readObject } from "./read-object.ts";
 export type NodeResponse = Readonly<{ kind: "result" | "error"; json: string }>;
 
 /**
- * Reads the result or error from the node's response to the call with this id. The layout that nodes usually send is recognised by its
+ * Reads the result or error from the node's response to the call with this id. The layout that nodes usually send is recognized by its
  * first bytes; any other is scanned. Returns undefined if the text is not a response.
  */
 export function readAnswer(text: string, id: string): NodeResponse | undefined {

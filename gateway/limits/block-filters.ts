@@ -178,7 +178,7 @@ function readRange(from: unknown, to: unknown, head: ChainHead | undefined): Blo
   return areNumbers && range.to < range.from ? reject(rpcErrors.invertedRange) : range;
 }
 
-/** Splits or rejects a range above the cap; returns undefined if it is within. All pieces have the same selection, serialised once. */
+/** Splits or rejects a range above the cap; returns undefined if it is within. All pieces have the same selection, serialized once. */
 function checkCap(
   range: BlockRange,
   { capBlocks, splitBlocks }: RangeLimit,

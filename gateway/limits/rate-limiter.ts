@@ -32,7 +32,7 @@ type Account = { requestsFullAt: number; unitsFullAt: number };
 
 /**
  * Limits rates within this process, using the generic cell rate algorithm (ITU-T I.371): two numbers per caller, exact at any burst size.
- * Callers beyond `clients` evict the oldest entry. At worst, this lets a caller that is at its limit continue; it never penalises a caller.
+ * Callers beyond `clients` evict the oldest entry. At worst, this lets a caller that is at its limit continue; it never penalizes a caller.
  */
 export function createProcessRateLimiter(
   options: Readonly<{ clients: number }>,

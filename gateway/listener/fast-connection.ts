@@ -192,7 +192,7 @@ export class FastConnection implements ConnectionServer {
     if (this.#mayRead()) this.#reads.resume();
   }
 
-  /** Whether to read more: not while the buffer for early bytes is full behind a response, nor while the client reads nothing. */
+  /** Whether to read more: false while the buffer for early bytes is full behind a response, or while the client isn't reading. */
   #mayRead(): boolean {
     if (this.#isBusy && this.#unread.length > earlyBytes) return false;
     return !this.#turn.isWaiting && !this.#isGone && !this.#backlog.isWaiting;

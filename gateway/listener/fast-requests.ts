@@ -93,7 +93,7 @@ export class FastRequests {
     return this.#locate(origin, startsAt, head.lengthBytes);
   }
 
-  /** Large bodies are left to node:http, which checks their callers before it reads them. */
+  /** Large bodies are left to the node:http path, where the caller is checked before the body is read. */
   #locate(origin: FastOrigin, startsAt: number, lengthBytes: number | undefined): Begun | "odd" {
     const { bodyBytes } = this.#context.policy().settings.limits;
     if (lengthBytes === undefined) return { origin, body: new ChunkedRequest(startsAt, bodyBytes) };

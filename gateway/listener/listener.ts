@@ -25,7 +25,7 @@ export type ListenerOptions = ConnectionTimeouts &
     fastPath: boolean;
     /** Peers that may connect; if absent, all peers may. */
     peers?: AdmittedPeers;
-    /** Recognises proxies whose connections start with a PROXY protocol header. If absent, there are none. */
+    /** Recognizes proxies whose connections start with a PROXY protocol header. If absent, there are none. */
     isTrustedProxy?: (remoteAddress: string) => boolean;
     webSocket: WebSocketClientsOptions;
   }>;

@@ -8,7 +8,7 @@ export type RememberedBlock = Readonly<{
   madeAtMs: number | undefined;
 }>;
 
-/** The newest blocks sent to subscribers, in ascending order, excluding those replaced by a reorganisation. */
+/** The newest blocks sent to subscribers, in ascending order, excluding those replaced by a reorganization. */
 export class RecentBlocks {
   readonly #limit: number;
   #blocks: readonly RememberedBlock[] = [];

@@ -56,7 +56,7 @@ export class SentLogs {
   }
 }
 
-/** Formats a log entry in the form in which it is sent after a reorganisation removed its block. */
+/** Formats a log entry in the form in which it is sent after a reorganization removed its block. */
 export function formatRemovedLog(log: string): string {
   const marked = log.replace(/"removed"\s*:\s*false/, '"removed":true');
   return marked === log ? `${log.slice(0, log.lastIndexOf("}"))},"removed":true}` : marked;

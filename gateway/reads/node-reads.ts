@@ -129,7 +129,7 @@ const one = 0x31;
 const nine = 0x39;
 const shortDigits = 15;
 
-/** Returns whether an id is plain. Most clients' ids are short integers, which are recognised without a regular expression. */
+/** Returns whether an id is plain. Most clients' ids are short integers, which are recognized without a regular expression. */
 function isPlainId(id: string): boolean {
   const { length } = id;
   const first = id.charCodeAt(0);

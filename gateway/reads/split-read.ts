@@ -101,7 +101,7 @@ export function parseSplit(
   };
 }
 
-/** The read of one piece, whose response is collected. */
+/** The read of one piece; collects its response. */
 class PieceRead extends TextSink<number> implements NodeRead {
   readonly id = pieceId;
   readonly method: Method;

@@ -34,7 +34,7 @@ describe("buffered response chunks", () => {
     expect([heldBytes(), parts.joined().length]).toEqual([0, 0]);
   });
 
-  it("are kept if already received, reporting the excess, while later ones are rejected", () => {
+  it("are kept if already received, and the excess is reported; later ones are rejected", () => {
     const { memory, heldBytes } = startMemory(4);
     const [came, asked] = [new ResponseParts(5, memory), new ResponseParts(5, memory)];
     expect([came.hold(part("abc")), asked.tryAdd(part("de")), came.hold(part("de")), came.hold(part("f"))]).toEqual([

@@ -71,7 +71,7 @@ function hasAt(bytes: Buffer, offset: number, part: Uint8Array): boolean {
 /** Max number of texts retained; beyond that, all are dropped. */
 const most = 1_024;
 
-/** Message heads that differ only in the body's length, built once each: flattening a concatenated text costs more than writing it. */
+/** Message heads that differ only in the body's length, each built once: flattening a concatenated string costs more than writing it. */
 export class TextsByLength {
   readonly #format: (lengthBytes: number) => string;
   readonly #texts = new Map<number, string>();

@@ -184,7 +184,7 @@ describe("seeding for an image with an entry point", () => {
     }
   });
 
-  it("rejects a missing or empty key, which the image would generate itself", () => {
+  it("rejects a missing or empty key, because the image would generate its own", () => {
     for (const lose of [() => writeFileSync(key, ""), () => rmSync(key)]) {
       lose();
       const { status, stderr } = seed("", path, options);

@@ -18,7 +18,7 @@ export type Addresses = Readonly<Record<NamedService, string>> &
 
 /** Services that a stack publishes on a host: operator ports on loopback, public ports at an address. */
 export type Published = Readonly<{
-  /** Whether the public ports are also on loopback. */
+  /** Whether the public ports are also bound to loopback. */
   isPublicLoopback: boolean;
   /** Returns the names by which other containers reach a service. A page in a browser on the host can't use them (DNS rebinding). */
   namesOf: (service: ServiceName) => readonly string[];

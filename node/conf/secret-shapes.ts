@@ -8,7 +8,7 @@ const path = /[/\\]|^[\w-]*\.[a-z]{2,8}$/i;
 /** A base64 key, which may contain slashes: long, with digits and upper- and lower-case letters, and without a dot. */
 const inlineKey = /^(?=.*\d)(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9+/]{40,}={0,2}$/;
 
-/** A node.conf contains no hash, so 32 bytes are a key; and no sentence, so 12 to 24 words are a phrase. */
+/** A node.conf contains no hashes, so any 32 bytes are treated as a key, and no sentences, so 12 to 24 words are treated as a seed phrase. */
 const shapes: readonly RegExp[] = [
   ...secretShapes,
   new RegExp(`(?<![0-9a-z])${hexKey}(?![0-9a-z])`, "gi"),

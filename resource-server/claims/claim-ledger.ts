@@ -88,7 +88,7 @@ export function createClaimLedger({
         key: parseClaimKey(row),
         isWorking: row["state"] === "working",
       })),
-    /** Releases the claims that exited processes were working on, and disowns their others; returns how many were released. */
+    /** Releases the claims that exited processes were working on, and clears the owner of their remaining claims; returns the number released. */
     releaseAbandoned: async () => {
       const released = await store.change(sql.releaseAbandonedWork, [owner.graceMs()]);
       await store.change(sql.disownAbandoned, [owner.graceMs()]);

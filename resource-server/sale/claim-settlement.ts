@@ -31,7 +31,7 @@ const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "
 
 /**
  * Settles a claim whose payment payload is at hand. An unknown outcome is `pending`, with the transaction if known. An error means that the
- * facilitator was not reached or accepted nothing, so nothing was charged.
+ * facilitator either could not be reached or accepted nothing, so nothing was charged.
  */
 export async function settleClaim(
   claim: PaymentClaim,

@@ -39,7 +39,7 @@ it.each([
   expect(stdout + stderr).not.toContain(key.slice(2));
 });
 
-it("gatehouse pay sends the credentials of its URL and never shows them", async () => {
+it("gatehouse pay sends the credentials in its URL but never shows them", async () => {
   const authorizations: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     authorizations.push(request.headers.authorization);

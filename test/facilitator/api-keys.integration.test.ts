@@ -95,7 +95,7 @@ test("treats one Idempotency-Key of two sellers as two sales", async () => {
 });
 
 test.each(["hono", "express"] as const)(
-  "@x402/%s with an API key delivers once for a hundred concurrent copies at two routes",
+  "@x402/%s with an API key delivers once for a hundred concurrent copies of a payment across two routes",
   async (framework) => {
     const seller = { framework, facilitatorUrl: scene.facilitator.url, token: scene.chain.token, apiKey: keyA };
     await using shop = await startPublishedSeller(seller);

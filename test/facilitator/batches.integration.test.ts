@@ -192,9 +192,9 @@ test("splits a batch that runs out of gas, and charges each payment once", async
   expect((await scene.chain.balanceOf(payee)) - before).toBe(6n * amount);
 });
 
-test.each(takeSlice([1, 2, 3], 3))("settles a batch once after a reorganisation of depth %i", async (depth) => {
+test.each(takeSlice([1, 2, 3], 3))("settles a batch once after a reorganization of depth %i", async (depth) => {
   const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_CONFIRMATIONS: "4" };
-  await using deep = await start(`reorganised-${depth}`, env);
+  await using deep = await start(`reorganized-${depth}`, env);
   const before = await scene.chain.balanceOf(payee);
   const payments = await signMany(5);
   const { settling } = await settleTogether(deep, payments);

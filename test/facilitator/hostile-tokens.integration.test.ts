@@ -123,7 +123,7 @@ test.each(kinds.map((kind, at) => [kind, at] as const))(
   },
 );
 
-test("settles the other payments of a batch in which one token burns all gas", async () => {
+test("settles the other payments of a batch in which one token burns all the gas", async () => {
   const token = tokens.at(-1) as Address;
   expect((await scene.facilitator.settle(await signPayment(token))).body).toMatchObject({ success: true });
   await setMode(token, 2);

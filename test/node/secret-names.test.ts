@@ -27,7 +27,7 @@ test.each([
   ...kinds.split(" ").map((kind) => `${kind}_key`),
   ..."secret password passwd key_pwd passphrase keypass store_pass mnemonic token credentials api_keys".split(" "),
   ..."token_value secret_key_base api_key_prod db_password_2 client_secret".split(" "),
-])("recognises %s as a secret in node.conf, a variable and the doctor's bundle", (name) => {
+])("recognizes %s as a secret in node.conf, a variable and the doctor's bundle", (name) => {
   expect(listUses(name)).toEqual(["lint", "policy", "doctor"]);
 });
 

@@ -116,7 +116,7 @@ test("restarts a node only for changes of the keys that it reads", () => {
 
 const matches = () => matchesSomeVersion(readDocument(confOf(named(lagoonKeys))), desired.monitor);
 
-test("recognises a correct file with the new naming for an unknown version", () => {
+test("recognizes a correct file with the new naming for an unknown version", () => {
   expect([matches(), withRows(nodeReleases, published, matches)]).toEqual([true, false]);
 });
 

@@ -54,7 +54,7 @@ describe("the runbooks", () => {
     }
   });
 
-  it.each(pages)("$name has the sections of a runbook and a query", ({ text }) => {
+  it.each(pages)("$name has a query and all the sections of a runbook", ({ text }) => {
     const parts = [...text.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
     expect(parts).toEqual(["What it means", "Check", "Fix", "Escalation"]);
     expect(queries(text)).not.toEqual([]);

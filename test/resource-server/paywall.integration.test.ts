@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => market?.[Symbol.asyncDispose]());
 
-/** Sends a raw request, which `fetch` would normalise; returns the status and the whole response. */
+/** Sends a raw request, which `fetch` would normalize; returns the status and the whole response. */
 async function raw(line: string, headers = ""): Promise<Readonly<{ status: number; answer: string }>> {
   const { port } = new URL(market.url);
   const socket = connect(Number(port), "127.0.0.1");

@@ -95,15 +95,15 @@ function makeBlocks({ time, weather, isUnrest, note }: World, chain: VirtualChai
     });
     if (what.length > 0) note(`block ${number} of ${chain.id}: ${what.join(", ")}`);
   };
-  const reorganise = (depth: number) => {
+  const reorganize = (depth: number) => {
     note(`the newest ${depth} blocks are replaced`);
-    chain.reorganise(depth, { depthMax: weather.confirmations - 1, lossRate: weather.node.forgetting });
+    chain.reorganize(depth, { depthMax: weather.confirmations - 1, lossRate: weather.node.forgetting });
   };
   const step = () => {
     if (isUnrest() && weather.reorgDepthMax > 0 && chance(0.15))
-      reorganise(Math.ceil(time.random() * weather.reorgDepthMax));
+      reorganize(Math.ceil(time.random() * weather.reorgDepthMax));
     if (isUnrest() && weather.hasDeepReorgs && chance(0.03))
-      reorganise(weather.confirmations + Math.floor(time.random() * 3));
+      reorganize(weather.confirmations + Math.floor(time.random() * 3));
     chain.mine(isUnrest() ? 0.8 : 1);
     describe(chain.head().number);
     if (isUnrest() && chance(weather.node.forgetting)) disturbPool(time, chain);

@@ -31,7 +31,7 @@ async function run(program: string, ...parameters: readonly number[]): Promise<s
 }
 
 test(
-  `charges each delivered purchase once across ${crashesMin} crashes, with reorganisations and failing nodes`,
+  `charges each delivered purchase once across ${crashesMin} crashes, with reorganizations and failing nodes`,
   async () => {
     const share = Math.ceil(crashesMin / processes);
     const starts = Array.from({ length: processes }, (_, index) => firstSeed + index * seedsEach);

@@ -73,7 +73,7 @@ export type VirtualChain = Readonly<{
    * Replaces the latest blocks, adding one; their transactions return to the pool, or are lost with this probability.
    * Blocks deeper than `depthMax` had their confirmations.
    */
-  reorganise: (depth: number, reorg: Readonly<{ depthMax: number; lossRate: number }>) => void;
+  reorganize: (depth: number, reorg: Readonly<{ depthMax: number; lossRate: number }>) => void;
   /** Makes a third party call a contract, or do something with its tokens, in the next block, before all others. */
   sendForeign: (what: ContractCall | Act) => void;
   /** Executes a call in the state after a block. */
@@ -188,7 +188,7 @@ export function createVirtualChain({ id, time, hasFeeSpikes }: ChainOptions): Vi
       decoded.set(raw, read);
       return read;
     },
-    reorganise: (depth, { depthMax, lossRate }) => {
+    reorganize: (depth, { depthMax, lossRate }) => {
       const confirmed = blocks.slice(0, Math.max(1, blocks.length - depthMax));
       const kept = Math.max(1, blocks.length - depth);
       for (const { calls } of confirmed.slice(kept).flatMap(({ included }) => included))

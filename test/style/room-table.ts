@@ -97,7 +97,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
   infra: {
     what: "The Pulumi program for Docker and Kubernetes, images, alerts",
     mayImport: [
-      // mask: no URL in a message shows its password. loopback: addresses unreachable from a container are recognised
+      // mask: no URL in a message shows its password. loopback: addresses unreachable from a container are recognized
       // as in the services.
       "daemon/settings/*.ts",
       // bytes, request: responses before a deployment are trusted no more than responses to a service. markdown: the

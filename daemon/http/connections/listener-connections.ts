@@ -220,7 +220,7 @@ export class ListenerConnections {
     if (this.#leave(socket)) rejectConnection(socket, reason === "full" ? full : addressFull);
   }
 
-  /** Counts a departing connection until it is closed. Destroys it and returns false if too many are departing. */
+  /** Counts a connection as closing until it is closed. If too many are already closing, destroys it and returns false. */
   #leave(socket: Socket): boolean {
     if (this.#leaving >= leavingMax) {
       socket.on("error", () => socket.destroy());

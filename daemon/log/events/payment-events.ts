@@ -19,7 +19,11 @@ export const paymentEvents = {
   "settle-answered": { level: "info" },
   "verdict-without-chain": { level: "warn", runbook: "node-down" },
   "verdict-without-ledger": { level: "warn", act: "Check the facilitator's database.", runbook: "service-down" },
-  "verdict-failed": { level: "error", act: "Report it as a bug, with the stack.", runbook: "rejections-unusual" },
+  "verdict-failed": {
+    level: "error",
+    act: "Report it as a bug and include the stack trace.",
+    runbook: "rejections-unusual",
+  },
   "settling-payments": { level: "info" },
   "settlements-resumed": { level: "info" },
   "settlements-tracked-again": { level: "info" },

@@ -13,7 +13,11 @@ export const processEvents = {
     level: "error",
     act: "It is retried automatically. If this recurs, report it as a bug, with the stack.",
   },
-  "request-failed": { level: "error", act: "Report it as a bug, with the stack.", runbook: "gateway-errors" },
+  "request-failed": {
+    level: "error",
+    act: "Report it as a bug and include the stack trace.",
+    runbook: "gateway-errors",
+  },
   "file-reloaded": { level: "info" },
   "file-rejected": { level: "error", runbook: "file-rejected" },
   "file-not-watched": { level: "error", act: "Raise the system's limit on inotify watches.", runbook: "file-rejected" },

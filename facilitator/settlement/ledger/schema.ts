@@ -106,8 +106,8 @@ const createSettlements = `CREATE TABLE settlement (
    ${indexAttempts}`;
 
 /**
- * Tables through which several processes settle. A started settlement without an attempt is a request, for whichever replica settles.
- * `unsent` records why a request failed. `settler` records which replica settles on a chain.
+ * Tables through which several processes coordinate settlement. A settlement that was started but never attempted is a request;
+ * whichever replica is settling picks it up. `unsent` records why a request failed. `settler` records which replica settles on a chain.
  */
 const createReplicas = `CREATE TABLE unsent (
      chain_id INTEGER NOT NULL,

@@ -106,7 +106,7 @@ test("counts how often a key was requested", () => {
   expect(sketch.count(hashKey("b"))).toBe(0);
 });
 
-test("mistakes few of a million one-time keys for known ones, and recognises a recurring one among them", () => {
+test("mistakes few of a million one-time keys for known ones, and recognizes a recurring one among them", () => {
   const sketch = new FrequencySketch();
   let mistaken = 0;
   let known = 0;

@@ -70,12 +70,12 @@ test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, Partial<typeof 
   ],
   ["with a node.conf that is currently unreadable", {}, { dataPath: undefined }, {}],
   ["after its expected chain was misconfigured at first", { answeredChainId: 7 }, { chainId: 7 }, {}],
-])("recognises the same node: %s", (_, before, change, more) => {
+])("recognizes the same node: %s", (_, before, change, more) => {
   const remembered = { ...node, ...before };
   expect(findNodeDifferences(remembered, { ...remembered, ...change }, { ...facts, ...more })).toEqual([]);
 });
 
-test("recognises the node in the layout of a different version of the same workspace", () => {
+test("recognizes the node in the layout of a different version of the same workspace", () => {
   const legacy = "/srv/a/node/domain/client/bin/node.conf";
   const remembered = { ...node, configPath: legacy, namedPath: legacy };
   expect(findNodeDifferences(remembered, node, { ...facts, layouts: [legacy, node.configPath] })).toEqual([]);

@@ -45,7 +45,7 @@ type RejectedEditDependencies = Pick<ConfigContext, "config" | "clock" | "versio
 /** `words`: whole sentences; `wakeInMs`: until it is judged again; `isUnjudged`: no fault is known, but it can't be judged now. */
 export type EditRejection = Readonly<{ words: string; wakeInMs?: number; isUnjudged?: true }>;
 
-/** Delay before `restart.checkCommand` reruns on rejected content, initial and max; it doubles each time. */
+/** Initial and max delay before `restart.checkCommand` is rerun on rejected content; it doubles each time. */
 const checkAgain = { initialMs: 10_000, maxMs: 600_000 };
 
 /** Reason why a node wouldn't start. `id` is the same if different content has the same fault. */

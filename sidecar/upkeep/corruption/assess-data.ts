@@ -48,7 +48,7 @@ const endsWithinMs = 120_000;
 
 /**
  * Judges the evidence against a node's data. There are three signs: the process exits soon after each start; the head stays far below its
- * previous height; a block too deep for a reorganisation is replaced or missing. Each sign counts only once every other checkable cause is
+ * previous height; a block too deep for a reorganization is replaced or missing. Each sign counts only once every other checkable cause is
  * ruled out; the verdict lists the checks that are still missing. A start that failed because a program is missing is not evidence. Pure.
  */
 export function assessData(evidence: DataEvidence, check: DataCheck, limits: DataLimits): DataAssessment {

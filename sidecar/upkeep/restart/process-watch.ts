@@ -52,8 +52,8 @@ export function watchProcess(lookAt: CheckedProcess | undefined, { hasRun, signa
 }
 
 /**
- * Prepares the check of the process that a restart starts: by its start time, its supervisor's report, or as one that appears with the restart; a
- * shell that is already open in the directory isn't the node. Undefined if the driver sees nothing.
+ * Prepares to identify the process that a restart starts: by its start time, by its supervisor's report, or because it first appears after
+ * the restart. A shell already open in the directory isn't mistaken for the node. Returns undefined if the driver can't see processes.
  */
 export async function prepareProcessCheck(driver: NodeDriver): Promise<CheckedProcess | undefined> {
   const { startedAt, runs, processes } = driver;

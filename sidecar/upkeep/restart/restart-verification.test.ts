@@ -176,7 +176,7 @@ test("waits for a node that replays its log for longer than the height limit, an
   );
 });
 
-test("counts the time for the height to advance from the first response", async () => {
+test("starts timing the height's advance at the first response", async () => {
   const { result, stages } = await verify({ check: slow(600, false), answersWithinMs: 20_000, healthyWithinMs: 300 });
   const message = "its height stayed at 7 within 300 ms of its first response";
   expect(result).toEqual({ ok: false, message, end: { kind: "stood" } });

@@ -128,7 +128,7 @@ test.each([
   expect(seen.restarts.now().running).toBeUndefined();
 });
 
-test("charges a start when its stage is entered, and not again on resumption or completion", () => {
+test("counts a start when its stage is entered, but not again when it resumes or completes", () => {
   const writes: string[][] = [];
   let stands: UpgradeRecord | undefined;
   const notedState = {

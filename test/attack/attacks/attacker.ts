@@ -67,7 +67,7 @@ export function waitUntilClosed(socket: Socket, withinMs: number): Promise<void>
 }
 
 /**
- * Posts bodies over kept-alive connections from this many addresses, one at a time on each, and reads the responses.
+ * Posts bodies over keep-alive connections from this many addresses, one at a time on each, and reads the responses.
  */
 export function createPoster(target: Target, signal: AbortSignal, addresses: number) {
   const agents = new Map<number, Agent>();

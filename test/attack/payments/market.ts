@@ -11,7 +11,7 @@ import { startContained, startLocally, startWithinMs } from "../attacked-sidecar
 import type { Target } from "../attacks/attack.ts";
 import { forgedAddress } from "./hostile-payments.ts";
 
-/** Price of every product, in smallest units. */
+/** Price of every product, in the token's smallest unit. */
 const price = 10_000n;
 const signer = testAccount(0);
 const payee = testAccount(2);

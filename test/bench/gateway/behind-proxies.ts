@@ -21,7 +21,7 @@ export async function measureProxiesAlone(surroundings: Surroundings): Promise<r
 }
 
 /**
- * Measures what the gateway adds to an nginx in front of it: one configured as an ingress, with kept-alive connections,
+ * Measures what the gateway adds to an nginx in front of it: one configured as an ingress, with keep-alive connections,
  * and one with nothing but a `proxy_pass`, which opens a connection for each request. Also measured: the gateway
  * without its fast path, against nginx in its place.
  */

@@ -116,7 +116,7 @@ function listCalls(policy: Policy, sender: string): readonly PricedCall[] {
     plain("with transactions", "eth_getBlockByNumber", ["0x1", true]),
     plain("of a block", "eth_getBlockReceipts", ["0x1"]),
     plain("of a block", "debug_traceBlockByNumber", ["0x1", tracer]),
-    // Its list never stabilises: a warm account costs less gas, which makes it a different account.
+    // Its list never stabilizes: a warm account costs less gas, which makes it a different account.
     plain("that touches a new account each time", "eth_createAccessList", [
       { from: sender, data: "0x5a3150" },
       "latest",

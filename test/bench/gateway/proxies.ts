@@ -37,7 +37,7 @@ export function startResponder(folder: string, port: number, body: string): Prom
   return startNginx(folder, port, server);
 }
 
-/** Starts an nginx that forwards everything, over kept-alive connections. */
+/** Starts an nginx that forwards everything, over keep-alive connections. */
 export function startNginxProxy(folder: string, port: number, nodePort: number): Promise<BenchProcess> {
   return startNginx(
     folder,
@@ -57,7 +57,7 @@ export function startUnsetNginx(folder: string, port: number, servicePort: numbe
 }
 
 /**
- * Starts an nginx configured like a cluster's ingress: it forwards what it knows about the client, over kept-alive
+ * Starts an nginx configured like a cluster's ingress: it forwards what it knows about the client, over keep-alive
  * connections.
  */
 export function startNginxIngress(folder: string, port: number, servicePort: number): Promise<BenchProcess> {
@@ -81,7 +81,7 @@ export function startNginxIngress(folder: string, port: number, servicePort: num
   );
 }
 
-/** Starts a HAProxy with one thread that forwards everything, over kept-alive connections. */
+/** Starts a HAProxy with one thread that forwards everything, over keep-alive connections. */
 export function startHaproxy(folder: string, port: number, nodePort: number): Promise<BenchProcess> {
   const config = join(folder, `haproxy-${port}.cfg`);
   writeFileSync(

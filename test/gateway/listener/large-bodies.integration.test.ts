@@ -64,7 +64,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
     await node[Symbol.asyncDispose]();
   });
 
-  it("is rejected by its head if it exceeds the limit, which the response specifies", async () => {
+  it("is rejected from its headers alone if it exceeds the limit; the response states the limit", async () => {
     const answer = await announce(gateway.url, bodyBytes + 1);
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     expect(answer).toContain(`content length too large; at most ${bodyBytes} bytes\n`);
@@ -76,7 +76,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it("is rejected by its head only if its caller can't pay for it", async () => {
+  it("is rejected from its headers alone if its caller can't pay for it", async () => {
     const body = " ".repeat(200 * 1_024);
     expect((await post(gateway.url, body, from("9.9.9.1"))).status).toBe(200);
     const answer = await announce(gateway.url, 100_000, { lines: lines("9.9.9.1") });

@@ -4,7 +4,7 @@ import { call, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-describe("a node that closes a kept-alive connection as a call arrives", () => {
+describe("a node that closes a keep-alive connection as a call arrives", () => {
   let node: FakeNode;
   let gateway: TestGateway;
   useGateway(

@@ -208,7 +208,7 @@ describe("a client batch at the node", () => {
     expect(node.batches).toEqual([5]);
   });
 
-  it("is sent again if the node closed the kept-alive connection", async () => {
+  it("is resent if the node closed the keep-alive connection", async () => {
     await restart({ upstream: { connections: 1 } });
     await ask([balance(100)]);
     node.answer((_, response) => {

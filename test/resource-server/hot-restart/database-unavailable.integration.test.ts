@@ -23,7 +23,7 @@ describe.skipIf(missing !== undefined)(`settings changed while the database is d
 
 /** Monitors a service meanwhile, through its responses at a path while it serves. */
 async function follow(supervised: Supervised, path: string, serving: number) {
-  // A process that drains would wait for a kept-alive connection.
+  // A process that drains would wait for a keep-alive connection.
   const headers = { Connection: "close" };
   const expectServes = async () => expect((await fetch(`${supervised.url}${path}`, { headers })).status).toBe(serving);
   const processes = () => listChildren(supervised.supervisor()?.pid ?? 0);

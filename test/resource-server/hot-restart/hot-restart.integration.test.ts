@@ -23,7 +23,7 @@ const inForce = ({ isInForce }: Supervised) => until("the settings are in force"
 /** Time between two purchases. */
 const everyMs = isLong ? 60 : 100;
 
-/** From a client without kept-alive connections, for which a process that drains would wait. */
+/** From a client without keep-alive connections, for which a process that drains would wait. */
 const closing = { Connection: "close" };
 
 const buy = (payment: string) =>

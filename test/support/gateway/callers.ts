@@ -113,7 +113,7 @@ function isAnswer(body: string, id: number): boolean {
 }
 
 /**
- * Resends a request that met a kept-alive connection just being closed while idle, as RFC 9112, section 9.3.1, tells
+ * Resends a request that met a keep-alive connection just being closed while idle, as RFC 9112, section 9.3.1, tells
  * clients to do.
  */
 async function post(

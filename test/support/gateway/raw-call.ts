@@ -9,7 +9,7 @@ export type Asker = Readonly<{
   localAddress?: string;
   headers?: Readonly<Record<string, string>>;
   /**
-   * Whether it has its own connection: a kept-alive one may be closed while this process is busy with something else.
+   * Whether it has its own connection: a keep-alive one may be closed while this process is busy with something else.
    */
   isAlone?: boolean;
 }>;

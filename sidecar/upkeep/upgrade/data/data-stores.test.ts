@@ -50,7 +50,7 @@ test.each([
   await expect(find({ mounts })).rejects.toThrow(words);
 });
 
-test("recognises a mount with an escaped space in its name", async () => {
+test("recognizes a mount with an escaped space in its name", async () => {
   const path = join(root, "my data");
   await mkdir(path);
   const mounts = `23 22 8:1 /x ${root}/my\\040data rw - ext4 /dev/sda1 rw\n`;

@@ -103,7 +103,7 @@ describe("a gap in the node's WebSocket connection", () => {
     for (const { socket } of [one, other]) expect(socket.readyState).toBe(socket.OPEN);
   });
 
-  it("is bridged across a reorganisation: orphaned logs are sent as removed, newest first", async () => {
+  it("is bridged across a reorganization: orphaned logs are sent as removed, newest first", async () => {
     const { one, heads, logs } = await startClients();
     node.newHead(1_002, hash(1_002));
     node.newHead(1_003, hash(1_003));
