@@ -30,7 +30,7 @@ export function wrapLines(text: string): readonly string[] {
  * @param page the page's name in the error.
  * @throws {Error} when the comments are missing.
  */
-export function replaceMarked(
+export function replaceMarkedSection(
   text: string,
   { page, mark, marked }: Readonly<{ page: string; mark: string; marked: string }>,
 ): string {

@@ -6,7 +6,7 @@ import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
-import { followPort, evaluateReadiness } from "#daemon/http/readiness.ts";
+import { trackPort, evaluateReadiness } from "#daemon/http/readiness.ts";
 import { MemoryBudget, deriveMemoryBounds, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
 import { optimizeForSpeed, watchBusy } from "#daemon/process/busy-signal.ts";
 import type { Service } from "#daemon/service.ts";
@@ -37,7 +37,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const service = resources.use(
       await createFacilitator(settings, { log, metrics, clock: Date.now, monotonicMs, signal, audit, isHandedOver }),
     );
-    const port = followPort(signal);
+    const port = trackPort(signal);
     const readiness = () => evaluateReadiness({ ...service.readiness().checks, payments: port.check() });
     const connections = resources.use(limitProcessConnections(listen, { metrics }));
     // Opened before the payment port, so that it outlives it and shows the shutdown while in-flight settlements complete.

@@ -8,7 +8,7 @@ import type { NodeFitness } from "./chain/head.ts";
  * How long the RPC must be silent before it counts as down, and how long the head must be unknown before the gateway is blamed: one slow
  * response is no outage.
  */
-export const silentForMs = 3_000;
+export const silenceThresholdMs = 3_000;
 
 /**
  * Decides from the node's watches whether the gateway may query the node. A node that has not reported its chain may be on another one,
@@ -19,7 +19,7 @@ export function evaluateNodeFitness(
   { rpc, chain, height, lag }: NodeInfo,
   { hasReferences, nowMs }: Readonly<{ hasReferences: boolean; nowMs: number }>,
 ): NodeFitness {
-  if (rpc?.fault !== undefined && nowMs - rpc.sinceMs >= silentForMs) return "down";
+  if (rpc?.fault !== undefined && nowMs - rpc.sinceMs >= silenceThresholdMs) return "down";
   if (chain === "another") return "anotherChain";
   if (chain === undefined) return "chainUnknown";
   const isBehind = [height, lag].some((side) => typeof side === "object");

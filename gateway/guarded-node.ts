@@ -24,7 +24,7 @@ import {
   deriveGatewayCondition,
   evaluateNodeFitness,
   isNodeUnfit,
-  silentForMs,
+  silenceThresholdMs,
 } from "./gateway-conditions.ts";
 import { startGateway, type Gateway } from "./gateway.ts";
 import type { SettingNames } from "./settings/names.ts";
@@ -130,7 +130,7 @@ export async function startGatewayForNode(
     const now = health.ranMs();
     // Only a node that is fit and responds is expected to deliver a head.
     if (readiness.ok || isNodeUnfit(fitness.current, health.facts())) servedMs = now;
-    const isLate = now - servedMs >= silentForMs;
+    const isLate = now - servedMs >= silenceThresholdMs;
     board.set(deriveGatewayCondition(readiness, { fitness: fitness.current, facts: health.facts(), isLate }));
   };
   let wasElsewhere = false;

@@ -10,7 +10,7 @@ import { addAssets } from "#status/page/static-routes.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { describeNodePage } from "./page/node-page.ts";
 import { createPageState, watchPageState } from "./page/page-state.ts";
-import { gatewaySettings, type GatewayAloneSettings } from "./settings.ts";
+import { gatewaySettings, type StandaloneGatewaySettings } from "./settings.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
 import { describeStatusOperation, nodePageShape, pageOperation } from "#status/status-api.ts";
 
@@ -20,7 +20,7 @@ export const gateway: Service<typeof gatewaySettings.schema> = { definition: gat
 /** Figures that only a sidecar has. */
 const noFigures = { restarts: undefined, disk: undefined };
 
-async function start(settings: GatewayAloneSettings, context: ServiceContext) {
+async function start(settings: StandaloneGatewaySettings, context: ServiceContext) {
   const { node, health, lag, listen, log: _, shutdown: __, ...own } = settings;
   const { httpUrl, chainId, webSocketUrl = httpUrl.replace(/^http/, "ws") } = node;
   const { batchCallsMax } = findChainTraits(chainId);

@@ -30,4 +30,4 @@ export const gatewaySettings = defineSettings(
   { certificate: removedCertificate, ...removedGatewaySettings },
 );
 
-export type GatewayAloneSettings = z.output<typeof gatewaySettings.schema>;
+export type StandaloneGatewaySettings = z.output<typeof gatewaySettings.schema>;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { deriveDiskSpace } from "#daemon/files/disk-space.ts";
 import { deriveDiskCondition } from "./disk-watch.ts";
-import { forecastDisk, rememberDiskUse, type DiskHistory } from "./disk-forecast.ts";
+import { forecastDisk, rememberDiskUsage, type DiskHistory } from "./disk-forecast.ts";
 
 const hourMs = 3_600_000;
 const hours = 3_600;
@@ -30,12 +30,13 @@ test("makes no forecast before hours of data, or for a disk that isn't filling u
 test("keeps one value every ten minutes, for one path and one day, and none from the future", () => {
   const minute = 60_000;
   let kept: DiskHistory | undefined;
-  for (let atMs = 0; atMs <= 30 * hourMs; atMs += minute) kept = rememberDiskUse(kept, "/data", { atMs, usedBytes: 1 });
+  for (let atMs = 0; atMs <= 30 * hourMs; atMs += minute)
+    kept = rememberDiskUsage(kept, "/data", { atMs, usedBytes: 1 });
   expect(kept?.uses.length).toBe(145);
   expect(kept?.uses[0]?.atMs).toBe(6 * hourMs);
-  const putBack = rememberDiskUse(kept, "/data", { atMs: 7 * hourMs + 15 * minute, usedBytes: 2 });
+  const putBack = rememberDiskUsage(kept, "/data", { atMs: 7 * hourMs + 15 * minute, usedBytes: 2 });
   expect(putBack.uses.map(({ atMs }) => (atMs - 6 * hourMs) / minute)).toEqual([0, 10, 20, 30, 40, 50, 60, 70]);
-  expect(rememberDiskUse(kept, "/other", { atMs: 31 * hourMs, usedBytes: 2 }).uses).toHaveLength(1);
+  expect(rememberDiskUsage(kept, "/other", { atMs: 31 * hourMs, usedBytes: 2 }).uses).toHaveLength(1);
 });
 
 const limits = { freeRatio: 0.1, fullWithinSeconds: 24 * hours };

@@ -1,8 +1,8 @@
 /** Used bytes of a disk at a point in time (wall clock). */
-export type DiskUse = Readonly<{ atMs: number; usedBytes: number }>;
+export type DiskUsage = Readonly<{ atMs: number; usedBytes: number }>;
 
 /** Measurements of the disk that contains one path, oldest first; retained across restarts of the sidecar. */
-export type DiskHistory = Readonly<{ path: string; uses: readonly DiskUse[] }>;
+export type DiskHistory = Readonly<{ path: string; uses: readonly DiskUsage[] }>;
 
 /** Time until a disk is full, and the measured period on which the forecast is based. */
 export type DiskForecast = Readonly<{ fullInSeconds: number; seenSeconds: number }>;
@@ -15,7 +15,7 @@ const usesEveryMs = 600_000;
  * Adds the current measurement. Drops values that are less than ten minutes apart, older than a day, for another path, or timestamped in
  * the future (if the clock was set back). Pure function.
  */
-export function rememberDiskUse(before: DiskHistory | undefined, path: string, now: DiskUse): DiskHistory {
+export function rememberDiskUsage(before: DiskHistory | undefined, path: string, now: DiskUsage): DiskHistory {
   const uses = (before?.path === path ? before.uses : []).filter(
     ({ atMs }) => atMs <= now.atMs && now.atMs - atMs <= keptMs,
   );

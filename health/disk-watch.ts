@@ -8,7 +8,7 @@ import type { ConditionBoard } from "#status/condition-board.ts";
 import { pollCheck } from "#status/failed-check.ts";
 import { createSampleGauge } from "#status/charts.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import { forecastDisk, rememberDiskUse, type DiskHistory, type DiskForecast } from "./disk-forecast.ts";
+import { forecastDisk, rememberDiskUsage, type DiskHistory, type DiskForecast } from "./disk-forecast.ts";
 
 export type DiskWatchOptions = DiskLimits &
   Readonly<{
@@ -107,7 +107,7 @@ function createDiskMetrics(registry: Registry) {
 
 function remember({ path, usedBytes }: DiskCheck, { history, clock }: DiskWatchDependencies): DiskHistory {
   const before = history.get();
-  const now = rememberDiskUse(before, path, { atMs: clock.wallMs(), usedBytes });
+  const now = rememberDiskUsage(before, path, { atMs: clock.wallMs(), usedBytes });
   if (before?.uses.at(-1)?.atMs !== now.uses.at(-1)?.atMs) history.set(now);
   return now;
 }

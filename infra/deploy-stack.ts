@@ -3,7 +3,7 @@ import { Gatehouse } from "./components/gatehouse.ts";
 import type { ConfigProblem } from "./config/config-problem.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import type { Platform, Scope } from "./platform.ts";
-import { warnAboutMonitoring } from "./services/observability/observability-args.ts";
+import { findMonitoringWarnings } from "./services/observability/observability-args.ts";
 import { deploymentSecret } from "./config/pulumi-config.ts";
 
 /** Names, files and parent of a stack's resources, and the handler for its warnings. */
@@ -32,6 +32,6 @@ export async function deployStack(
     config.target === "docker"
       ? await (await import("./docker/docker-stack.ts")).createDockerHost(config, { prefix, root, scope })
       : (await import("./kubernetes/kubernetes-stack.ts")).createKubernetesNamespace(config, { prefix, scope, warn });
-  for (const warning of warnAboutMonitoring(config)) warn(warning);
+  for (const warning of findMonitoringWarnings(config)) warn(warning);
   return new Gatehouse(prefix, { config, platform, secret: deploymentSecret }, scope && { parent: scope.parent });
 }

@@ -4,7 +4,7 @@
  */
 export { Stack } from "#infra/stack-component/stack.ts";
 export type { StackInputs } from "#infra/stack-component/stack-inputs.ts";
-export { Service, type PlacedOn } from "#infra/components/service.ts";
+export { Service, type ServicePlacement } from "#infra/components/service.ts";
 export { ConfigError, type ConfigProblem } from "#infra/config/config-problem.ts";
 export type { DeploymentSecret } from "#infra/config/deployment-secret.ts";
 export { deploymentSecret } from "#infra/config/pulumi-config.ts";

@@ -4,7 +4,7 @@ import { limitProcessConnections } from "#daemon/http/connections/connection-bud
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { findClientAddress, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
-import { followPort, evaluateReadiness } from "#daemon/http/readiness.ts";
+import { trackPort, evaluateReadiness } from "#daemon/http/readiness.ts";
 import {
   deriveMemoryBounds,
   MemoryBudget,
@@ -17,7 +17,7 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { createServicePage } from "#status/page/service-page.ts";
 import { openChannels } from "./channels/open-channels.ts";
 import { openClaimLedger } from "./claims/open-claim-ledger.ts";
-import { keepResponses } from "./claims/retained-responses.ts";
+import { createRetainedResponses } from "./claims/retained-responses.ts";
 import { createDrainSignal } from "./drain-time.ts";
 import { completeRoutes } from "./facilitators/completed-offers.ts";
 import { openFacilitation } from "./facilitators/open-facilitation.ts";
@@ -60,9 +60,9 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const find = completeRoutes(routes, facilitation.supported);
   const payments = createPaymentsInFlight();
   const metrics = createPaymentMetrics({ ledger, payments, registry });
-  const responses = keepResponses({ bytesMax: settings.ledger.responseBytes }, ledger);
+  const responses = createRetainedResponses({ bytesMax: settings.ledger.responseBytes }, ledger);
   const sale = { ledger, facilitation, payments, responses, onSettled: metrics.charge, clock, audit, log };
-  const port = followPort(context.signal);
+  const port = trackPort(context.signal);
   const readiness = () =>
     evaluateReadiness({ facilitator: facilitation.readiness(), ledger: claims.readiness(), sales: port.check() });
   const connections = resources.use(limitProcessConnections(settings.listen, { metrics: registry }));

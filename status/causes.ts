@@ -1,4 +1,9 @@
-import { conditionReasons, toolFailures, unstoredState, unusableConfig } from "./condition-reasons.ts";
+import {
+  conditionReasons,
+  toolFailureReasons,
+  stateStoreFailureReasons,
+  unusableConfigReasons,
+} from "./condition-reasons.ts";
 import type { Condition, ConditionType } from "./condition.ts";
 
 /** Conditions that a cause also makes False, either for any reason or for the listed reasons. */
@@ -8,7 +13,7 @@ type Cause = Readonly<{ type: ConditionType; reasons?: readonly Condition["reaso
 
 /** A usable node.conf that differs from the desired configuration. */
 const differs = conditionReasons.ConfigReconciled.False.filter((reason) =>
-  unusableConfig.every((unusable) => unusable !== reason),
+  unusableConfigReasons.every((unusable) => unusable !== reason),
 );
 
 /** Effects of a node that does not respond. */
@@ -22,7 +27,7 @@ const ofSilence: Effects = {
   MetricsArriving: ["Missing", "Stale"],
   VersionConsistent: ["VersionUnknown"],
   ConfigReconciled: ["VersionUnknown", "Drift"],
-  Pruning: ["EnableFailed", "Disabled", "PruningStalled", ...toolFailures],
+  Pruning: ["EnableFailed", "Disabled", "PruningStalled", ...toolFailureReasons],
   RollbackReady: ["NoBackup"],
   NoRestartPending: "any",
 };
@@ -70,7 +75,7 @@ export const causes: readonly Cause[] = [
   },
   {
     type: "Reconciling",
-    reasons: unstoredState,
+    reasons: stateStoreFailureReasons,
     effects: {
       NoRestartPending: ["StateNotWritable"],
       RollbackReady: ["BackupFailed"],
@@ -79,11 +84,11 @@ export const causes: readonly Cause[] = [
   },
   {
     type: "ConfigReconciled",
-    reasons: unusableConfig,
+    reasons: unusableConfigReasons,
     effects: {
       Reconciling: ["Failing", "Stuck"],
       DiskSpaceSufficient: ["ReadFailed"],
-      Pruning: toolFailures,
+      Pruning: toolFailureReasons,
       NoRestartPending: ["ConfigUnusable"],
       MetricsArriving: ["IdentityUnknown"],
       VersionConsistent: ["VersionUnknown"],
@@ -113,7 +118,7 @@ export const causes: readonly Cause[] = [
     type: "VersionConsistent",
     effects: { ConfigReconciled: ["VersionUnknown"], MetricsArriving: ["IdentityUnknown"] },
   },
-  { type: "Pruning", reasons: toolFailures, effects: { VersionConsistent: ["VersionUnknown"] } },
+  { type: "Pruning", reasons: toolFailureReasons, effects: { VersionConsistent: ["VersionUnknown"] } },
   {
     type: "ConfigReconciled",
     effects: { MetricsArriving: ["Missing", "Stale", "JobShared"], NoRestartPending: "any" },

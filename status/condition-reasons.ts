@@ -1,5 +1,5 @@
 /** Reasons of `ConfigReconciled` for which node.conf can't be used at all. */
-export const unusableConfig = [
+export const unusableConfigReasons = [
   "FileMissing",
   "Unreadable",
   "NotAFile",
@@ -14,10 +14,10 @@ export const unusableConfig = [
 ] as const;
 
 /** Reasons of `Reconciling` for which the sidecar can't store its state, and so changes nothing. */
-export const unstoredState = ["DiskFull", "ReadOnly", "InUse", "WriteFailed", "Unresponsive"] as const;
+export const stateStoreFailureReasons = ["DiskFull", "ReadOnly", "InUse", "WriteFailed", "Unresponsive"] as const;
 
 /** Reasons of `Pruning` for which node_cli did not report the state. */
-export const toolFailures = [
+export const toolFailureReasons = [
   "NotFound",
   "NotExecutable",
   "TimedOut",
@@ -65,11 +65,15 @@ export const conditionReasons = {
     Unknown: ["TooFewCalls", "NotServing", "CheckFailed"],
   },
   FilesLoaded: { True: ["Loaded"], False: ["Rejected"], Unknown: ["CheckFailed"] },
-  Reconciling: { True: ["Reconciling"], False: ["Failing", "Stuck", ...unstoredState], Unknown: ["NotReconciledYet"] },
+  Reconciling: {
+    True: ["Reconciling"],
+    False: ["Failing", "Stuck", ...stateStoreFailureReasons],
+    Unknown: ["NotReconciledYet"],
+  },
   ConfigReconciled: {
     True: ["Reconciled"],
     False: [
-      ...unusableConfig,
+      ...unusableConfigReasons,
       "Drift",
       "VersionUnknown",
       "PushAddressUnknown",
@@ -91,7 +95,7 @@ export const conditionReasons = {
   },
   Pruning: {
     True: ["Enabled", "DisabledBySetting"],
-    False: ["Disabled", "EnableFailed", "CannotDisable", "PruningStalled", ...toolFailures],
+    False: ["Disabled", "EnableFailed", "CannotDisable", "PruningStalled", ...toolFailureReasons],
     Unknown: ["NotRun", "CheckFailed"],
   },
   MetricsArriving: {

@@ -1,4 +1,9 @@
-import { conditionReasons, toolFailures, unstoredState, unusableConfig } from "./condition-reasons.ts";
+import {
+  conditionReasons,
+  toolFailureReasons,
+  stateStoreFailureReasons,
+  unusableConfigReasons,
+} from "./condition-reasons.ts";
 
 /**
  * What the sidecar reports about its node, modeled on Kubernetes conditions. `True` always means healthy, so that a single alert on `False`
@@ -185,9 +190,13 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "DiskSpaceSufficient AtMaxSize": "The volume can't grow",
   "DiskSpaceSufficient ResizeFailed": "The volume can't grow",
   "CallsSucceeding Overloaded": "Calls are rejected: overloaded",
-  ...Object.fromEntries(unstoredState.map((reason) => [`Reconciling ${reason}`, "The sidecar can't store its state"])),
-  ...Object.fromEntries(unusableConfig.map((reason) => [`ConfigReconciled ${reason}`, "node.conf can't be used"])),
-  ...Object.fromEntries(toolFailures.map((reason) => [`Pruning ${reason}`, "node_cli fails"])),
+  ...Object.fromEntries(
+    stateStoreFailureReasons.map((reason) => [`Reconciling ${reason}`, "The sidecar can't store its state"]),
+  ),
+  ...Object.fromEntries(
+    unusableConfigReasons.map((reason) => [`ConfigReconciled ${reason}`, "node.conf can't be used"]),
+  ),
+  ...Object.fromEntries(toolFailureReasons.map((reason) => [`Pruning ${reason}`, "node_cli fails"])),
   "NoRestartPending Running": "The node is being restarted",
   "NoRestartPending Settling": "The node is about to be restarted",
   "NoRestartPending ProgramMissing": "The node can't be restarted",

@@ -76,8 +76,8 @@ function createRefundCommand(mask: Mask) {
     .addHelpText("after", `\nThe key: --key-file, or ${keyVariable}_FILE, or ${keyVariable} in the environment.`)
     .action(async (payment, { settings: file, amount, keyFile, yes, again }) => {
       process.exitCode = await runOnLedger("refund", file, mask, async (books) => {
-        const { readPayee } = await import("./signing-key.ts");
-        const key = readPayee(keyFile, keyVariable);
+        const { readPayeeKey } = await import("./signing-key.ts");
+        const key = readPayeeKey(keyFile, keyVariable);
         mask.hide(key);
         const { refundPayment } = await import("#facilitator/commands/refund.ts");
         const { createStopSignal } = await import("#daemon/process/stop-signal.ts");

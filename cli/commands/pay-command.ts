@@ -101,9 +101,9 @@ async function readEnvironment(
   keyFile: string | undefined,
   { needsKey, mask }: Readonly<{ needsKey: boolean; mask: Mask }>,
 ) {
-  const { readPayer } = await import("./signing-key.ts");
+  const { readPayerSettings } = await import("./signing-key.ts");
   try {
-    const payer = readPayer(keyFile, { mask });
+    const payer = readPayerSettings(keyFile, { mask });
     if (payer.privateKey !== undefined || !needsKey) return payer;
     return reject(`pay: no private key; specify its file with --key-file or ${keyVariable}_FILE.`);
   } catch (error) {

@@ -20,7 +20,7 @@ const refundSettings = defineSettings("refund", [], {
 /** Max bytes read from a key file; no key is longer. */
 const keyBytes = 65_536;
 
-export function readPayer(keyFile: string | undefined, { mask }: Readonly<{ mask: Mask }>) {
+export function readPayerSettings(keyFile: string | undefined, { mask }: Readonly<{ mask: Mask }>) {
   const { signer, chain } = readSettings(paySettings, { env: process.env });
   mask.hide(chain);
   const key = keyFile === undefined ? signer.privateKey?.reveal() : readKeyFile(keyFile);
@@ -29,7 +29,7 @@ export function readPayer(keyFile: string | undefined, { mask }: Readonly<{ mask
   return { ...(key === undefined ? {} : { privateKey: key }), ...(rpcUrl === undefined ? {} : { rpcUrl }) };
 }
 
-export function readPayee(keyFile: string | undefined, keyVariable: string): Secret {
+export function readPayeeKey(keyFile: string | undefined, keyVariable: string): Secret {
   const { signer } = readSettings(refundSettings, {
     env: keyFile === undefined ? process.env : { [keyVariable]: readKeyFile(keyFile) },
   });

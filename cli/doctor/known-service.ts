@@ -6,7 +6,7 @@ import { SettingsError } from "#daemon/settings/problem.ts";
 import { readSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";
 import { listNetworks } from "#facilitator/network-options.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
-import { gatewaySettings, type GatewayAloneSettings } from "#gateway/settings.ts";
+import { gatewaySettings, type StandaloneGatewaySettings } from "#gateway/settings.ts";
 import { listOperatedServices, type OperatedService } from "#infra/stack-services.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "#resource-server/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
@@ -120,7 +120,7 @@ function listPaymentListeners(
 function listGatewayFacts(
   service: string,
   section: readonly string[],
-  settings: Pick<GatewayAloneSettings, "listen" | "public" | "private" | "internal">,
+  settings: Pick<StandaloneGatewaySettings, "listen" | "public" | "private" | "internal">,
 ): ServiceInfo {
   const own = (["public", "private", "internal"] as const)
     .filter((name) => settings[name].enabled)

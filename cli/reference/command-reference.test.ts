@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { isServiceName } from "../service-definitions.ts";
 import { commandExamples, listCommands } from "../command-examples.ts";
-import { printCommandReference } from "./command-reference.ts";
+import { renderCommandReference } from "./command-reference.ts";
 import { createProgram } from "../program.ts";
 
 const program = createProgram({ mask: createMask() });
@@ -12,7 +12,7 @@ const read = (page: string) => readFileSync(new URL(`../../docs/${page}`, import
 
 test("docs/command-line.md matches the output of the commands, as printed by `npm run docs`", () => {
   const page = read("command-line.md");
-  expect(page).toBe(printCommandReference(program));
+  expect(page).toBe(renderCommandReference(program));
   for (const name of commands.keys()) expect(page).toMatch(new RegExp(`^## ${name}$`, "m"));
   const exits = read("exit-codes.md");
   for (const name of commands.keys()) {

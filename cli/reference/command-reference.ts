@@ -4,7 +4,7 @@ import { commandExamples, listCommands } from "../command-examples.ts";
 import { isServiceName } from "../service-definitions.ts";
 
 /** Formats the command reference for the docs in Markdown: usage, options and examples of each command. */
-export function printCommandReference(program: Command): string {
+export function renderCommandReference(program: Command): string {
   return [
     "# Command line",
     "",

@@ -5,13 +5,13 @@ import { lintDocument } from "#node/lint/report/lint-document.ts";
 import { planDocument } from "#sidecar/upkeep/plan/plan-document.ts";
 import { createProgram } from "../program.ts";
 import { loadDefinitions } from "../service-definitions.ts";
-import { printCommandReference } from "./command-reference.ts";
-import { printSettingsReference } from "./settings-reference.ts";
+import { renderCommandReference } from "./command-reference.ts";
+import { renderSettingsReference } from "./settings-reference.ts";
 
 const write = (page: string, text: string) => writeFile(new URL(`../../docs/${page}`, import.meta.url), text);
 
-await write("settings.md", printSettingsReference(await loadDefinitions()));
-await write("command-line.md", printCommandReference(createProgram({ mask: createMask() })));
+await write("settings.md", renderSettingsReference(await loadDefinitions()));
+await write("command-line.md", renderCommandReference(createProgram({ mask: createMask() })));
 
 const documents = { lint: lintDocument, plan: planDocument };
 

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { loadDefinitions } from "../service-definitions.ts";
-import { printSettingsReference } from "./settings-reference.ts";
+import { renderSettingsReference } from "./settings-reference.ts";
 
 describe("docs/settings.md", () => {
   it("matches the schemas; run `npm run docs` after a change", async () => {
     const committed = readFileSync(new URL("../../docs/settings.md", import.meta.url), "utf8");
-    expect(committed).toBe(printSettingsReference(await loadDefinitions()));
+    expect(committed).toBe(renderSettingsReference(await loadDefinitions()));
   });
 });

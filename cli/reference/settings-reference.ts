@@ -20,7 +20,7 @@ const usual: readonly (readonly [end: RegExp, expected: string])[] = [
 const embedded = "gateway";
 
 /** Formats the settings reference of the docs, in Markdown, from the schemas that the services read. */
-export function printSettingsReference(definitions: readonly SettingsDefinition[]): string {
+export function renderSettingsReference(definitions: readonly SettingsDefinition[]): string {
   return [
     "# Settings",
     "",

@@ -1,9 +1,9 @@
-import { formatTable, replaceMarked } from "../markdown.ts";
+import { formatTable, replaceMarkedSection } from "../markdown.ts";
 import { auditActions } from "./audit-entry.ts";
 
 /** Inserts the table of audit actions into the text of docs/logs.md. */
 export function withAuditActions(text: string): string {
   const rows = Object.entries(auditActions).map(([name, means]) => [`\`${name}\``, means]);
   const marked = formatTable(["action", "what was done"], rows).join("\n");
-  return replaceMarked(text, { page: "docs/logs.md", mark: "audit actions", marked });
+  return replaceMarkedSection(text, { page: "docs/logs.md", mark: "audit actions", marked });
 }

@@ -43,7 +43,7 @@ export type AppDependencies = Readonly<{
 }>;
 
 /** Returns the error for an unknown route; at `/` of a service with an admin port, it says where the service's page is. */
-export function describeNoRoute(method: string, path: string, hasAdminPort = false): string {
+export function describeMissingRoute(method: string, path: string, hasAdminPort = false): string {
   const error = `no such route: ${method} ${path}`;
   return hasAdminPort && path === "/" ? `${error}; the service's page is on its admin port` : error;
 }
@@ -68,7 +68,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   if (options.isAllowedHost !== undefined) app.use(createHostCheck(options.isAllowedHost));
   const { bodyLimitBytes: maxSize = 8_192 } = options;
   app.use(bodyLimit({ maxSize, onError: (c) => rejectBody(c, maxSize) }));
-  app.notFound((c) => c.json({ error: describeNoRoute(c.req.method, c.req.path, options.hasAdminPort) }, 404));
+  app.notFound((c) => c.json({ error: describeMissingRoute(c.req.method, c.req.path, options.hasAdminPort) }, 404));
   app.onError((error, c) => {
     // Thrown by Hono's own middleware to reject a request.
     if (error instanceof HTTPException) return error.getResponse();

@@ -4,7 +4,7 @@ import { limitLines, defaultBound } from "../log/bounded-log.ts";
 import { getSocketExchange, type SocketHandle } from "../hot-restart/socket-exchange.ts";
 import { copyConnectionFilter, findListeningSocket } from "./raw-connections.ts";
 
-export type ListeningLocation = Readonly<{
+export type ListenAddress = Readonly<{
   /** Identifies the listener: in a hot restart, the new process inherits the sockets of the listener with this name. */
   name: string;
   host: string;
@@ -34,7 +34,7 @@ const asHttpTakes = { allowHalfOpen: true, noDelay: true };
  */
 export async function listenOnSockets(
   server: Server,
-  { name, host, port, sockets }: ListeningLocation,
+  { name, host, port, sockets }: ListenAddress,
 ): Promise<ListeningSockets> {
   const handed = getSocketExchange().acquire(name);
   if (handed.length > 0) return await listenOnHanded(server, handed);

@@ -20,7 +20,7 @@ export type PortState = Readonly<{
 }>;
 
 /** Tracks the main port from before it opens until shutdown, when work in flight is drained and no more is accepted. */
-export function followPort(stop: AbortSignal): PortState {
+export function trackPort(stop: AbortSignal): PortState {
   let isOpen = false;
   return {
     opened: () => (isOpen = true),

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { readUntil } from "../testing/until.ts";
-import { isLeftRunning, runLongRunningProcess, type LongRunningProcessOptions } from "./long-running-process.ts";
+import { isDetachedProgram, runLongRunningProcess, type LongRunningProcessOptions } from "./long-running-process.ts";
 import { createOutputFiles, type OutputFiles } from "./output-files.ts";
 
 const log = pino({ level: "silent" });
@@ -89,10 +89,10 @@ test("leaves a command running that is done but does not exit", async () => {
   });
   expect(result).toEqual({ ok: true, output: "", isLeft: true });
   const pid = Number(await read("node.out.log"));
-  expect([isAlive(pid), isLeftRunning(pid)]).toEqual([true, true]);
+  expect([isAlive(pid), isDetachedProgram(pid)]).toEqual([true, true]);
   process.kill(pid, "SIGKILL");
   await readUntil(
-    () => isLeftRunning(pid),
+    () => isDetachedProgram(pid),
     (isLeft) => !isLeft,
   );
 });

@@ -23,10 +23,10 @@ export type LongRunningProcessOptions = Omit<ProcessOptions, "outputLimitBytes">
   }>;
 
 /** Ids of the processes that this process started and left running. */
-const leftPrograms = new Set<number>();
+const detachedPrograms = new Set<number>();
 
-export function isLeftRunning(pid: number): boolean {
-  return leftPrograms.has(pid);
+export function isDetachedProgram(pid: number): boolean {
+  return detachedPrograms.has(pid);
 }
 
 /**
@@ -61,8 +61,8 @@ export async function runLongRunningProcess(
     if (end === "stopped") return fail("Failed", endedByStop);
     if (end instanceof Error) return fail("Failed", `can't be monitored (${end.message}) and was killed.`);
     if (end === "done") {
-      leftPrograms.add(pid);
-      child.once("exit", () => leftPrograms.delete(pid)).unref();
+      detachedPrograms.add(pid);
+      child.once("exit", () => detachedPrograms.delete(pid)).unref();
       return { ok: true, output: "", isLeft: true };
     }
     const printed = await output.read();

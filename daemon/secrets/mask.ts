@@ -97,7 +97,7 @@ export function createMask(): Mask {
       longestFirst = [...hidden].toSorted(([a], [b]) => b.length - a.length);
     },
     text: (text) => {
-      const shown = longestFirst.reduce((sofar, [found, put]) => sofar.replaceAll(found, put), maskCredentials(text));
+      const shown = longestFirst.reduce((soFar, [found, put]) => soFar.replaceAll(found, put), maskCredentials(text));
       return shown.includes(truncationMark) ? maskCut(shown, longestFirst) : shown;
     },
   };

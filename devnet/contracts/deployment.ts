@@ -57,7 +57,7 @@ export async function signDeployments({ chainId, holders }: TokenGenesis): Promi
  * Code of the devnet's own contracts, by address. The canonical contracts have the interface and the errors of the real ones, but not their
  * code, which belongs to others.
  */
-export const ownCode = new Map<Address, Hex>([
+export const codeByAddress = new Map<Address, Hex>([
   [canonicalContracts.permit2.address, artifact.code.Permit2 as Hex],
   [canonicalContracts.exactProxy.address, artifact.code.ExactProxy as Hex],
   [canonicalContracts.uptoProxy.address, artifact.code.UptoProxy as Hex],

@@ -21,10 +21,10 @@ export async function deployContracts(chain: GenesisChain, genesis: () => Promis
   const [hasToken, hasPlainToken, hasOthers] = await findContracts(chain);
   if (hasToken && hasPlainToken && hasOthers) return tokenAddress;
   // Loaded only when needed: loading takes longer than the rest of the node's start.
-  const { deploymentBalance, deployer, ownCode, signDeployments } = await import("./deployment.ts");
+  const { deploymentBalance, deployer, codeByAddress, signDeployments } = await import("./deployment.ts");
   const [token, plainToken] = await signDeployments(await genesis());
   await chain.request("anvil_setBalance", [deployer.address, deploymentBalance]);
-  await Promise.all([...ownCode].map((contract) => chain.request("anvil_setCode", contract)));
+  await Promise.all([...codeByAddress].map((contract) => chain.request("anvil_setCode", contract)));
   // After a crash, the deployments are replayed from the chain's journal, which contains neither the balance that pays for them nor the
   // code.
   await chain.checkpoint();

@@ -148,7 +148,7 @@ export function canShareTransaction({ asset, contract }: Pick<Transfer, "asset" 
 }
 
 /** Returns whether a receipt of both payments would not tell them apart: Permit2 logs no nonce. */
-export function isIndistinguishable(a: Transfer, b: Transfer): boolean {
+export function areIndistinguishable(a: Transfer, b: Transfer): boolean {
   if (!usesPermit2(a) && !usesPermit2(b)) return false;
   const [one, other] = [a, b].map(({ asset, payer, payTo, amount }) => `${asset} ${payer} ${payTo} ${amount}`);
   return one?.toLowerCase() === other?.toLowerCase();

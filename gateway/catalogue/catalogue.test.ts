@@ -6,7 +6,7 @@ import { createCatalogue } from "./catalogue.ts";
 import { specifiedMethods } from "./methods.ts";
 import { buildOpenRpcDocument } from "./openrpc.ts";
 import { policySchema } from "../settings/policy.ts";
-import { printMethodReference } from "./reference.ts";
+import { renderMethodReference } from "./reference.ts";
 
 const named = (audience: string) =>
   specifiedMethods.filter((method) => method.audience === audience).map(({ name }) => name);
@@ -123,13 +123,13 @@ describe("the method catalogue", () => {
   );
 
   it("matches the docs", () => {
-    expect(readFileSync("docs/rpc-methods.md", "utf8")).toBe(printMethodReference());
+    expect(readFileSync("docs/rpc-methods.md", "utf8")).toBe(renderMethodReference());
   });
 
   it("matches the default settings in the docs", () => {
     const defaults = policySchema.parse({});
     const { ranges, limits, rateLimit } = defaults;
-    const others = printMethodReference({
+    const others = renderMethodReference({
       ...defaults,
       ranges: { ...ranges, logsBlocks: 7, logsFallbackBlocks: 8, traceBlocks: 9 },
       limits: { ...limits, paramsBytes: 3_072 },
@@ -137,7 +137,7 @@ describe("the method catalogue", () => {
     });
     for (const text of ["7 blocks; 8 without rate limits", "9 blocks", "up to 3 KiB", "costs 5 units more"]) {
       expect(others).toContain(text);
-      expect(printMethodReference()).not.toContain(text);
+      expect(renderMethodReference()).not.toContain(text);
     }
   });
 });

@@ -1,4 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { printMethodReference } from "./reference.ts";
+import { renderMethodReference } from "./reference.ts";
 
-await writeFile(new URL("../../docs/rpc-methods.md", import.meta.url), printMethodReference());
+await writeFile(new URL("../../docs/rpc-methods.md", import.meta.url), renderMethodReference());

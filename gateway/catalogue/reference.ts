@@ -21,7 +21,7 @@ const worstCalls: readonly (readonly string[])[] = [
 ];
 
 /** Renders the method reference for the docs in Markdown, from the catalogue and the policy; the policy defaults to the default settings. */
-export function printMethodReference(policy: PolicySettings = policySchema.parse({})): string {
+export function renderMethodReference(policy: PolicySettings = policySchema.parse({})): string {
   const { limits, rateLimit } = policy;
   const rows = specifiedMethods.map((method) => buildCells(method, policy));
   return [

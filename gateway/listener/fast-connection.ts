@@ -13,7 +13,7 @@ import { holdUntil } from "../memory/response-memory.ts";
 import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import { HeldRequests } from "#daemon/memory/received-bytes.ts";
-import { TurnWait } from "../wire/shared-turns.ts";
+import { PendingTurn } from "../wire/shared-turns.ts";
 import { createFastSink, endConnection, type FastPath, type FastResponseContext } from "./fast-response.ts";
 import { FastRequests, type FastRequest } from "./fast-requests.ts";
 import { formatRawRejection, httpErrors, rejectCredential } from "./http-errors.ts";
@@ -35,7 +35,7 @@ export class FastConnection implements ConnectionServer {
   readonly #listeners: readonly (readonly [event: string, listener: () => void])[];
   readonly #unread: HeldRequests;
   /** Waits for other callers' rounds before it reads or answers more. */
-  readonly #turn: TurnWait;
+  readonly #turn: PendingTurn;
   readonly #memory: ConnectionMemory;
   readonly #backlog: ClientBacklog;
   #head: FastResponseContext = { extraHeaders: "", isLast: false, mayChunk: true };
@@ -58,7 +58,7 @@ export class FastConnection implements ConnectionServer {
     this.#memory = new ConnectionMemory(context.memory, { address: this.#address, cut: () => socket.destroy() });
     this.#unread = new HeldRequests(this.#memory);
     this.#backlog = new ClientBacklog(socket, this.#memory);
-    this.#turn = new TurnWait(context.turns, () => this.#proceed(true));
+    this.#turn = new PendingTurn(context.turns, () => this.#proceed(true));
     const current = { context: () => this.#head, finish: (isLast: boolean) => this.#finish(isLast) };
     this.#sink = createFastSink(socket, path, this.#backlog, current);
     this.#activeAtMs = context.turns.now();

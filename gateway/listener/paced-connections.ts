@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { prependHandler, sliceReads, type SlicedReads } from "#daemon/http/raw-connections.ts";
 import { toPeerInfo } from "../callers/request-facts.ts";
-import { TurnWait } from "../wire/shared-turns.ts";
+import { PendingTurn } from "../wire/shared-turns.ts";
 import type { RequestContext } from "./listener-context.ts";
 
 /**
@@ -17,7 +17,7 @@ export function paceConnections(
   prependHandler(server, (behind) => (socket) => {
     behind(socket);
     const address = () => addressOf(toPeerInfo(socket));
-    const turn = new TurnWait(turns, () => reads.next());
+    const turn = new PendingTurn(turns, () => reads.next());
     const reads = sliceReads(socket, (isFirst) => (isFirst ? turn.waitForTurn(address) : turn.waitIfOver(address)));
     paced.set(socket, reads);
   });

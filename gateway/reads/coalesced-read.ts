@@ -174,7 +174,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
   }
 
   /** Streams a response that is too long to be shared to the first reader; the others get their own. */
-  #stream(sofar: ResponseParts): void {
+  #stream(soFar: ResponseParts): void {
     this.#parts = undefined;
     const { first, joined } = this.#close();
     for (const left of joined) left.own = this.#owner.alone(left.read);
@@ -184,7 +184,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
     }
     this.#isStreaming = true;
     first.begin(this.#lengthBytes, this.#source);
-    for (const part of sofar.release()) first.chunk(part);
+    for (const part of soFar.release()) first.chunk(part);
   }
 
   #close(): Readonly<{ first: NodeRead | undefined; joined: Iterable<JoinedRead> }> {

@@ -7,7 +7,7 @@ import { formatCall, isEmptyResult } from "../json-rpc/read-answer.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import { EndingFlow, type ResponseFlow } from "../responses/response-sink.ts";
 import type { NodeRead, ReadInFlight, ReadContext } from "./node-read.ts";
-import { substituteId, RenamedResponse } from "./renamed-response.ts";
+import { substituteId, IdRewritingSink } from "./id-rewriting-sink.ts";
 
 export type NodeReadsOptions = Readonly<{
   totalBytes: number;
@@ -72,7 +72,7 @@ export class NodeReads implements SharedReadOwner {
       timeoutMs: method.timeoutMs,
       repeatable: method.repeatable,
       traceContext,
-      sink: plain ? read : new RenamedResponse(read),
+      sink: plain ? read : new IdRewritingSink(read),
     });
     return new EndingFlow(flow, () => read.cancelled());
   }

@@ -1,5 +1,5 @@
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import { addSource, type ResponseSink, type ResponseSource } from "./response-sink.ts";
+import { appendSource, type ResponseSink, type ResponseSource } from "./response-sink.ts";
 
 /** Number of unsent bytes at which streaming starts before the response is complete. */
 const streamFromBytes = 65_536;
@@ -152,7 +152,7 @@ export class OrderedWriter {
     const entry = hasRoom ? given : room.entryWithout(this.#turn);
     const length = hasRoom ? givenBytes : entry.length;
     this.#turn += places;
-    if (source !== undefined) this.#source = addSource(this.#source, hasRoom ? source : "gateway");
+    if (source !== undefined) this.#source = appendSource(this.#source, hasRoom ? source : "gateway");
     if (length === 0) return;
     const before = this.#writtenBytes === 0 ? this.#options.head : ",";
     if (typeof entry === "string") this.#unsent += before + entry;

@@ -5,8 +5,8 @@ import { copyToOwnMemory } from "#daemon/memory/received-bytes.ts";
 /** Origin of a response, as in `X-Gatehouse-Source`. `mixed`: of several sources, or not all known when streaming started. */
 export type ResponseSource = "gateway" | "cache" | "coalesced" | "node" | "mixed";
 
-export function addSource(sofar: ResponseSource | undefined, part: ResponseSource): ResponseSource {
-  return sofar === undefined || sofar === part ? part : "mixed";
+export function appendSource(soFar: ResponseSource | undefined, part: ResponseSource): ResponseSource {
+  return soFar === undefined || soFar === part ? part : "mixed";
 }
 
 /**

@@ -7,7 +7,7 @@ import { type NodeAddress, openNodeSocket } from "./node-socket.ts";
 import {
   beginsAsJsonRpc,
   readErrorResponse,
-  errorBytes,
+  errorBodyBytesMax,
   findFailure,
   createResponseHeadReader,
   type ResponseHead,
@@ -16,7 +16,7 @@ import type { ResponseSink } from "../responses/response-sink.ts";
 import type { NodeTicket } from "./node-call.ts";
 import type { PolicySource } from "../policy.ts";
 import type { Outbox } from "../wire/outbox.ts";
-import { type SharedTurns, TurnWait } from "../wire/shared-turns.ts";
+import { type SharedTurns, PendingTurn } from "../wire/shared-turns.ts";
 
 const headBytes = 16_384;
 /** Size from which a piece of a streamed body is forwarded in its own buffer; a smaller piece would waste most of the buffer. */
@@ -55,7 +55,7 @@ export class NodeConnection implements Disposable {
   #deadline = 0;
   #paused = false;
   /** Yields to other callers before reading more of a long response. */
-  readonly #turn: TurnWait;
+  readonly #turn: PendingTurn;
   /** Time in milliseconds when the connection became idle, on the pool's clock. */
   idleSince = 0;
   share: number | undefined;
@@ -64,7 +64,7 @@ export class NodeConnection implements Disposable {
     this.#address = address;
     this.#pool = pool;
     this.#readHead = createResponseHeadReader(pool.keepHead);
-    this.#turn = new TurnWait(pool.turns, () => {
+    this.#turn = new PendingTurn(pool.turns, () => {
       if (!this.#paused) this.#socket.resume();
     });
     this.#socket = openNodeSocket(address, {
@@ -170,7 +170,7 @@ export class NodeConnection implements Disposable {
       this.#finish(head, () => (isAnswer ? sink.bytes(body, "node") : sink.fail("badAnswer")));
       return;
     }
-    const limitBytes = failure === undefined ? responseBytes : errorBytes;
+    const limitBytes = failure === undefined ? responseBytes : errorBodyBytesMax;
     const mayBegin = failure === undefined ? beginsAsJsonRpc : undefined;
     this.#body = new ResponseBody(head, limitBytes, { sink, mayBegin, hold: () => this.#hold() });
     this.#receiveBody(ticket, head, this.#body, body, false);

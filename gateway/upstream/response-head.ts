@@ -99,7 +99,7 @@ export function beginsAsJsonRpc(body: Uint8Array): boolean {
 }
 
 /** Max size of a body with a status other than 200 that is searched for a JSON-RPC error; the longest content that nodes put there is revert data. */
-export const errorBytes = 1_048_576;
+export const errorBodyBytesMax = 1_048_576;
 
 /**
  * Creates the sink for the body of a response with a status other than 200. Some nodes return JSON-RPC errors with 4xx or 5xx: such an
@@ -111,8 +111,8 @@ export function readErrorResponse(
   { status, lengthBytes = 0 }: ResponseHead,
   failure: ResponseFailure,
 ): ResponseSink | undefined {
-  if (status < 400 || lengthBytes > errorBytes) return undefined;
-  return createTextSink(errorBytes, undefined, (answer) => {
+  if (status < 400 || lengthBytes > errorBodyBytesMax) return undefined;
+  return createTextSink(errorBodyBytesMax, undefined, (answer) => {
     const error = typeof answer === "string" ? undefined : readRpcError(answer.text);
     // A batch (only batches have this id) would be resent call by call, which is too much for a node that has already received too many
     // calls.

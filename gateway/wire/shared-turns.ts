@@ -101,7 +101,7 @@ export function createTurns(turns: SharedTurns, caller: string): Turns {
 }
 
 /** One connection's position in the queue for turns. */
-export class TurnWait {
+export class PendingTurn {
   readonly #turns: SharedTurns;
   readonly #goOn: () => void;
   #isWaiting = false;

@@ -5,7 +5,7 @@ import type { ServiceName } from "../services/service-spec.ts";
 import { ConfigError } from "../config/config-problem.ts";
 
 /** Platform of a component, and the resources that the component depends on. */
-export type PlacedOn = Readonly<{
+export type ServicePlacement = Readonly<{
   /** The Docker host or Kubernetes namespace to deploy to. */
   platform: Platform;
   /** Resources that must be ready first. */
@@ -50,7 +50,7 @@ export class Service extends ComponentResource {
   constructor(
     type: ServiceType,
     name: string,
-    { service, platform, after = [] }: Readonly<{ service: BuiltService }> & PlacedOn,
+    { service, platform, after = [] }: Readonly<{ service: BuiltService }> & ServicePlacement,
     opts?: ComponentResourceOptions,
   ) {
     super(`gatehouse:index:${type}`, name, {}, opts);

@@ -5,10 +5,10 @@ import type { ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Scope } from "../platform.ts";
 import { devAccounts } from "../services/node/dev-accounts.ts";
-import { warnAboutPeers } from "../services/node/peers.ts";
+import { findPeerWarning } from "../services/node/peers.ts";
 import { listImages } from "../services/stack-images.ts";
 import { KubernetesNamespace } from "./kubernetes-platform.ts";
-import { warnAboutTrustedProxies } from "../services/trusted-proxies.ts";
+import { findTrustedProxyWarning } from "../services/trusted-proxies.ts";
 
 /**
  * Derives the checksum key from the only full-entropy secret that every stack has. The stack's state retains the first key (Pulumi
@@ -37,7 +37,7 @@ export function createKubernetesNamespace(
   }: Readonly<{ prefix: string; scope: Scope | undefined; warn: (warning: ConfigProblem) => void }>,
 ): KubernetesNamespace {
   const here = scope && { parent: scope.parent };
-  for (const warning of [warnAboutPeers(config), warnAboutTrustedProxies(config)]) {
+  for (const warning of [findPeerWarning(config), findTrustedProxyWarning(config)]) {
     if (warning !== undefined) warn(warning);
   }
   return new KubernetesNamespace(

@@ -1,4 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { printMetricReference } from "./metric-reference.ts";
+import { renderMetricReference } from "./metric-reference.ts";
 
-await writeFile(new URL("../../docs/metrics.md", import.meta.url), printMetricReference());
+await writeFile(new URL("../../docs/metrics.md", import.meta.url), renderMetricReference());

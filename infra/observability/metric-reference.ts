@@ -24,7 +24,7 @@ const parts: Readonly<Record<Part, Readonly<{ title: string; by: string }>>> = {
 };
 
 /** Renders the metrics reference for the docs in Markdown: each metric with its type, labels, unit and meaning, by the service that exposes it. */
-export function printMetricReference(): string {
+export function renderMetricReference(): string {
   return [
     "# Metrics",
     "",

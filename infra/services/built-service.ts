@@ -29,7 +29,7 @@ export type BuiltService = Readonly<{
   definition?: SettingsDefinition;
 }>;
 
-export function readCommon(
+export function readCommonArgs(
   { limits, settings }: StackConfig,
   service: keyof StackConfig["limits"] & keyof StackConfig["settings"],
 ): CommonArgs {

@@ -1,6 +1,6 @@
 import { stackServices } from "../stack-services.ts";
 import { facilitatorSettings, hasNoMinimum } from "#facilitator/settings.ts";
-import { buildService, readCommon, type BuiltService, type CommonArgs } from "./built-service.ts";
+import { buildService, readCommonArgs, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { describeProblem, setKey, type ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { findSignerKey } from "./node/dev-accounts.ts";
@@ -162,6 +162,6 @@ export function readFacilitatorArgs(config: StackConfig, context: StackContext):
     isHandedOver: restart.driver === "docker",
     isReadyLate: hasEntryPoint(config),
     pages: listServicePages(config),
-    ...readCommon(config, "facilitator"),
+    ...readCommonArgs(config, "facilitator"),
   };
 }

@@ -1,6 +1,6 @@
 import { devnetSettings } from "#devnet/settings.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { buildService, readCommon, type BuiltService } from "./built-service.ts";
+import { buildService, readCommonArgs, type BuiltService } from "./built-service.ts";
 import { devnetMnemonic } from "./node/dev-accounts.ts";
 import { buildDevnetConfSeed, buildNodeConfSeed, type NodeConfArgs, type ProgramLocation } from "./node/node-conf.ts";
 import {
@@ -97,7 +97,7 @@ function buildDevnetNode(config: StackConfig, { secret }: StackContext, { conf, 
       limits: { cpus: 1, memoryMebibytes: 1_024 },
       stopGraceSeconds: nodeStopGraceSeconds,
     },
-    readCommon(config, "node"),
+    readCommonArgs(config, "node"),
   );
 }
 

@@ -5,7 +5,7 @@ import type { StackConfig } from "../config/config-schema.ts";
 import { findPublicHosts } from "../config/exposure.ts";
 import { stackServices } from "../stack-services.ts";
 import { deriveAccessTokens } from "./access-tokens.ts";
-import { buildService, readCommon, type BuiltService } from "./built-service.ts";
+import { buildService, readCommonArgs, type BuiltService } from "./built-service.ts";
 import { hasEntryPoint } from "./node/node-image.ts";
 import { daemonHealth } from "./probes.ts";
 import { buildLedgerStorage, findDatabase } from "./replication.ts";
@@ -85,7 +85,7 @@ export function resourceServerSpec(config: StackConfig, context: StackContext): 
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,
     },
-    readCommon(config, "resource-server"),
+    readCommonArgs(config, "resource-server"),
   );
   const rejected = findRouteProblems(routes, `eip155:${config.chainId}`).map((wrong) =>
     describeProblem("routes", wrong, "Correct it", setKey(keyOfRoute(wrong)), "."),

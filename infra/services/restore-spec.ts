@@ -1,6 +1,6 @@
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { buildService, readCommon, type BuiltService } from "./built-service.ts";
+import { buildService, readCommonArgs, type BuiltService } from "./built-service.ts";
 import { findImageUser } from "./node/node-image.ts";
 import { chainDataDirectory, workspace } from "./node/node-layout.ts";
 import { chooseNodeUser } from "./service-spec.ts";
@@ -27,6 +27,6 @@ export function restoreSpec(config: StackConfig): BuiltService | undefined {
       // Owns the unpacked files.
       user: chooseNodeUser(findImageUser(config)),
     },
-    readCommon(config, "restore"),
+    readCommonArgs(config, "restore"),
   );
 }

@@ -5,7 +5,7 @@ import { stackServices } from "../stack-services.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { deriveAccessTokens } from "./access-tokens.ts";
-import { buildService, readCommon, type BuiltService } from "./built-service.ts";
+import { buildService, readCommonArgs, type BuiltService } from "./built-service.ts";
 import { renderApiKeys } from "./gateway-api-keys.ts";
 import { chooseNodeFamily, findImageUser, hasEntryPoint } from "./node/node-image.ts";
 import {
@@ -67,7 +67,7 @@ const hungAfterMs = 900_000;
 
 /** Builds the sidecar of one node: it reconciles node.conf and pruning, restarts the node, and guards its RPC. */
 export function sidecarSpec(config: StackConfig, context: StackContext): BuiltService {
-  const common = readCommon(config, "sidecar");
+  const common = readCommonArgs(config, "sidecar");
   const apiKeys = renderApiKeys(config.gatewayApiKeys, common.settings);
   const hasOwnPolicy = findRenderedValue(common.settings ?? {}, ["gateway", "policyPath"]) !== undefined;
   const push = findPushTarget(config, context.addresses);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../stack-config.ts";
-import { findPublicProxies, warnAboutTrustedProxies } from "./trusted-proxies.ts";
+import { findPublicProxies, findTrustedProxyWarning } from "./trusted-proxies.ts";
 import { listConfigProblems } from "../testing/config-problems.ts";
 
 const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example" };
@@ -28,7 +28,7 @@ describe.each(["ingress", "gatewayApi"] as const)("a stack with %s", (way) => {
       forwardedHops: 1,
     });
     const namespace = way === "ingress" ? "ingress-nginx" : "gateways";
-    const warning = warnAboutTrustedProxies(stack);
+    const warning = findTrustedProxyWarning(stack);
     expect(warning?.key).toBe(`${way}.trustedProxies`);
     expect(warning?.message).toBe(
       `not set, so X-Forwarded-For is trusted from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). This is safe only if network policies are enforced (they admit only the pods of ${namespace}) and these pods have private addresses. Otherwise, set their address range (\`kubectl get pods -n ${namespace} -o wide\` shows it): \`pulumi config set --path '${way}.trustedProxies[0]' 10.244.0.0/16\`.`,
@@ -38,7 +38,7 @@ describe.each(["ingress", "gatewayApi"] as const)("a stack with %s", (way) => {
   it("trusts the configured proxies without a warning", () => {
     const stack = stackWith(way, { trustedProxies: ["10.244.0.0/16", "2001:db8::/64"] });
     expect(findPublicProxies(stack)).toEqual({ trustedProxies: ["10.244.0.0/16", "2001:db8::/64"] });
-    expect(warnAboutTrustedProxies(stack)).toBeUndefined();
+    expect(findTrustedProxyWarning(stack)).toBeUndefined();
   });
 
   it.each([[[]], [["everybody"]], [["10.0.0.0/33"]], ["10.0.0.0/8"]])("rejects trustedProxies %j", (trustedProxies) => {
@@ -63,5 +63,5 @@ describe.each(["ingress", "gatewayApi"] as const)("a stack with %s", (way) => {
 it("trusts no proxy without an ingress", () => {
   const stack = parseConfig({ target: "docker" });
   expect(findPublicProxies(stack)).toBeUndefined();
-  expect(warnAboutTrustedProxies(stack)).toBeUndefined();
+  expect(findTrustedProxyWarning(stack)).toBeUndefined();
 });

@@ -24,7 +24,7 @@ export function findPublicProxies({ ingress, gatewayApi }: StackConfig): PublicP
 }
 
 /** Warns about proxies that are trusted by default because the stack configures none; `undefined` if the stack configures some. */
-export function warnAboutTrustedProxies({ target, ingress, gatewayApi }: StackConfig): ConfigProblem | undefined {
+export function findTrustedProxyWarning({ target, ingress, gatewayApi }: StackConfig): ConfigProblem | undefined {
   const way = ingress ?? gatewayApi;
   if (target !== "kubernetes" || way === undefined) return undefined;
   if (way.trustedProxies !== undefined || way.sourceCidrs !== undefined) return undefined;

@@ -1,7 +1,7 @@
 import { stackServices } from "../stack-services.ts";
 import { upstreamSettings } from "#devnet/upstream/settings.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { buildService, readCommon, type BuiltService } from "./built-service.ts";
+import { buildService, readCommonArgs, type BuiltService } from "./built-service.ts";
 import { daemonHealth } from "./probes.ts";
 
 const { ports } = stackServices.upstream;
@@ -20,6 +20,6 @@ export function upstreamSpec(config: StackConfig): BuiltService {
       limits: { cpus: 0.5, memoryMebibytes: 256 },
       stopGraceSeconds: 10,
     },
-    readCommon(config, "upstream"),
+    readCommonArgs(config, "upstream"),
   );
 }

@@ -1,6 +1,6 @@
 import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { buildService, readCommon, type BuiltService } from "./built-service.ts";
+import { buildService, readCommonArgs, type BuiltService } from "./built-service.ts";
 import { workspace } from "./node/node-layout.ts";
 
 /** Builds the service that takes one snapshot and exits. It connects only to the API server. */
@@ -20,6 +20,6 @@ export function volumeSnapshotSpec(config: StackConfig): BuiltService | undefine
       limits: { cpus: 0.5, memoryMebibytes: 256 },
       stopGraceSeconds: 30,
     },
-    readCommon(config, "volume-snapshot"),
+    readCommonArgs(config, "volume-snapshot"),
   );
 }

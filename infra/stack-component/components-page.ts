@@ -1,4 +1,4 @@
-import { escapeCell, replaceMarked, wrapLines } from "#daemon/markdown.ts";
+import { escapeCell, replaceMarkedSection, wrapLines } from "#daemon/markdown.ts";
 import { buildPackageSchema, type ObjectType, type PackageSchema, type Property } from "./package-schema.ts";
 
 /**
@@ -7,7 +7,7 @@ import { buildPackageSchema, type ObjectType, type PackageSchema, type Property 
  * @throws {Error} if the text has no such comments.
  */
 export function withComponents(text: string): string {
-  return replaceMarked(text, {
+  return replaceMarkedSection(text, {
     page: "docs/components.md",
     mark: "components",
     marked: printComponents(buildPackageSchema()),

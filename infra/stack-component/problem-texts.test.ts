@@ -13,10 +13,10 @@ import { deploymentSecret } from "../config/pulumi-config.ts";
 import { alertmanagerSpec } from "../services/observability/alertmanager-spec.ts";
 import { facilitatorSpec, readFacilitatorArgs } from "../services/facilitator-spec.ts";
 import { resourceServerSpec } from "../services/resource-server-spec.ts";
-import { warnAboutMonitoring } from "../services/observability/observability-args.ts";
-import { warnAboutPeers } from "../services/node/peers.ts";
+import { findMonitoringWarnings } from "../services/observability/observability-args.ts";
+import { findPeerWarning } from "../services/node/peers.ts";
 import { describeTarget } from "../services/stack-context.ts";
-import { warnAboutTrustedProxies } from "../services/trusted-proxies.ts";
+import { findTrustedProxyWarning } from "../services/trusted-proxies.ts";
 
 type Check = () => readonly ConfigProblem[] | Promise<readonly ConfigProblem[]>;
 
@@ -139,13 +139,13 @@ const parse = (more: Readonly<Record<string, string>>) =>
 /** Warnings of configurations that are deployed. */
 const warnings = () =>
   [
-    ...warnAboutMonitoring(parse({ observability: '{"prometheus":{}}' })),
-    ...warnAboutMonitoring(
+    ...findMonitoringWarnings(parse({ observability: '{"prometheus":{}}' })),
+    ...findMonitoringWarnings(
       parse({ observability: '{"prometheus":{},"alertmanager":{},"runbookBaseUrl":"https://r.example"}' }),
     ),
-    warnAboutPeers(parse({ peers: "host-port" })),
-    warnAboutPeers(parse({ peers: "node-port" })),
-    warnAboutTrustedProxies(parse({ ingress: json(hosts) })),
+    findPeerWarning(parse({ peers: "host-port" })),
+    findPeerWarning(parse({ peers: "node-port" })),
+    findTrustedProxyWarning(parse({ ingress: json(hosts) })),
   ].filter((warning) => warning !== undefined);
 
 /** Problems of the services' builders. */

@@ -1,6 +1,6 @@
 import { isJsonObject, type ConfigDocument } from "./document.ts";
 import { findConfigChanges } from "./monitor-change.ts";
-import { type DesiredMonitor, decideMonitor } from "./monitor-values.ts";
+import { type DesiredMonitor, resolveMonitorValues } from "./monitor-values.ts";
 import { listKeySets } from "./monitor-config.ts";
 
 const rule = "the version is unknown";
@@ -12,7 +12,7 @@ export function matchesSomeVersion(document: ConfigDocument, desired: DesiredMon
   return sets.some(({ name, keys }) => {
     const others = sets.filter((other) => other.name !== name).map((other) => other.keys);
     const naming = { own: keys, others, otherInstanceKeys: [], rule };
-    const wanted = decideMonitor(isJsonObject(current) ? current : undefined, naming, desired);
+    const wanted = resolveMonitorValues(isJsonObject(current) ? current : undefined, naming, desired);
     if (desired.enabled && wanted.pushAddress === undefined) return false;
     return findConfigChanges(current, wanted, naming).every(({ kind }) => kind === "remove");
   });

@@ -14,12 +14,12 @@ export type RequestedMonitor = Readonly<Partial<Record<MonitorField, WantedValue
  * Determines each value. Order of precedence: the setting; the file's value under the version's own naming; the file's value under the
  * newest other naming; an earlier file's value; the default. Converts a value of the wrong type if its intent is clear.
  */
-export function decideMonitor(
+export function resolveMonitorValues(
   current: JsonObject | undefined,
   naming: Naming,
   desired: DesiredMonitor,
 ): RequestedMonitor {
-  if (!desired.enabled) return decideDisabled(current, naming);
+  if (!desired.enabled) return resolveDisabledValues(current, naming);
   const { earlier = [], fallback } = desired;
   const recall = (field: MonitorField) => fromEarlier(field, earlier, naming);
   const pick = (field: Exclude<MonitorField, "enabled">): WantedValue | undefined =>
@@ -44,7 +44,7 @@ export function decideMonitor(
 }
 
 /** Returns the desired values with pushing disabled. Changes a switch only if the file has one, and keeps the file's other values. */
-function decideDisabled(current: JsonObject | undefined, naming: Naming): RequestedMonitor {
+function resolveDisabledValues(current: JsonObject | undefined, naming: Naming): RequestedMonitor {
   const names = [naming.own.enabled, ...listOtherNames(naming, "enabled")];
   const stands = current !== undefined && names.some((name) => Object.hasOwn(current, name));
   return stands ? { enabled: { value: false, reason: "monitor.enabled is false" } } : {};

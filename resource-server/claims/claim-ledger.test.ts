@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { afterEach, describe, expect, it } from "vitest";
-import { keepResponses } from "./retained-responses.ts";
+import { createRetainedResponses } from "./retained-responses.ts";
 import { createClaim, testClaimLedger } from "../testing/claim-ledger-contract.ts";
 import { joinTestLedger, openTestLedger } from "../testing/claim-store.ts";
 
@@ -58,7 +58,7 @@ describe("claim ledger in SQLite", () => {
     fillLedger(file, 12_000);
     const longest = measureStatements();
     await using ledger = await openTestLedger(file);
-    await keepResponses({ bytesMax: 1e9 }, ledger).trim();
+    await createRetainedResponses({ bytesMax: 1e9 }, ledger).trim();
     expect(await ledger.forget(Date.now())).toBeGreaterThan(0);
     expect(await ledger.count()).toEqual({ delivered: expect.any(Number) });
     expect(longest.stop()).toBeLessThan(50);

@@ -77,7 +77,7 @@ export function nameIdentifier(payload: PaymentPayload): string | undefined {
 type Purchase = Pick<NewClaim, "requirements" | "fingerprint">;
 
 /** Returns whether two purchases are the same for a payment-identifier; otherwise using it for both is a conflict. */
-export function isSamePurchase(a: Purchase, b: Purchase): boolean {
+export function areSamePurchase(a: Purchase, b: Purchase): boolean {
   return fingerprintPayment(a.requirements, a.fingerprint) === fingerprintPayment(b.requirements, b.fingerprint);
 }
 

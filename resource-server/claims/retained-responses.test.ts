@@ -2,14 +2,14 @@ import { expect, it } from "vitest";
 import { settledResponse } from "../testing/facilitation-stub.ts";
 import { createClaim } from "../testing/claim-ledger-contract.ts";
 import { openTestLedger } from "../testing/claim-store.ts";
-import { keepResponses } from "./retained-responses.ts";
+import { createRetainedResponses } from "./retained-responses.ts";
 
 const response = { status: 200, headers: [], body: new Uint8Array(10) } as const;
 
 it("evicts the oldest delivered responses at the limit, and has no room while undelivered ones fill it", async () => {
   let now = 1_000_000;
   await using ledger = await openTestLedger(":memory:", () => now);
-  const responses = keepResponses({ bytesMax: 40 }, ledger);
+  const responses = createRetainedResponses({ bytesMax: 40 }, ledger);
   const keep = async (nonce: string, isDelivered: boolean, payer = createClaim().key.payer) => {
     const { key, ...claim } = createClaim(nonce);
     const own = { ...key, payer };

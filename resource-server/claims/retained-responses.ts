@@ -8,10 +8,10 @@ const roundsMax = 100;
 const commonPart = 3 / 4;
 const payerPart = 1 / 64;
 
-export type RetainedResponses = ReturnType<typeof keepResponses>;
+export type RetainedResponses = ReturnType<typeof createRetainedResponses>;
 
 /** Above the common part, deletes delivered responses, then unfetched ones of expired payments; never one charged and still valid. */
-export function keepResponses({ bytesMax }: Readonly<{ bytesMax: number }>, ledger: ClaimLedger) {
+export function createRetainedResponses({ bytesMax }: Readonly<{ bytesMax: number }>, ledger: ClaimLedger) {
   const commonBytes = bytesMax * commonPart;
   let bytes = 0;
   let large: ReadonlySet<string> = new Set();

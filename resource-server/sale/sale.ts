@@ -6,7 +6,7 @@ import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { readVerifyState } from "#x402/answer.ts";
 import { reason } from "#x402/reason.ts";
 import {
-  isSamePurchase,
+  areSamePurchase,
   nameHolder,
   type ClaimKey,
   type FoundClaim,
@@ -67,7 +67,7 @@ export async function sell(request: SaleRequest, parts: SellingParts): Promise<S
   if (!parts.responses.hasRoom(key.payer)) return { kind: "busy" };
   const order = { ...request, requirements };
   const earlier = await findIdentified(payment, parts);
-  if (earlier !== undefined && !isSamePurchase(earlier, order)) return { kind: "other-request" };
+  if (earlier !== undefined && !areSamePurchase(earlier, order)) return { kind: "other-request" };
   const rejection = await requestVerdict(order, parts);
   if (rejection === undefined) {
     if (earlier === undefined) {

@@ -1,4 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { printConditionReference } from "./condition-reference.ts";
+import { renderConditionReference } from "./condition-reference.ts";
 
-await writeFile(new URL("../../docs/conditions.md", import.meta.url), printConditionReference());
+await writeFile(new URL("../../docs/conditions.md", import.meta.url), renderConditionReference());

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { printConditionReference } from "./condition-reference.ts";
+import { renderConditionReference } from "./condition-reference.ts";
 
 test("docs/conditions.md matches the code; run `npm run docs` after a change", () => {
   const committed = readFileSync(new URL("../../docs/conditions.md", import.meta.url), "utf8");
-  expect(committed).toBe(printConditionReference());
+  expect(committed).toBe(renderConditionReference());
 });

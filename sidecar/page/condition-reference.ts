@@ -8,7 +8,7 @@ import { listSteps } from "./advice/advice.ts";
 import { buildDeployment } from "./advice/deployment.ts";
 import { findRunbook } from "./advice/runbooks.ts";
 
-export function printConditionReference(): string {
+export function renderConditionReference(): string {
   return [
     "# Conditions",
     "",

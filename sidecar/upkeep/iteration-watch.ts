@@ -1,16 +1,16 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import { findStateFailure, type StateObservation } from "./state/state-observation.ts";
+import { findStateFailure, type StoreState } from "./state/state-observation.ts";
 import type { IterationMetrics } from "./upkeep-metrics.ts";
 
 export type IterationWatch = ReturnType<typeof watchIterations>;
 
-export type IterationObservation = Readonly<{
+export type IterationState = Readonly<{
   result?: "none" | Readonly<{ madeAtMs: number }> | Readonly<{ reason: "Failing" | "Stuck"; message: string }>;
 }>;
 
-export type ObservedIterations = Observation<IterationObservation>;
+export type ObservedIterations = Observation<IterationState>;
 
 export function watchIterations(
   { deadlineMs }: Readonly<{ deadlineMs: number }>,
@@ -51,8 +51,8 @@ export function watchIterations(
 
 /** Other conditions are only as current as the last iteration, and without stored state nothing is changed. Pure. */
 export function deriveReconcileConditions(
-  { result }: IterationObservation,
-  state: StateObservation,
+  { result }: IterationState,
+  state: StoreState,
 ): readonly ConditionReport<"Reconciling">[] {
   const type = "Reconciling";
   const failure = findStateFailure(state);

@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { matchesSomeVersion } from "#node/conf/any-version-match.ts";
-import { deriveMeaning } from "#node/conf/meaning.ts";
+import { fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import { findDataPath, readNodeValues } from "#node/conf/node-values.ts";
 import { explainInaction } from "./adoption/authority.ts";
 import { recordAdoption } from "./adoption/adoption-observation.ts";
@@ -54,7 +54,7 @@ export function createIteration(seen: Observations, parts: UpkeepParts, watch: I
     await checkState(config.now().goodNotKept, seen.state, parts);
     const followed = await trackVersion(seen.version, parts);
     if (followed === undefined) return { wakeInMs: checkAgainMs };
-    const { resolution, moved, doubtOfPlace } = followed;
+    const { resolution, moved, locationDoubt } = followed;
     const { version } = resolution;
     const authority = parts.authority();
     const path = place.layout().configPath;
@@ -70,7 +70,7 @@ export function createIteration(seen: Observations, parts: UpkeepParts, watch: I
     if (isFirst && authority === "acts") await tidyConfig(parts);
     await saveConfigBeforeEdit(reading, { isFirst }, context);
     if (judged.again) return { wakeInMs: 1 };
-    const { planned, desired } = await planChanges(reading, resolution, doubtOfPlace, seen, parts);
+    const { planned, desired } = await planChanges(reading, resolution, locationDoubt, seen, parts);
     applyUpgrade(authority, seen, parts);
     progress.step = `storing the node's configuration in ${state.directory}`;
     // Retains the node.conf with which the node runs, for a rollback, before any change is made.
@@ -135,7 +135,7 @@ async function tidyConfig({ place, versions, log }: UpkeepParts): Promise<void> 
 async function planChanges(
   reading: ConfigReading,
   resolution: VersionResolution,
-  doubtOfPlace: string | undefined,
+  locationDoubt: string | undefined,
   seen: Observations,
   parts: UpkeepParts,
 ) {
@@ -152,7 +152,7 @@ async function planChanges(
   const isUnjudged = version === undefined && document !== undefined;
   seen.config.note({ mayReportVersion: isUnjudged && matchesSomeVersion(document, wanted.monitor) });
   const pruneInfo = observer.pruneInfo();
-  const doubt = resolution.doubt ?? doubtOfPlace;
+  const doubt = resolution.doubt ?? locationDoubt;
   const observed = { document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() };
   const planned = await planWithEarlierValues(observed, settings, pathsDirectory, parts);
   const unable = await driver?.problem?.();
@@ -174,7 +174,7 @@ async function saveNodeIdentity(document: ConfigDocument, { settings, state, pla
   // A file that was removed in the meantime has only its former path.
   const resolvePath = () => realpath(configPath).catch(() => configPath);
   const realPath = await place.fileDeadline.call(`resolving ${configPath}`, resolvePath);
-  if (state.nodeHas.get() === undefined) state.nodeHas.set(deriveMeaning(document));
+  if (state.nodeHas.get() === undefined) state.nodeHas.set(fingerprintConfig(document));
   if (state.nodeValues.get() === undefined) state.nodeValues.set(readNodeValues(document, pathsDirectory));
   const remembered = state.identity.get();
   const answeredChainId = health.current().chainId ?? remembered?.answeredChainId;

@@ -2,17 +2,17 @@ import { createObservation } from "#health/observation.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { derivePauseConditions, type AdoptionObservation } from "./adoption/adoption-observation.ts";
+import { derivePauseConditions, type AdoptionState } from "./adoption/adoption-observation.ts";
 import type { CommandText } from "./command-text.ts";
 import { deriveConfigConditions, observeConfig } from "./config/config-observation.ts";
 import { deriveDataConditions, observeData } from "./corruption/data-observation.ts";
-import { deriveReconcileConditions, type IterationObservation } from "./iteration-watch.ts";
-import { derivePruneConditions, type PruneObservation } from "./prune/prune-observation.ts";
+import { deriveReconcileConditions, type IterationState } from "./iteration-watch.ts";
+import { derivePruneConditions, type PruningState } from "./prune/prune-observation.ts";
 import { deriveRestartConditions, observeProcess, observeRestarts } from "./restart/restart-observation.ts";
-import type { StateObservation } from "./state/state-observation.ts";
+import type { StoreState } from "./state/state-observation.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import { deriveUpgradeConditions, observeUpgrade } from "./upgrade/upgrade-observation.ts";
-import { deriveVersionConditions, type VersionObservation } from "./version/version-observation.ts";
+import { deriveVersionConditions, type VersionState } from "./version/version-observation.ts";
 
 export type Observations = ReturnType<typeof createObservations>;
 
@@ -21,12 +21,12 @@ export function createObservations(
   onChange: () => void,
 ) {
   return {
-    iterations: createObservation<IterationObservation>({}, onChange),
-    state: createObservation<StateObservation>({ directory, isLookedAt: false }, onChange),
-    version: createObservation<VersionObservation>({}, onChange),
+    iterations: createObservation<IterationState>({}, onChange),
+    state: createObservation<StoreState>({ directory, isLookedAt: false }, onChange),
+    version: createObservation<VersionState>({}, onChange),
     config: observeConfig(onChange),
-    adoption: createObservation<AdoptionObservation>({}, onChange),
-    prune: createObservation<PruneObservation>({}, onChange),
+    adoption: createObservation<AdoptionState>({}, onChange),
+    prune: createObservation<PruningState>({}, onChange),
     process: observeProcess({ wasSeen: dataEvidence.get()?.mark?.process !== undefined }),
     restarts: observeRestarts(onChange),
     upgrade: observeUpgrade(upgrade.get(), onChange),

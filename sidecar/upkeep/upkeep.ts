@@ -1,6 +1,6 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Authority } from "./adoption/authority.ts";
-import { deriveConfigReconciled, type ConfigObservation } from "./config/config-observation.ts";
+import { deriveConfigReconciled, type ConfigState } from "./config/config-observation.ts";
 import { createUpkeepControl } from "./control/upkeep-control.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { findOpsLocation } from "./drivers/ops-driver.ts";
@@ -71,7 +71,7 @@ type StartSituation = Readonly<{
   passed: boolean;
   authority: Authority;
   isHeld: boolean;
-  config: Pick<ConfigObservation, "validity" | "comparison" | "mayReportVersion">;
+  config: Pick<ConfigState, "validity" | "comparison" | "mayReportVersion">;
 }>;
 
 /** Whether the configuration is right, so that the node may start; served as `/startupz`. Pure. */

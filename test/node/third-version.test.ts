@@ -5,7 +5,7 @@ import { locateWorkspace } from "#devnet/workspace/workspace.ts";
 import { buildDevnetConfSeed, buildNodeConfSeed } from "#infra/services/node/node-conf.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
 import { matchesSomeVersion } from "#node/conf/any-version-match.ts";
-import { deriveMeaning } from "#node/conf/meaning.ts";
+import { fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import {
   nodeReleases,
@@ -106,7 +106,7 @@ test("renames only the keys that differ from the previous naming", () => {
 
 test("restarts a node only for changes of the keys that it reads", () => {
   const text = confOf(named(lagoonKeys), { [pamirKeys.pushPort]: 1, [storageKeys.pushPort]: 1 });
-  const nodeHas = deriveMeaning(readDocument(text));
+  const nodeHas = fingerprintConfig(readDocument(text));
   const version = parseNodeVersion("0.99.1");
   const tidied = plan({ document: readDocument(text), version, nodeHas }, desired);
   expect(tidied.actions.map(({ kind }) => kind)).toEqual(["write-config"]);

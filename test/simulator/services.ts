@@ -9,7 +9,7 @@ import { facilitateChannels } from "#resource-server/channels/channel-facilitati
 import { claimChannels } from "#resource-server/channels/claim-loop.ts";
 import { createClaimLedger } from "#resource-server/claims/claim-ledger.ts";
 import { createSoleClaimOwner } from "#resource-server/claims/claim-owner.ts";
-import { keepResponses } from "#resource-server/claims/retained-responses.ts";
+import { createRetainedResponses } from "#resource-server/claims/retained-responses.ts";
 import { FacilitationError, type Facilitation } from "#resource-server/facilitators/facilitation.ts";
 import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
 import { createPaymentsInFlight } from "#resource-server/sale/payments-in-flight.ts";
@@ -163,7 +163,7 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
   const facilitation = weather.hasMembers
     ? sellThroughChannels(settling, process, { store, clock: time.nowMs, retentionMs: weather.channelRetentionMs })
     : settling;
-  const responses = keepResponses({ bytesMax: 1_000_000 }, ledger);
+  const responses = createRetainedResponses({ bytesMax: 1_000_000 }, ledger);
   const sale = {
     ledger,
     facilitation,

@@ -1,4 +1,4 @@
-import { formatTable, replaceMarked } from "#daemon/markdown.ts";
+import { formatTable, replaceMarkedSection } from "#daemon/markdown.ts";
 
 /**
  * One room, a top-level directory: its purpose, and the files of other rooms that it may import, as globs from the
@@ -212,5 +212,5 @@ function listRooms(globs: readonly string[]): readonly string[] {
  * @throws {Error} if the text has no such comments.
  */
 export function withRoomTable(text: string): string {
-  return replaceMarked(text, { page: "docs/architecture.md", mark: "rooms", marked: printRoomTable() });
+  return replaceMarkedSection(text, { page: "docs/architecture.md", mark: "rooms", marked: printRoomTable() });
 }

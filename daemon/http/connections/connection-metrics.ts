@@ -8,10 +8,10 @@ export type ConnectionMetrics = Readonly<{
   shed: (listener: string) => void;
 }>;
 
-export type DisplayedConnections = Readonly<{ open: () => ReadonlyMap<string, number>; max: () => number }>;
+export type ReportedConnections = Readonly<{ open: () => ReadonlyMap<string, number>; max: () => number }>;
 
 /** Creates the Prometheus metrics for connections. `process_open_fds` and `process_max_fds` cover descriptors of all kinds. */
-export function createConnectionMetrics(registry: Registry, { open, max }: DisplayedConnections): ConnectionMetrics {
+export function createConnectionMetrics(registry: Registry, { open, max }: ReportedConnections): ConnectionMetrics {
   const registers = [registry];
   const gauge = (configuration: Omit<GaugeConfiguration<"listener">, "registers">) =>
     new Gauge({ ...configuration, registers });

@@ -1,4 +1,4 @@
-import { canShareTransaction, isIndistinguishable } from "../../chain/transfer-method.ts";
+import { canShareTransaction, areIndistinguishable } from "../../chain/transfer-method.ts";
 import { transactionGasMax, type GasLimits } from "../../chain/gas-limits.ts";
 import type { Hex } from "#x402/hex.ts";
 import {
@@ -94,7 +94,7 @@ function packBatches(entries: readonly InFlightSettlement[], gasMax: bigint, lim
     const fits = (batch: Batch) =>
       batch.gas + gas <= gasMax &&
       batch.bytes + bytes <= callBytesMax &&
-      !batch.entries.some((other) => isIndistinguishable(other.settlement, entry.settlement));
+      !batch.entries.some((other) => areIndistinguishable(other.settlement, entry.settlement));
     const batch = batches.find(fits);
     if (batch === undefined) batches.push({ entries: [entry], gas, bytes });
     else {

@@ -6,7 +6,7 @@ import { ResponseMemory } from "../../memory/response-memory.ts";
 import type { ResponseFlow } from "../../responses/response-sink.ts";
 import { createTextSink } from "../../responses/text-sink.ts";
 import type { PolicySettings } from "../../settings/policy.ts";
-import { TurnWait } from "../../wire/shared-turns.ts";
+import { PendingTurn } from "../../wire/shared-turns.ts";
 import type { ListenerContext } from "../listener-context.ts";
 import { ClientSender, closeSoon, tryAgainLater, type ConnectedClient } from "./client-sender.ts";
 import { ClientSubscriptions } from "./client-subscriptions.ts";
@@ -25,7 +25,7 @@ export class ClientSession {
   readonly #context: ListenerContext;
   readonly #sender: ClientSender;
   readonly #subscriptions: ClientSubscriptions;
-  readonly #turn: TurnWait;
+  readonly #turn: PendingTurn;
   readonly #flows = new Set<ResponseFlow>();
   readonly #closed = Promise.withResolvers<void>();
   /** Messages that may not be handled yet: at most those of one read, because the socket is paused while any wait. */
@@ -47,7 +47,7 @@ export class ClientSession {
     this.#context = context;
     this.#sender = new ClientSender(client, limits.queueBytes, context);
     this.#subscriptions = new ClientSubscriptions(client, this.#sender, context);
-    this.#turn = new TurnWait(context.turns, () => {
+    this.#turn = new PendingTurn(context.turns, () => {
       if (!this.#isLeaving) this.#proceed(true);
     });
     // Each client's pings start with its connection, so thousands of clients are not pinged at once.

@@ -28,7 +28,7 @@ export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostA
  * Warns about a peer exposure that weakens the namespace's security; returns `undefined` if it does not. The Pod Security Standards forbid
  * host ports even at `baseline`, and a namespace can't exempt a single pod.
  */
-export function warnAboutPeers({ target, peers, namespace }: StackConfig): ConfigProblem | undefined {
+export function findPeerWarning({ target, peers, namespace }: StackConfig): ConfigProblem | undefined {
   if (target !== "kubernetes" || peers !== "host-port") return undefined;
   const key = "peers";
   const message = `found host-port, which Pod Security admission allows only at level privileged, so the namespace ${namespace} admits any pod. Prefer node-port or load-balancer, which keep it at level restricted; otherwise, let only this program create pods there.`;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../stack-config.ts";
-import { warnAboutMonitoring } from "./observability-args.ts";
+import { findMonitoringWarnings } from "./observability-args.ts";
 
 const warningsOf = (observability: object | undefined, more: Readonly<Record<string, string>> = {}) =>
-  warnAboutMonitoring(
+  findMonitoringWarnings(
     parseConfig({
       devAccounts: "true",
       tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",

@@ -57,11 +57,11 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
   return problems;
 }
 
-export function warnAboutMonitoring(config: StackConfig): readonly ConfigProblem[] {
-  return [warnOfSilentAlerts(config), warnOfNobodysRunbooks(config)].filter((warning) => warning !== undefined);
+export function findMonitoringWarnings(config: StackConfig): readonly ConfigProblem[] {
+  return [findSilentAlertWarning(config), findRunbookWarning(config)].filter((warning) => warning !== undefined);
 }
 
-function warnOfNobodysRunbooks({ observability }: StackConfig): ConfigProblem | undefined {
+function findRunbookWarning({ observability }: StackConfig): ConfigProblem | undefined {
   if (observability?.runbookBaseUrl !== placeholderRunbooks) return undefined;
   if (observability.prometheus === undefined && observability.existing === undefined) return undefined;
   const key = "observability.runbookBaseUrl";
@@ -75,7 +75,7 @@ function warnOfNobodysRunbooks({ observability }: StackConfig): ConfigProblem | 
 }
 
 /** Warns about alerts that notify nobody; returns `undefined` if they notify someone, or if the stack does not control that. */
-function warnOfSilentAlerts({ observability, alertmanagerConfig }: StackConfig): ConfigProblem | undefined {
+function findSilentAlertWarning({ observability, alertmanagerConfig }: StackConfig): ConfigProblem | undefined {
   if (observability?.prometheus === undefined || alertmanagerConfig !== undefined) return undefined;
   if (observability.alertmanager === undefined) {
     return describeProblem(

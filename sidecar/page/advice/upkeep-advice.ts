@@ -1,4 +1,4 @@
-import { unstoredState, unusableConfig } from "#status/condition-reasons.ts";
+import { stateStoreFailureReasons, unusableConfigReasons } from "#status/condition-reasons.ts";
 import { step, type AdviceTable, type Step } from "./deployment.ts";
 
 /** Reasons for which node.conf can't be used and the sidecar leaves the file at its path to the operator. */
@@ -39,7 +39,7 @@ export const upkeepAdvice: AdviceTable = {
     ];
   },
   ConfigReconciled: ({ reason }, { lint, resume, start }) => {
-    if (unusableConfig.some((unusable) => unusable === reason)) return listUnusableSteps(reason, lint);
+    if (unusableConfigReasons.some((unusable) => unusable === reason)) return listUnusableSteps(reason, lint);
     if (reason === "StartRewrites") {
       return [
         step("Set the values above in the template from which the node's start renders node.conf."),
@@ -80,7 +80,7 @@ export const upkeepAdvice: AdviceTable = {
       : [step("Run the node_cli command above manually. Its path is the setting nodeCli.command."), fix];
   },
   Reconciling: ({ reason }, { status }) =>
-    unstoredState.some((unstored) => unstored === reason)
+    stateStoreFailureReasons.some((unstored) => unstored === reason)
       ? [step("Make the state directory writable, and free space on its disk. The state in memory is then saved.")]
       : [
           step("Fix the problem above; the reconcile is retried automatically."),

@@ -7,13 +7,13 @@ import type { PlanView } from "../plan/plan-view.ts";
 import type { Adoption } from "../state/upkeep-state.ts";
 import type { Authority } from "./authority.ts";
 
-export type AdoptionObservation = Readonly<{
+export type AdoptionState = Readonly<{
   plan?: PlanView | undefined;
   authority?: Authority | undefined;
   adopted?: Adoption | undefined;
 }>;
 
-export type ObservedAdoption = Observation<AdoptionObservation>;
+export type ObservedAdoption = Observation<AdoptionState>;
 
 export function recordAdoption(
   found: Readonly<{ plan: PlanView; authority: Authority; adopted: Adoption | undefined }>,
@@ -35,7 +35,7 @@ const adoptedBy = {
 
 /** Derives whether the sidecar may act: it isn't paused, and has the approval that it needs. Pure. */
 export function derivePauseConditions(
-  { plan, authority, adopted }: AdoptionObservation,
+  { plan, authority, adopted }: AdoptionState,
   { hold }: Readonly<{ hold?: "none" | Readonly<{ message: string }> | undefined }>,
   { mode, command }: PauseText,
 ): readonly ConditionReport<"NotPaused">[] {

@@ -3,7 +3,7 @@ import type { ConfigContext } from "./config-context.ts";
 import { deriveConfigReconciled, type OtherWriter } from "./config-observation.ts";
 import { replaceConfig, type ConfigWriteResult } from "./config-writer.ts";
 import type { ConfigReading, UsableReading } from "./config-file.ts";
-import { deriveMeaning, hasSameMeaning } from "#node/conf/meaning.ts";
+import { fingerprintConfig, matchesFingerprint } from "#node/conf/config-fingerprint.ts";
 import { parseConfig } from "#node/conf/document.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
 import { findWrite, type Plan } from "../plan/plan.ts";
@@ -35,7 +35,7 @@ export async function applyConfig(
   const corrected = parseConfig(content);
   rate.record(
     reading.contentHash,
-    corrected.ok ? { meaning: deriveMeaning(corrected.document), restartMs } : undefined,
+    corrected.ok ? { fingerprint: fingerprintConfig(corrected.document), restartMs } : undefined,
   );
   config.note({ corrected: action.changes.map(formatChange) });
   metrics.corrected();
@@ -55,9 +55,9 @@ function isUndoneByStart(
   { rate, state }: ConfigContext,
 ): boolean {
   const undone = rate.undoneByStart();
-  if (undone === undefined || !hasSameMeaning(undone, document, version)) return false;
+  if (undone === undefined || !matchesFingerprint(undone, document, version)) return false;
   // Once the node has read the correct content, its start script writes that content itself.
-  return !hasSameMeaning(state.nodeHas.get() ?? "unknown", document, version);
+  return !matchesFingerprint(state.nodeHas.get() ?? "unknown", document, version);
 }
 
 /** Records, before a write, that the node may have read the current content, so that a kill right after the write doesn't lose this. */
@@ -68,8 +68,8 @@ function forgetWhatNodeHas(
 ): void {
   const nodeHas = state.nodeHas.get();
   if (nodeHas === undefined || nodeHas === "unknown") return;
-  if (hasSameMeaning(nodeHas, document, version)) return;
-  config.note({ previousMeaning: { meaning: nodeHas, untilMs: changedAtMs } });
+  if (matchesFingerprint(nodeHas, document, version)) return;
+  config.note({ previousFingerprint: { fingerprint: nodeHas, untilMs: changedAtMs } });
   state.nodeHas.set("unknown");
 }
 

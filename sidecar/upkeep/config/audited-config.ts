@@ -5,7 +5,7 @@ import { parseConfig, isJsonObject, type JsonObject } from "#node/conf/document.
 import type { EventLog } from "#status/event-log.ts";
 import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 import { hashContent, type ConfigReading } from "./config-file.ts";
-import type { ConfigObservation } from "./config-observation.ts";
+import type { ConfigState } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 
 export type EditRate = ReturnType<typeof createEditRate>;
@@ -54,7 +54,7 @@ export async function reportEdit(
     standsForMs,
     lastUsable,
   }: Readonly<{ path: string; auditedThen: AuditedConfig | undefined; standsForMs: number }> &
-    Pick<ConfigObservation, "lastUsable">,
+    Pick<ConfigState, "lastUsable">,
   { state, versions, events, edits }: ReportEditDependencies,
 ): Promise<void> {
   const { contentHash: sha256 } = reading;
@@ -98,7 +98,7 @@ function describeChange(reading: ConfigReading, before: Uint8Array | undefined, 
 
 async function findContent(
   sha256: string | undefined,
-  lastUsable: ConfigObservation["lastUsable"],
+  lastUsable: ConfigState["lastUsable"],
   versions: ConfigVersions,
 ): Promise<Uint8Array | undefined> {
   if (sha256 === undefined) return undefined;

@@ -2,7 +2,7 @@ import { chmod, mkdir, open, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
-import { deriveMeaning } from "#node/conf/meaning.ts";
+import { fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import { explainFailure, readConfigFile } from "./config-file.ts";
 
 const limitBytes = 1_048_576;
@@ -24,7 +24,7 @@ async function wordsAbout(content: string | Uint8Array): Promise<string> {
 async function hashOf(text: string): Promise<string | undefined> {
   await writeFile(path, text);
   const reading = await readConfigFile(path, limitBytes);
-  return reading.ok ? deriveMeaning(reading.document) : undefined;
+  return reading.ok ? fingerprintConfig(reading.document) : undefined;
 }
 
 /** Reads as a user who owns nothing, because root may read everything. */

@@ -39,7 +39,7 @@ type CheckedEdit = Readonly<{
 }>;
 
 /** What is known about node.conf. It is lost when the sidecar exits, which only costs time. */
-export type ConfigObservation = Readonly<{
+export type ConfigState = Readonly<{
   /** Hash of the content at the last iteration, and the time since which it has not changed (monotonic). */
   contentHash?: string | undefined;
   contentSinceMs: number;
@@ -52,8 +52,8 @@ export type ConfigObservation = Readonly<{
   mayReportVersion: boolean;
   document?: ConfigDocument | undefined;
   lastUsable?: Readonly<{ contentHash: string; bytes: Uint8Array }> | undefined;
-  /** Meaning of the configuration that the node had read before node.conf drifted, and the time until which that was certain (wall clock). */
-  previousMeaning?: Readonly<{ meaning: string; untilMs: number }> | undefined;
+  /** Fingerprint of the configuration that the node had read before node.conf drifted, and the time until which that was certain (wall clock). */
+  previousFingerprint?: Readonly<{ fingerprint: string; untilMs: number }> | undefined;
   comparison?: ConfigComparison | undefined;
   otherWriter?: OtherWriter | undefined;
   corrected: readonly string[];
@@ -63,10 +63,10 @@ export type ConfigObservation = Readonly<{
   checked?: CheckedEdit | undefined;
 }>;
 
-export type ObservedConfig = Observation<ConfigObservation>;
+export type ObservedConfig = Observation<ConfigState>;
 
 export function observeConfig(onChange?: () => void): ObservedConfig {
-  return createObservation<ConfigObservation>(
+  return createObservation<ConfigState>(
     { contentSinceMs: 0, otherAtMs: 0, mayReportVersion: false, corrected: [] },
     onChange,
   );
@@ -76,7 +76,7 @@ type ConfigReport = ConditionReport<"ConfigReconciled">;
 
 const type = "ConfigReconciled";
 
-export function deriveConfigConditions(found: ConfigObservation, command: CommandText): readonly ConditionReport[] {
+export function deriveConfigConditions(found: ConfigState, command: CommandText): readonly ConditionReport[] {
   const { validity, otherWriter, corrected } = found;
   const own = deriveConfigReconciled(found);
   if (otherWriter === undefined) return own === undefined ? [] : [own];
@@ -89,7 +89,7 @@ export function deriveConfigConditions(found: ConfigObservation, command: Comman
 export function deriveConfigReconciled({
   validity,
   comparison,
-}: Pick<ConfigObservation, "validity" | "comparison">): ConfigReport | undefined {
+}: Pick<ConfigState, "validity" | "comparison">): ConfigReport | undefined {
   if (validity?.ok === false) return describeUnusable(validity);
   return comparison && describeComparison(comparison, validity?.path ?? "node.conf");
 }

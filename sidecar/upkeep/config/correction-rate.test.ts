@@ -32,7 +32,8 @@ test("detects a program that rewrites the same content every half hour on the th
 
 test("blames the node's own startup once it has overwritten the same content at two consecutive restarts", () => {
   const { rate } = rateWithClock();
-  const record = (meaning: string, restartMs?: number) => rate.record(`theirs ${meaning}`, { meaning, restartMs });
+  const record = (fingerprint: string, restartMs?: number) =>
+    rate.record(`theirs ${fingerprint}`, { fingerprint, restartMs });
   record("a");
   record("a", 1);
   record("b", 2);
@@ -52,13 +53,13 @@ test("blames the node's own startup once it has overwritten the same content at 
 
 test("does not mistake a repeated writer during restarts for the node's startup", () => {
   const { rate } = rateWithClock();
-  for (const restartMs of [1, 1, 2, 2, 3, 3]) rate.record("theirs", { meaning: "a", restartMs });
+  for (const restartMs of [1, 1, 2, 2, 3, 3]) rate.record("theirs", { fingerprint: "a", restartMs });
   expect([rate.undoneByStart(), rate.repeated()]).toEqual([undefined, true]);
 });
 
 test("does not blame the node's startup while a different program keeps writing", () => {
   const { time, rate } = rateWithClock();
-  for (const restartMs of [1, 2]) rate.record("theirs", { meaning: "a", restartMs });
+  for (const restartMs of [1, 2]) rate.record("theirs", { fingerprint: "a", restartMs });
   expect(rate.undoneByStart()).toBe("a");
   for (let index = 0; index < 60; index += 1) rate.record(`content ${index}`);
   expect([rate.contested(), rate.undoneByStart()]).toEqual([true, undefined]);

@@ -3,8 +3,8 @@ import { createSlidingWindow } from "#daemon/sliding-window.ts";
 
 export type CorrectionRate = ReturnType<typeof createCorrectionRate>;
 
-/** Meaning of the corrected configuration, and the start time of the restart that wrote the content being corrected; undefined if no restart wrote it. */
-type CorrectionKind = Readonly<{ meaning: string; restartMs: number | undefined }>;
+/** Fingerprint of the corrected configuration, and the start time of the restart that wrote the content being corrected; undefined if no restart wrote it. */
+type CorrectionKind = Readonly<{ fingerprint: string; restartMs: number | undefined }>;
 
 /** Number of consecutive starts that overwrite the same content before the next start is expected to do so too. */
 const startsMax = 2;
@@ -26,13 +26,13 @@ type Correction = Readonly<{ atMs: number; contentHash: string }>;
 export function createCorrectionRate(clock: Clock) {
   let recent = createSlidingWindow(minuteMs, clock.monotonicMs);
   let contents: readonly Correction[] = [];
-  let undone: Readonly<{ meaning: string; starts: number; restartMs: number }> | undefined;
-  const findUndone = () => (undone !== undefined && undone.starts >= startsMax ? undone.meaning : undefined);
+  let undone: Readonly<{ fingerprint: string; starts: number; restartMs: number }> | undefined;
+  const findUndone = () => (undone !== undefined && undone.starts >= startsMax ? undone.fingerprint : undefined);
   /** Records whether the node's start script wrote the content being corrected. A writer that writes twice during one restart must be another program. */
-  const recordStart = ({ meaning, restartMs }: CorrectionKind) => {
-    const before = undone?.meaning === meaning ? undone : undefined;
+  const recordStart = ({ fingerprint, restartMs }: CorrectionKind) => {
+    const before = undone?.fingerprint === fingerprint ? undone : undefined;
     const isStart = restartMs !== undefined && restartMs !== undone?.restartMs;
-    if (isStart) undone = { meaning, starts: (before?.starts ?? 0) + 1, restartMs };
+    if (isStart) undone = { fingerprint, starts: (before?.starts ?? 0) + 1, restartMs };
     else undone = restartMs === undefined ? before : undefined;
   };
   const listRepeatedCorrections = () => {
@@ -61,7 +61,7 @@ export function createCorrectionRate(clock: Clock) {
       // Once it is known that the node's start script writes a content, there is no need to look for another program.
       if (findUndone() !== undefined) contents = contents.filter((each) => each.contentHash !== contentHash);
     },
-    /** Meaning of the node.conf that the last two starts overwrote; undefined while another program keeps writing: a start writes only once. */
+    /** Fingerprint of the node.conf that the last two starts overwrote; undefined while another program keeps writing: a start writes only once. */
     undoneByStart: () => (contestedUntilMs() === undefined ? findUndone() : undefined),
     perMinute: () => recent.times().length,
     contested: () => contestedUntilMs() !== undefined,

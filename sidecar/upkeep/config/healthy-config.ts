@@ -9,7 +9,7 @@ import type { HealthEvidence, UpkeepState } from "../state/upkeep-state.ts";
 import type { ConfigContext } from "./config-context.ts";
 import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigVersions } from "./config-versions.ts";
-import { hasSameMeaning } from "#node/conf/meaning.ts";
+import { matchesFingerprint } from "#node/conf/config-fingerprint.ts";
 import {
   specifiesOwner,
   findOwnershipDifference,
@@ -122,7 +122,7 @@ type Restorable = Readonly<{ ok: true; document: ConfigDocument } | { ok: false;
 
 type RestoreOver = Readonly<{
   standing?: ConfigDocument | undefined;
-  /** Meaning of the configuration with which this node is known to have run until now. */
+  /** Fingerprint of the configuration with which this node is known to have run until now. */
   ran?: string | undefined;
 }>;
 
@@ -140,7 +140,7 @@ export function checkRestorable(
   if (!parsed.ok) return { ok: false, why: "the backup itself is invalid" };
   const values = readNodeValues(parsed.document, pathsDirectory);
   const lastRan = nodeValues.get();
-  const hasRun = ran !== undefined && hasSameMeaning(ran, parsed.document, undefined);
+  const hasRun = ran !== undefined && matchesFingerprint(ran, parsed.document, undefined);
   if (lastRan === undefined) return { ok: false, why: "the node's active configuration is not known yet" };
   const another =
     findValueDifference(values, lastRan) ?? (hasRun ? undefined : describeMismatch(values, pathsDirectory, standing));

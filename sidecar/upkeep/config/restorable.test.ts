@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { deriveMeaning } from "#node/conf/meaning.ts";
+import { fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import { readNodeValues, type NodeValues } from "#node/conf/node-values.ts";
 import { checkRestorable } from "./healthy-config.ts";
 import { readDocument } from "#node/testing/read-document.ts";
@@ -21,12 +21,12 @@ test("rejects a backup with neither a data path nor keys, since it may belong to
 });
 
 test("restores the configuration that the node last ran with, whatever it contains and whatever is in place now", () => {
-  expect(judge(nameless, nameless, { ran: deriveMeaning(readDocument(nameless)) })).toBe("restored");
+  expect(judge(nameless, nameless, { ran: fingerprintConfig(readDocument(nameless)) })).toBe("restored");
   const standing = readDocument(owned("/srv/b/data"));
   expect(judge(owned("../data"), owned("../data"), { standing })).toContain(
     "storage_data_path is /srv/a/data in the backup",
   );
-  const ran = deriveMeaning(readDocument(owned("../data")));
+  const ran = fingerprintConfig(readDocument(owned("../data")));
   expect(judge(owned("../data"), owned("../data"), { standing, ran })).toBe("restored");
 });
 
@@ -40,7 +40,7 @@ test("recognizes a last-run configuration stored by an earlier version", () => {
 });
 
 test("never restores a backup with a data path other than that of the last run", () => {
-  const ran = deriveMeaning(readDocument(owned("/srv/b/data")));
+  const ran = fingerprintConfig(readDocument(owned("/srv/b/data")));
   expect(judge(owned("/srv/b/data"), owned("../data"), { ran })).toContain(
     "storage_data_path is /srv/b/data in the backup",
   );

@@ -8,7 +8,7 @@ const socketName = "sidecar.sock";
 /** Portable max length, in bytes, of a socket's path (unix(7): 108 on Linux, 104 on macOS, including the final NUL). */
 const pathBytesMax = 103;
 
-export type SocketPath = AsyncDisposable & Readonly<{ path: string }>;
+export type BindableSocketPath = AsyncDisposable & Readonly<{ path: string }>;
 
 export function locateSocket(stateDirectory: string): string {
   return join(stateDirectory, socketDirectory, socketName);
@@ -23,7 +23,7 @@ export async function prepareSocket(stateDirectory: string): Promise<void> {
 }
 
 /** Finds a path short enough to bind: the socket's own, or on Linux one through its open directory (proc(5), /proc/self/fd). */
-export async function findSocketPath(stateDirectory: string): Promise<SocketPath> {
+export async function findSocketPath(stateDirectory: string): Promise<BindableSocketPath> {
   const path = locateSocket(stateDirectory);
   const isShort = Buffer.byteLength(path) <= pathBytesMax;
   let directory: FileHandle | undefined;

@@ -2,20 +2,20 @@ import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { DataAssessment } from "./assess-data.ts";
 
-export type DataObservation = Readonly<{
+export type DataState = Readonly<{
   found?: DataAssessment | undefined;
   /** Undefined if the last check didn't fail. The next one comes at `againAtMs` (wall clock), absent until the failed one has ended. */
   failed?: Readonly<{ why: string; againAtMs?: number }> | undefined;
   pendingCheck?: Promise<void> | undefined;
 }>;
 
-export type ObservedData = Observation<DataObservation>;
+export type ObservedData = Observation<DataState>;
 
 export function observeData(onChange?: () => void): ObservedData {
-  return createObservation<DataObservation>({}, onChange);
+  return createObservation<DataState>({}, onChange);
 }
 
-export function deriveDataConditions(seen: DataObservation): readonly ConditionReport[] {
+export function deriveDataConditions(seen: DataState): readonly ConditionReport[] {
   const found = seen.found === undefined ? undefined : deriveDataSound(seen.found);
   const sound = seen.failed === undefined ? found : deriveNotLooked(seen.failed, found);
   return sound === undefined ? [] : [sound];
@@ -23,7 +23,7 @@ export function deriveDataConditions(seen: DataObservation): readonly ConditionR
 
 /** Reports a failed check. The previous finding no longer counts, but any fault that it found is still mentioned. */
 function deriveNotLooked(
-  { why, againAtMs }: NonNullable<DataObservation["failed"]>,
+  { why, againAtMs }: NonNullable<DataState["failed"]>,
   before: ConditionReport<"DataIntact"> | undefined,
 ): ConditionReport<"DataIntact"> {
   const again =

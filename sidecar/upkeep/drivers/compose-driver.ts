@@ -7,7 +7,7 @@ import { pause } from "#daemon/time.ts";
 import {
   explainAbandoned,
   explainExit,
-  explainLeftRunning,
+  explainStillRunning,
   type NodeCliRunner,
   type ToolLocation,
 } from "./node-cli.ts";
@@ -114,11 +114,11 @@ type ComposeNodeCliLocations = Readonly<{ directory: () => string; tool: () => T
 /** Runs the tool by `docker compose exec` (specification). A program over its time can't be killed: it is abandoned, and no other starts meanwhile. */
 export function createComposeNodeCli(options: ComposeNodeCliOptions, places: ComposeNodeCliLocations): NodeCliRunner {
   const { exec, service, timeoutMs } = options;
-  let isLeftRunning = false;
+  let isStillRunning = false;
   return async (args, signal) => {
     const tool = places.tool();
     const name = `./${tool.command} in service ${service}`;
-    if (isLeftRunning) return explainLeftRunning(name);
+    if (isStillRunning) return explainStillRunning(name);
     const run = runProcess({
       ...options,
       command: [...exec, "-T", "--workdir", tool.directory, service, `./${tool.command}`, ...args],
@@ -128,9 +128,9 @@ export function createComposeNodeCli(options: ComposeNodeCliOptions, places: Com
     });
     const result = await waitForResult(run, timeoutMs);
     if (result !== undefined) return explainResult(result, name, options, places);
-    isLeftRunning = true;
+    isStillRunning = true;
     void run.finally(() => {
-      isLeftRunning = false;
+      isStillRunning = false;
     });
     return explainAbandoned(name, timeoutMs);
   };

@@ -12,7 +12,7 @@ import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/proces
 import {
   explainAbandoned,
   explainExit,
-  explainLeftRunning,
+  explainStillRunning,
   type NodeCliRunner,
   type ToolLocation,
 } from "./node-cli.ts";
@@ -111,7 +111,7 @@ export function createDockerNodeCli(
     const name = `./${command} in container ${options.container}`;
     try {
       if (leftRunning !== undefined) {
-        const still = await checkLeftRunning(leftRunning, name, engine, signal);
+        const still = await checkStillRunning(leftRunning, name, engine, signal);
         if (still !== undefined) return still;
       }
       const run = { name, command: [`./${command}`, ...args], directory, signal };
@@ -125,7 +125,7 @@ export function createDockerNodeCli(
   };
 }
 
-async function checkLeftRunning(
+async function checkStillRunning(
   id: string,
   name: string,
   engine: DockerEngine,
@@ -136,7 +136,7 @@ async function checkLeftRunning(
   if (response.status === 404 || response.status === 403) return undefined;
   const { Running, Pid } = parse(inspected, expectStatus(response, 200));
   if (!Running) return undefined;
-  return explainLeftRunning(name, Pid === undefined ? "" : ` (process ${Pid} on the engine's host)`);
+  return explainStillRunning(name, Pid === undefined ? "" : ` (process ${Pid} on the engine's host)`);
 }
 
 async function runExec(

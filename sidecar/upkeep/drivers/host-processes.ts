@@ -2,7 +2,7 @@ import { readdir, readlink, open, readFile, realpath } from "node:fs/promises";
 import { basename, sep } from "node:path";
 import { uptime } from "node:os";
 import type { Clock } from "#daemon/clock.ts";
-import { isLeftRunning } from "#daemon/process/long-running-process.ts";
+import { isDetachedProgram } from "#daemon/process/long-running-process.ts";
 import { readUrlPort } from "#daemon/http/address.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
 
@@ -121,7 +121,7 @@ async function isOwn(pid: number): Promise<boolean> {
   // A process that has since exited is ignored.
   if (status === "") return true;
   if (pid === process.pid) return true;
-  return Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]) === process.pid && !isLeftRunning(pid);
+  return Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]) === process.pid && !isDetachedProgram(pid);
 }
 
 /** Clock ticks per second, the unit in which Linux reports a process's start time (`proc_pid_stat(5)`). */

@@ -74,7 +74,7 @@ export function explainAbandoned(name: string, timeoutMs: number): ProcessResult
 }
 
 /** Explains that an abandoned program still runs, which blocks another run; `which` is its process, if known. */
-export function explainLeftRunning(name: string, which = ""): ProcessResult {
+export function explainStillRunning(name: string, which = ""): ProcessResult {
   const message = `${name} is still running from an earlier call${which}; kill it, or restart the container.`;
   return { ok: false, reason: "TimedOut", message };
 }
@@ -83,7 +83,7 @@ export function explainLeftRunning(name: string, which = ""): ProcessResult {
 export type ToolLocation = Readonly<{ directory: string; command: string; preload?: string | undefined }>;
 
 /** Returns the name of the program that prints the version: the tool, or, in families identified by the commit of the node's own program, that program. */
-export function nameVersionProgram({ versionedBy, programs }: NodeFamily, command: string | undefined): string {
+export function chooseVersionProgram({ versionedBy, programs }: NodeFamily, command: string | undefined): string {
   const tool = command ?? programs.tool;
   return versionedBy === "commit" ? (programs.process ?? tool) : tool;
 }

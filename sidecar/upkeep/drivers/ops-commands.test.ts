@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { expect, it } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { readStartTicks } from "./host-processes.ts";
-import { stopByOps } from "./ops-commands.ts";
+import { stopWithOps } from "./ops-commands.ts";
 
 it("stops a node whose process appears only once its port is open, without running the stop command for the neighbouring node", async () => {
   const child = spawn("sleep", ["60"]);
@@ -14,7 +14,7 @@ it("stops a node whose process appears only once its port is open, without runni
   const node = { pid, startTicks: (await readStartTicks(pid)) ?? 0 };
   const runs = async () => (await readStartTicks(pid)) === node.startTicks;
   let isOpen = false;
-  const stopped = await stopByOps(
+  const stopped = await stopWithOps(
     {
       words: "`./ops stop --force`",
       run: () => Promise.reject(new Error("it would end the other node")),

@@ -47,7 +47,7 @@ const downLooks = 3;
  * Stops the node: SIGTERM, the stop command (not if it might kill another node on this machine), SIGKILL. Without a visible process, it has exited
  * once its RPC doesn't respond. @throws {DriverError} when it still runs.
  */
-export async function stopByOps(
+export async function stopWithOps(
   stop: OpsStopCommand,
   signal: AbortSignal,
   dependencies: OpsStopDependencies,
@@ -61,7 +61,7 @@ export async function stopByOps(
   const result = (await isAlone()) ? await run() : undefined;
   if (own.length === 0) {
     const { wasUp, isSeen } = await waitUntilDown(stop, result, signal, dependencies);
-    if (isSeen) return stopByOps(stop, signal, dependencies);
+    if (isSeen) return stopWithOps(stop, signal, dependencies);
     return { result, wasSeen: false, isForced: wasUp };
   }
   const wasLeft = left.length > 0;
@@ -152,7 +152,7 @@ const idleMs = 30_000;
  * Starts the node; returns once its process exists or the start failed. A command that doesn't exit while the height advances is the node, and is
  * left running. A process that exits at once after the old one was killed is started again: the old one's lock may remain.
  */
-export async function startByOps(
+export async function startWithOps(
   start: OpsStart,
   signal: AbortSignal,
   dependencies: OpsStartDependencies,
@@ -178,7 +178,7 @@ export async function startByOps(
   const { entryExists, responds } = await wait((found) => !found.entryExists || found.responds, lockedMs());
   if (entryExists || responds || lockedMs() <= 0) return result;
   await pause(startRetryMs, signal);
-  return startByOps(start, signal, dependencies);
+  return startWithOps(start, signal, dependencies);
 }
 
 async function waitUntilAdvancing(signal: AbortSignal, { check, clock }: OpsStartDependencies): Promise<boolean> {

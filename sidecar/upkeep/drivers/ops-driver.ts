@@ -6,7 +6,7 @@ import type { OutputFiles } from "#daemon/process/output-files.ts";
 import { type NodeLayout, formatArgument } from "#node/layout.ts";
 import { findProcessesIn } from "./host-processes.ts";
 import { DriverError, StartFailedError, type NodeDriver, type RestartReport } from "./driver.ts";
-import { lockMs, startByOps, reportRestart, stopByOps, type OpsStopDependencies } from "./ops-commands.ts";
+import { lockMs, startWithOps, reportRestart, stopWithOps, type OpsStopDependencies } from "./ops-commands.ts";
 import type { SidecarSettings } from "../../settings.ts";
 
 type OpsDriverOptions = Readonly<{
@@ -89,7 +89,7 @@ function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies
     const words = quoteCommand(options.stop);
     const runStop = () => run("ops-stop", options.stop, signal);
     const command = { words, run: runStop, isAlone: lookForOthers, graceMs, kills: isOps };
-    const stopped = await stopByOps(command, signal, dependencies);
+    const stopped = await stopWithOps(command, signal, dependencies);
     lockedUntilMs = stopped.isForced ? clock.monotonicMs() + lockMs : 0;
     if (stopped.result === undefined) {
       reportOnce(
@@ -101,7 +101,7 @@ function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies
   const start = async (signal: AbortSignal) => {
     const runStart = (isDone: Done) => run("ops-start", place().start, signal, isDone);
     const command = { run: runStart, directory: place().binDirectory, lockedUntilMs };
-    const started = await startByOps(command, signal, dependencies);
+    const started = await startWithOps(command, signal, dependencies);
     if (started.ok && started.isLeft === true) {
       reportOnce(
         `${quoteCommand(place().start)} (ops.start) does not exit although the node runs; it was left running. Set ops.start to a command that starts the node in the background.`,

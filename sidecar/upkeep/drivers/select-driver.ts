@@ -4,7 +4,7 @@ import type { SidecarSettings } from "../../settings.ts";
 import {
   createLocalNodeCli,
   createNodeCli,
-  nameVersionProgram,
+  chooseVersionProgram,
   type NodeCli,
   type NodeCliRunner,
   type ToolLocation,
@@ -84,7 +84,7 @@ export function selectNodeCli(
   // In a container, the version is known from the image's tag and the running node.
   const program = () => ({
     ...locateTool(runner, settings, layout()),
-    command: nameVersionProgram(layout().family, nodeCli.command),
+    command: chooseVersionProgram(layout().family, nodeCli.command),
   });
   return createNodeCli(form, run, createLocalNodeCli(nodeCli, program));
 }

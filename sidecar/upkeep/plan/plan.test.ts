@@ -2,7 +2,7 @@ import { tokenize } from "@humanwhocodes/momoa";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { nodeReleases, parseNodeVersion } from "#node/versions.ts";
-import { deriveMeaning } from "#node/conf/meaning.ts";
+import { fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
 import { monitorFields, findNaming } from "#node/conf/monitor-config.ts";
 import { plan, type Plan } from "./plan.ts";
@@ -269,10 +269,12 @@ describe("plan", () => {
     const text = written(planText('{"chain":{}}', "0.16.2")) ?? "";
     const document = readDocument(text);
     const observed = { document, version: parseNodeVersion("0.16.2") };
-    expect(plan({ ...observed, nodeHas: deriveMeaning(document) }, desired).actions).toEqual([]);
+    expect(plan({ ...observed, nodeHas: fingerprintConfig(document) }, desired).actions).toEqual([]);
     expect(plan({ ...observed, nodeHas: "unknown" }, desired).actions).toMatchObject([{ kind: "restart" }]);
     const commented = readDocument(`// words\n${text}`);
-    expect(plan({ ...observed, document: commented, nodeHas: deriveMeaning(document) }, desired).actions).toEqual([]);
+    expect(plan({ ...observed, document: commented, nodeHas: fingerprintConfig(document) }, desired).actions).toEqual(
+      [],
+    );
   });
 
   test("corrects only values under existing names if the version is uncertain: no renames, additions or restarts", () => {

@@ -1,10 +1,10 @@
 import type { NodeVersion } from "#node/versions.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { isJsonObject, parseConfig, type ConfigDocument } from "#node/conf/document.ts";
-import { hasSameMeaning } from "#node/conf/meaning.ts";
+import { matchesFingerprint } from "#node/conf/config-fingerprint.ts";
 import { findConfigChanges, type ConfigChange } from "#node/conf/monitor-change.ts";
 import { editConfig } from "#node/conf/edit.ts";
-import { type Desired, decideMonitor } from "#node/conf/monitor-values.ts";
+import { type Desired, resolveMonitorValues } from "#node/conf/monitor-values.ts";
 import { monitorFields, findNaming, listOtherNames, type Naming } from "#node/conf/monitor-config.ts";
 
 /** What is known about a node's current state. If a field is absent, nothing is planned based on it. */
@@ -14,7 +14,7 @@ export type Observed = Readonly<{
   /** Reason why the version is too uncertain for renaming keys, and the remedy. */
   doubt?: string | undefined;
   pruneInfo?: PruneInfo | undefined;
-  /** Meaning of the configuration that the running node has read; `unknown` if it may have read a different one. */
+  /** Fingerprint of the configuration that the running node has read; `unknown` if it may have read a different one. */
   nodeHas?: string | "unknown" | undefined;
 }>;
 
@@ -60,7 +60,7 @@ function decideWrite(observed: Observed, desired: Desired, problems: PlanProblem
   }
   const naming = findNaming(version);
   const current = document.chain["monitor_config"];
-  const wanted = decideMonitor(isJsonObject(current) ? current : undefined, naming, desired.monitor);
+  const wanted = resolveMonitorValues(isJsonObject(current) ? current : undefined, naming, desired.monitor);
   if (desired.monitor.enabled && wanted.pushAddress === undefined) {
     const message =
       "monitor.enabled is true, but no Pushgateway is configured; set monitor.pushAddress (GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS), or monitor.enabled to false (GATEHOUSE_SIDECAR_MONITOR_ENABLED).";
@@ -109,7 +109,7 @@ function decideRestartAction(observed: Observed, write: WriteConfig | undefined)
   const { document, nodeHas, version } = observed;
   if (document === undefined || nodeHas === undefined) return undefined;
   const next = write === undefined ? document : parseDocument(write.text);
-  if (next === undefined || hasSameMeaning(nodeHas, next, version)) return undefined;
+  if (next === undefined || matchesFingerprint(nodeHas, next, version)) return undefined;
   const why =
     nodeHas === "unknown"
       ? "the node may have loaded a different node.conf"

@@ -6,12 +6,12 @@ import { createCharts } from "#status/charts.ts";
 import type { Plan } from "../plan/plan.ts";
 import { applyPrune } from "./apply-prune.ts";
 import { createObservation } from "#health/observation.ts";
-import type { PruneObservation } from "./prune-observation.ts";
+import type { PruningState } from "./prune-observation.ts";
 
 const fail = () => Promise.reject(new TypeError("not foreseen"));
 
 test("stops reporting auto-pruning as on after an unexpected error while enabling it", async () => {
-  const seen = createObservation<PruneObservation>({});
+  const seen = createObservation<PruningState>({});
   seen.note({ autoPrune: { kind: "on" } });
   const planned = { actions: [{ kind: "enable-auto-prune", reason: "it is off" }], problems: [] } as unknown as Plan;
   const info = { autoPrune: false } as never;

@@ -19,7 +19,7 @@ type PruneCheck = Readonly<{
   stalledAfterMs: number;
 }>;
 
-export type PruneObservation = Readonly<{
+export type PruningState = Readonly<{
   /** Why node_cli did not report PruneInfo at the last query; undefined if it did. */
   tool?: ConditionReport<"Pruning"> | undefined;
   autoPrune?: AutoPrune | undefined;
@@ -30,9 +30,9 @@ export type PruneObservation = Readonly<{
   running?: Promise<void> | undefined;
 }>;
 
-export type ObservedPruning = Observation<PruneObservation>;
+export type ObservedPruning = Observation<PruningState>;
 
-export function derivePruneConditions(seen: PruneObservation): readonly ConditionReport[] {
+export function derivePruneConditions(seen: PruningState): readonly ConditionReport[] {
   const { tool, autoPrune } = seen;
   if (tool !== undefined) return [tool];
   return autoPrune === undefined || autoPrune.kind === "unknown" ? [] : [derivePruning(autoPrune, seen)];
@@ -40,7 +40,7 @@ export function derivePruneConditions(seen: PruneObservation): readonly Conditio
 
 function derivePruning(
   found: Exclude<AutoPrune, { kind: "unknown" }>,
-  { progress, lastCheck }: Pick<PruneObservation, "progress" | "lastCheck">,
+  { progress, lastCheck }: Pick<PruningState, "progress" | "lastCheck">,
 ): ConditionReport<"Pruning"> {
   const type = "Pruning";
   switch (found.kind) {

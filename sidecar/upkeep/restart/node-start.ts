@@ -5,7 +5,7 @@ import { type NodeStarted, readStart, startPrecisionMs, type NodeStart } from ".
 import { findListenerStart } from "../drivers/host-processes.ts";
 import type { RestartContext } from "./restart-context.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
-import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
+import { matchesFingerprint, fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { doneBySidecar } from "#status/event-log.ts";
 import type { NodeVersion } from "#node/versions.ts";
@@ -72,15 +72,15 @@ export function readNodeStart(
   return started;
 }
 
-/** Whether node.conf has returned to the meaning that the node had read before an external change. */
+/** Whether node.conf again has the fingerprint that the node had read before an external change. */
 export function isAsBeforeDrift(
   reading: ConfigReading,
   version: NodeVersion | undefined,
   { config, state }: RestartContext,
 ): boolean {
-  const { previousMeaning } = config.now();
-  if (!reading.ok || previousMeaning === undefined || state.nodeHas.get() !== "unknown") return false;
-  return hasSameMeaning(previousMeaning.meaning, reading.document, version);
+  const { previousFingerprint } = config.now();
+  if (!reading.ok || previousFingerprint === undefined || state.nodeHas.get() !== "unknown") return false;
+  return matchesFingerprint(previousFingerprint.fingerprint, reading.document, version);
 }
 
 /** Whether the node has read or will read this node.conf: it started after the change, isn't running, or started before a drift since corrected. */
@@ -92,18 +92,18 @@ export async function hasReadAlready(
   if (!reading.ok) return false;
   const { config, process, state, events, place } = context;
   const started = await readNodeStart(process, context);
-  const meaning = deriveMeaning(reading.document);
-  const { previousMeaning } = config.now();
+  const fingerprint = fingerprintConfig(reading.document);
+  const { previousFingerprint } = config.now();
   const isEarlier =
-    previousMeaning !== undefined &&
+    previousFingerprint !== undefined &&
     isAsBeforeDrift(reading, version, context) &&
-    (await wasRunningBefore(previousMeaning.untilMs, context));
+    (await wasRunningBefore(previousFingerprint.untilMs, context));
   const isLater = (await hasNodeStarted(reading.changedAtMs, context)) === "after";
   if (started !== "not-running" && !isLater && !isEarlier) return false;
   const why = isEarlier ? "was already running before the drift" : "starts or has started with the corrected node.conf";
   state.atomically(() => {
-    state.nodeHas.set(meaning);
-    state.startedWith.set(isLater || isEarlier ? meaning : undefined);
+    state.nodeHas.set(fingerprint);
+    state.startedWith.set(isLater || isEarlier ? fingerprint : undefined);
     state.nodeValues.set(readNodeValues(reading.document, place.layout().pathsDirectory));
     events.add("restart", `No restart is needed: the node ${why}.`, undefined, doneBySidecar);
   });

@@ -4,7 +4,7 @@ import { readStart, startPrecisionMs, type NodeDriver, type NodeStart } from "..
 /** Result of a check of the node's process. `ended`: the process was seen before this watch started, and has exited. */
 export type ProcessCheck = NodeStart | "running" | "ended";
 
-export type CheckedProcess = (signal: AbortSignal) => Promise<ProcessCheck>;
+export type ProcessChecker = (signal: AbortSignal) => Promise<ProcessCheck>;
 
 type ProcessWatchOptions = Readonly<{
   /** Whether the process is known to have been running at first; in that case, if it isn't visible now, it has exited. */
@@ -15,7 +15,7 @@ type ProcessWatchOptions = Readonly<{
 const pollIntervalMs = 500;
 
 /** A process has exited if it was seen and is later missing or replaced; if it wasn't seen (a pod waiting for its machine), nothing is known. */
-export function watchProcess(lookAt: CheckedProcess | undefined, { hasRun, signal }: ProcessWatchOptions) {
+export function watchProcess(lookAt: ProcessChecker | undefined, { hasRun, signal }: ProcessWatchOptions) {
   const closing = new AbortController();
   const until = AbortSignal.any([signal, closing.signal]);
   let firstStartMs: number | undefined;
@@ -29,7 +29,7 @@ export function watchProcess(lookAt: CheckedProcess | undefined, { hasRun, signa
     // Start times that differ by no more than this precision count as the same start.
     hasEnded = start > firstStartMs + startPrecisionMs;
   };
-  const lookUntilEnded = async (check: CheckedProcess) => {
+  const lookUntilEnded = async (check: ProcessChecker) => {
     while (!until.aborted) {
       const start = await check(until);
       if (until.aborted) return;
@@ -55,7 +55,7 @@ export function watchProcess(lookAt: CheckedProcess | undefined, { hasRun, signa
  * Prepares to identify the process that a restart starts: by its start time, by its supervisor's report, or because it first appears after
  * the restart. A shell already open in the directory isn't mistaken for the node. Returns undefined if the driver can't see processes.
  */
-export async function prepareProcessCheck(driver: NodeDriver): Promise<CheckedProcess | undefined> {
+export async function prepareProcessCheck(driver: NodeDriver): Promise<ProcessChecker | undefined> {
   const { startedAt, runs, processes } = driver;
   if (startedAt !== undefined) return (signal) => readStart(driver, signal);
   if (runs !== undefined) {
@@ -71,7 +71,7 @@ export async function prepareProcessCheck(driver: NodeDriver): Promise<CheckedPr
 export function prepareCheckExcept(
   bystanders: readonly number[] | undefined,
   { processes }: Pick<NodeDriver, "processes">,
-): CheckedProcess | undefined {
+): ProcessChecker | undefined {
   if (bystanders === undefined || processes === undefined) return undefined;
   return async () => ((await processes()).some((pid) => !bystanders.includes(pid)) ? "running" : "ended");
 }
@@ -79,7 +79,7 @@ export function prepareCheckExcept(
 function createNewProcessLook(
   processes: NonNullable<NodeDriver["processes"]>,
   before: readonly number[],
-): CheckedProcess {
+): ProcessChecker {
   let areVisible = false;
   return async () => {
     const now = await processes();

@@ -1,4 +1,4 @@
-import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
+import { matchesFingerprint, fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import { isReplaceable, isUnusableByNode } from "#node/conf/problem.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { doneBySidecar } from "#status/event-log.ts";
@@ -51,7 +51,7 @@ export async function runRestart(incident: RestartIncident): Promise<Readonly<{ 
     state.restartInFlight.set(undefined);
     if (startedWith !== undefined) {
       state.nodeValues.set(readNodeValues(startedWith.document, place.layout().pathsDirectory));
-      state.startedWith.set(deriveMeaning(startedWith.document));
+      state.startedWith.set(fingerprintConfig(startedWith.document));
     }
     const message = `The node recovered and advances after ${Math.round(verified.tookMs)} ms.`;
     events.add("restart", message, undefined, doneBySidecar);
@@ -91,7 +91,7 @@ export async function attemptRestart(
     state.retry.set(undefined);
     state.requestedRestart.set(undefined);
     state.startedWith.set(undefined);
-    state.nodeHas.set(before.ok ? deriveMeaning(before.document) : "unknown");
+    state.nodeHas.set(before.ok ? fingerprintConfig(before.document) : "unknown");
     if (purpose === "ordinary") {
       const begun = { by: "sidecar", outcome: "unknown" } as const;
       events.add("restart", `Restarting the node (${driver.name}): ${due.reason}.`, undefined, begun);
@@ -125,7 +125,7 @@ async function verifyEarlierRestart(incident: RestartIncident, before: ConfigRea
   const beforeRestart = async () => check ?? (await prepareProcessCheck(driver));
   const verified = await verifyRestart(() => Promise.resolve({}), true, beforeRestart, incident);
   const nodeHas = state.nodeHas.get();
-  const isUnchanged = before.ok && nodeHas !== undefined && hasSameMeaning(nodeHas, before.document, undefined);
+  const isUnchanged = before.ok && nodeHas !== undefined && matchesFingerprint(nodeHas, before.document, undefined);
   return { verified, startedWith: isUnchanged ? before : undefined };
 }
 

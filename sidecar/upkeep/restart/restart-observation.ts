@@ -15,7 +15,7 @@ export type RollBackFinding = Readonly<
   | { kind: "nothing"; because: "notYet" | "unread" | "unknown" }
 >;
 
-type RestartObservation = Readonly<{
+type RestartState = Readonly<{
   running?: Promise<void> | undefined;
   stage?: string | undefined;
   /** Last decision, or the reason why a changed node.conf doesn't cause a restart or can't be judged. Absent before the first iteration. */
@@ -27,10 +27,10 @@ type RestartObservation = Readonly<{
   rollBack?: RollBackFinding | undefined;
 }>;
 
-export type ObservedRestarts = Observation<RestartObservation>;
+export type ObservedRestarts = Observation<RestartState>;
 
 export function observeRestarts(onChange?: () => void): ObservedRestarts {
-  return createObservation<RestartObservation>({}, onChange);
+  return createObservation<RestartState>({}, onChange);
 }
 
 type RequestedStart = Readonly<{
@@ -54,7 +54,7 @@ export type UnhealthyPeriod = Readonly<{
   nearestBlocks: number;
 }>;
 
-type ProcessObservation = Readonly<{
+type ProcessState = Readonly<{
   requestedStart?: RequestedStart | undefined;
   started?: Promise<NodeStart> | undefined;
   /** Set while the node's RPC does not respond; undefined if it responds or can't be queried. */
@@ -69,22 +69,22 @@ type ProcessObservation = Readonly<{
   unhealthy?: UnhealthyPeriod | undefined;
 }>;
 
-export type ObservedProcess = Observation<ProcessObservation>;
+export type ObservedProcess = Observation<ProcessState>;
 
 /** Creates the observation of the process. `wasSeen`: an earlier sidecar saw the process while the node was healthy. */
 export function observeProcess({ wasSeen } = { wasSeen: false }): ObservedProcess {
-  return createObservation<ProcessObservation>({ wasSeen, hasEnded: false });
+  return createObservation<ProcessState>({ wasSeen, hasEnded: false });
 }
 
 /** Whether the node started long before the content existed; what it runs with is then unknown. */
-export function isUnread({ requestedStart }: ProcessObservation, contentHash: string | undefined): boolean {
+export function isUnread({ requestedStart }: ProcessState, contentHash: string | undefined): boolean {
   return requestedStart?.began === "before" && requestedStart.contentHash === contentHash;
 }
 
 type RestartText = Readonly<{ /** `restart.driver`. */ driver: string }>;
 
 export function deriveRestartConditions(
-  { settled, rollBack }: RestartObservation,
+  { settled, rollBack }: RestartState,
   words: RestartText,
 ): readonly ConditionReport[] {
   return [
@@ -94,7 +94,7 @@ export function deriveRestartConditions(
 }
 
 function deriveRestartSettled(
-  settled: NonNullable<RestartObservation["settled"]>,
+  settled: NonNullable<RestartState["settled"]>,
   { driver }: RestartText,
 ): ConditionReport<"NoRestartPending"> {
   const type = "NoRestartPending";

@@ -4,7 +4,7 @@ import type { RpcState } from "#health/rpc-state.ts";
 import type { RestartReport } from "../drivers/driver.ts";
 import type { PushCheck } from "../pushgateway/push-watch.ts";
 import { createHeightProgress, type HeightProgress } from "./height-progress.ts";
-import { watchProcess, type CheckedProcess } from "./process-watch.ts";
+import { watchProcess, type ProcessChecker } from "./process-watch.ts";
 
 export type Verification = Readonly<
   { ok: true; tookMs: number } | { ok: false; message: string; end?: StartEnd | undefined }
@@ -30,7 +30,7 @@ export type VerificationDependencies = Readonly<{
   /** Queries the node's last push; undefined when metrics aren't checked. */
   lastPush: ((signal: AbortSignal) => Promise<PushCheck>) | undefined;
   /** Prepares the check of the node's process; called before the restart. Undefined if the driver can't check it. */
-  beforeRestart?: (() => Promise<CheckedProcess | undefined>) | undefined;
+  beforeRestart?: (() => Promise<ProcessChecker | undefined>) | undefined;
   /** Called at each change of stage with a description of what is awaited and the deadline; with undefined during the restart itself. */
   waitsFor?: ((stage: string | undefined) => void) | undefined;
 }>;
@@ -87,7 +87,7 @@ export async function restartAndVerify(
 /** Waits for a response (as long as a log replay takes, unless the process exited), then for the height. Time of its own suspension doesn't count. */
 async function waitForHeight(
   progress: HeightProgress,
-  lookAt: CheckedProcess | undefined,
+  lookAt: ProcessChecker | undefined,
   { answersWithinMs, healthyWithinMs, isAlreadyCommanded, signal }: VerificationOptions,
   { clock, waitsFor }: VerificationDependencies,
 ): Promise<Readonly<{ within: string; end: StartEnd | undefined }>> {

@@ -1,4 +1,4 @@
-import { deriveMeaning } from "#node/conf/meaning.ts";
+import { fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import { isResponding } from "#health/rpc-state.ts";
 import { hashContent } from "../config/config-file.ts";
 import { replaceConfig } from "../config/config-writer.ts";
@@ -38,7 +38,7 @@ export async function rollBack(incident: RestartIncident, failure: string): Prom
   const end = verified.ok ? "It recovered after one more restart." : describeSecondFailure(verified.message, failure);
   state.atomically(() => {
     hold(`${afterRestart} ${restored} ${end}`, verified.ok ? undefined : failed);
-    if (verified.ok && startedWith !== undefined) state.startedWith.set(deriveMeaning(startedWith.document));
+    if (verified.ok && startedWith !== undefined) state.startedWith.set(fingerprintConfig(startedWith.document));
     state.restartInFlight.set(undefined);
     const paused = `Gatehouse is paused until the desired state changes or you run \`${command("resume")}\`. ${end}`;
     const outcome = verified.ok ? "success" : "failure";

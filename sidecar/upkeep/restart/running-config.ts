@@ -2,7 +2,7 @@ import { saveHealthyConfig, loadStoredConfig } from "../config/healthy-config.ts
 import { hashContent, type ConfigReading, type UsableReading } from "../config/config-file.ts";
 import { isResponding } from "#health/rpc-state.ts";
 import { hasNodeStarted } from "./node-start.ts";
-import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
+import { matchesFingerprint, fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { HealthEvidence } from "../state/upkeep-state.ts";
 import type { RestartContext } from "./restart-context.ts";
@@ -28,10 +28,10 @@ export async function recordRunningConfig(
   if (state.store.failure() !== undefined) return;
   const nodeHas = state.nodeHas.get();
   const { document } = reading;
-  if (nodeHas === undefined || nodeHas === "unknown" || !hasSameMeaning(nodeHas, document, version)) return;
+  if (nodeHas === undefined || nodeHas === "unknown" || !matchesFingerprint(nodeHas, document, version)) return;
   await recordStart(reading, context);
   const known = state.startedWith.get();
-  const isKnown = known !== undefined && hasSameMeaning(known, document, version);
+  const isKnown = known !== undefined && matchesFingerprint(known, document, version);
   const proof: HealthEvidence = isKnown && checkAdvanced(reading, context) ? "advanced" : "assumed";
   const kept = restarts.now().kept ?? (await readStoredHealthy(context));
   restarts.note({ kept });
@@ -76,7 +76,7 @@ async function recordStart(
   process.note({ requestedStart: now });
   const began = await hasNodeStarted(changedAtMs, context);
   process.note({ requestedStart: { ...now, began } });
-  if (began === "after") state.startedWith.set(deriveMeaning(document));
+  if (began === "after") state.startedWith.set(fingerprintConfig(document));
 }
 
 /** Records the height at which this content was first seen active. Returns whether the height has risen since, or the references have no later block. */

@@ -3,7 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { DriverError, StartFailedError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
 import { failedStartsStored, type DataEvidence, type FailedStart } from "../state/data-evidence.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
-import type { CheckedProcess } from "./process-watch.ts";
+import type { ProcessChecker } from "./process-watch.ts";
 import type { RestartContext } from "./restart-context.ts";
 import { restartAndVerify, waitForResponse, type StartEnd, type Verification } from "./restart-verification.ts";
 
@@ -16,7 +16,7 @@ type VerifyContext = Pick<
 export async function verifyRestart(
   restart: () => Promise<RestartReport>,
   isAlreadyCommanded: boolean,
-  beforeRestart: () => Promise<CheckedProcess | undefined>,
+  beforeRestart: () => Promise<ProcessChecker | undefined>,
   context: VerifyContext,
 ): Promise<Verification> {
   const { place, signal } = context;
@@ -34,7 +34,7 @@ export async function verifyRestart(
 async function restartOrExplain(
   restart: () => Promise<RestartReport>,
   isAlreadyCommanded: boolean,
-  beforeRestart: () => Promise<CheckedProcess | undefined>,
+  beforeRestart: () => Promise<ProcessChecker | undefined>,
   { settings, clock, health, restarts, lastPush, log, wake, signal }: VerifyContext,
 ): Promise<Verification> {
   const beganMs = clock.monotonicMs();

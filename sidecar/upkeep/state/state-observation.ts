@@ -3,14 +3,14 @@ import type { Observation } from "#health/observation.ts";
 import type { StoreFailure } from "./state-store.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
 
-export type StateObservation = Readonly<{
+export type StoreState = Readonly<{
   directory: string;
   isLookedAt: boolean;
   failure?: StoreFailure | undefined;
   copyNotKept?: string | undefined;
 }>;
 
-export type ObservedState = Observation<StateObservation>;
+export type ObservedState = Observation<StoreState>;
 
 /** Writes what isn't on disk yet. Tests the file system first, because database writes block the only thread. */
 export async function checkState(
@@ -30,7 +30,7 @@ export async function checkState(
 }
 
 /** Returns why the state is not entirely on disk; undefined if it is, or has not been checked yet. Pure. */
-export function findStateFailure({ isLookedAt, failure, copyNotKept }: StateObservation): StoreFailure | undefined {
+export function findStateFailure({ isLookedAt, failure, copyNotKept }: StoreState): StoreFailure | undefined {
   if (!isLookedAt) return undefined;
   if (failure !== undefined) {
     const until =

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { unstoredState } from "#status/condition-reasons.ts";
+import type { stateStoreFailureReasons } from "#status/condition-reasons.ts";
 
 /** Reason why the sidecar's state is not on disk. `message` contains the file and the remedy. */
-export type StoreFailure = Readonly<{ reason: (typeof unstoredState)[number]; message: string }>;
+export type StoreFailure = Readonly<{ reason: (typeof stateStoreFailureReasons)[number]; message: string }>;
 
 /** Database write; `kept` is called once it is on disk. */
 export type StoreWrite = Readonly<{ run: () => void; kept?: () => void }>;

@@ -31,7 +31,7 @@ export type RestartInFlight = Readonly<{
   incarnation?: string | undefined;
   /** Processes from the bin directory that the restart didn't start, once one that it started was seen: by them its exit is noticed. */
   bystanders?: readonly number[] | undefined;
-  /** Meaning of the configuration with which the node is known to have run before; undefined if unknown. */
+  /** Fingerprint of the configuration with which the node is known to have run before; undefined if unknown. */
   ran?: string | undefined;
 }>;
 
@@ -96,9 +96,9 @@ export function openUpkeepState(directory: string) {
     adopted: openFact<Adoption>(store, "adopted"),
     /** Last audited content of node.conf; different content is reported as an external change. */
     auditedConfig: openFact<AuditedConfig>(store, "auditedConfig"),
-    /** Meaning of the configuration that the node has read (`deriveMeaning`); `unknown` if it may have read a different one. */
+    /** Fingerprint of the configuration that the node has read (`fingerprintConfig`); `unknown` if it may have read a different one. */
     nodeHas: openFact<string>(store, "nodeHas"),
-    /** Meaning of what the node is known to have started with; absent if that is only assumed. */
+    /** Fingerprint of what the node is known to have started with; absent if that is only assumed. */
     startedWith: openFact<string>(store, "startedWith"),
     /** Absent in state from an older version, which retained only verified configurations. */
     healthy: openFact<Healthy>(store, "healthy"),

@@ -11,8 +11,8 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 import { UpgradeError, type Stage } from "../../upgrade/progress.ts";
 import { runUpgrade } from "../../upgrade/run-upgrade.ts";
 import { createHostPlatform, type HostPlatformDependencies, type HostPlatformObservations } from "./host-platform.ts";
-import { explainBlocked, explainNotStored } from "./check-node.ts";
-import { keepRunningConfig } from "./config-for-version.ts";
+import { explainBlocked, explainStoreFailure } from "./check-node.ts";
+import { retainRunningConfig } from "./config-for-version.ts";
 import { canStopAndStart, type StopStartDriver } from "./stop-and-start.ts";
 import { formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
 
@@ -20,7 +20,7 @@ export type UpgradeObservations = HostPlatformObservations &
   Readonly<{ upgrade: ObservedUpgrade; process: ObservedProcess }>;
 
 export type ApplyUpgradeDependencies = HostPlatformDependencies &
-  Parameters<typeof keepRunningConfig>[0] &
+  Parameters<typeof retainRunningConfig>[0] &
   Readonly<{
     state: UpkeepState;
     driver: NodeDriver | undefined;
@@ -88,12 +88,12 @@ async function advanceUpgrade(
       if (now.end !== undefined) return;
       const isStored = () => state.store.failure() === undefined || state.store.isWritable();
       await waitUntil(isStored, Boolean, { ...storeWait, signal }, clock);
-      const blocked = explainNotStored(state.store);
+      const blocked = explainStoreFailure(state.store);
       if (blocked !== undefined) throw new UpgradeError(blocked, "fatal");
     },
   };
   const { record } = await runUpgrade(begun, { isResumed }, run);
-  if (record.end !== undefined && record.end !== "stranded") await keepRunningConfig(dependencies);
+  if (record.end !== undefined && record.end !== "stranded") await retainRunningConfig(dependencies);
 }
 
 /** How long a step waits for its record: a backup, for example, locks the database for a moment. */

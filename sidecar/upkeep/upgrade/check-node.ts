@@ -59,11 +59,11 @@ export function explainBlocked(
   if (authority === "waits") return "It is blocked: the sidecar waits for gatehouse adopt.";
   if (!canStopAndStart(driver))
     return "It is blocked: restart.driver can't stop and start the node; set it back to ops.";
-  return explainNotStored(store);
+  return explainStoreFailure(store);
 }
 
 /** After a kill, an unrecorded step would be mistaken for another: a verified version rolled back, old data restored twice. */
-export function explainNotStored({ failure }: Pick<StateStore, "failure">): string | undefined {
+export function explainStoreFailure({ failure }: Pick<StateStore, "failure">): string | undefined {
   const message = failure()?.message;
   return message && `It is blocked, because its progress can't be stored: ${message} It then continues automatically.`;
 }

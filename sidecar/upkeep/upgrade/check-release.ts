@@ -13,7 +13,7 @@ import {
 } from "#node/versions.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import { nameVersionProgram, runLocalTool } from "../drivers/node-cli.ts";
+import { chooseVersionProgram, runLocalTool } from "../drivers/node-cli.ts";
 import type { ReleaseFile } from "../state/upgrade-record.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
 import { findRealPath } from "./data/data-stores.ts";
@@ -79,7 +79,7 @@ async function identifyRelease(
   if (given !== undefined && wanted === undefined) {
     throw new UpgradeError(`"${given}" is not a version; expected one such as 0.16.2`);
   }
-  const command = nameVersionProgram(family, settings.nodeCli.command);
+  const command = chooseVersionProgram(family, settings.nodeCli.command);
   const limits = { ...settings.nodeCli, passes: settings.node.environment };
   const place = { directory: source, command, preload: family.preload };
   const entryExists = files.some(({ name }) => name === command);

@@ -5,7 +5,7 @@ import { entryExists } from "#daemon/files/entry-exists.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
-import { deriveMeaning } from "#node/conf/meaning.ts";
+import { fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
@@ -94,15 +94,15 @@ async function replace(
 }
 
 /** Retains the node.conf with which the verified version was started, for a rollback. */
-export async function keepRunningConfig(
+export async function retainRunningConfig(
   dependencies: Parameters<typeof saveHealthyConfig>[2] &
     Readonly<{ place: Pick<NodeLocation, "read" | "layout">; state: UpkeepState }>,
 ): Promise<void> {
   const { place, state } = dependencies;
   const reading = await place.read();
-  if (!reading.ok || state.nodeHas.get() !== deriveMeaning(reading.document)) return;
+  if (!reading.ok || state.nodeHas.get() !== fingerprintConfig(reading.document)) return;
   state.atomically(() => {
-    state.startedWith.set(deriveMeaning(reading.document));
+    state.startedWith.set(fingerprintConfig(reading.document));
     state.nodeValues.set(readNodeValues(reading.document, place.layout().pathsDirectory));
   });
   await saveHealthyConfig(reading.bytes, "advanced", dependencies);

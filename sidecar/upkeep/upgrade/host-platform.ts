@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import type { Logger } from "#daemon/log/log.ts";
-import { deriveMeaning } from "#node/conf/meaning.ts";
+import { fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { NodeLocation } from "../config/node-location.ts";
 import type { ObservedRestarts } from "../restart/restart-observation.ts";
@@ -110,7 +110,7 @@ async function noteConfig(
   if (!reading.ok) throw new UpgradeError(reading.problem.message);
   config.note({ document: reading.document });
   state.atomically(() => {
-    state.nodeHas.set(deriveMeaning(reading.document));
+    state.nodeHas.set(fingerprintConfig(reading.document));
     state.startedWith.set(undefined);
     state.retry.set(undefined);
   });

@@ -4,21 +4,21 @@ import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { listStages, stageDescriptions } from "../../upgrade/progress.ts";
 import { firstNewVersionStage, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 
-export type UpgradeObservation = Readonly<{
+export type UpgradeState = Readonly<{
   record: UpgradeRecord | undefined;
   /** Start time of an upgrade that was approved in this process, which means that no earlier sidecar started its first step. */
   agreedMs: number | undefined;
   blocked: string | undefined;
 }>;
 
-export type ObservedUpgrade = Observation<UpgradeObservation>;
+export type ObservedUpgrade = Observation<UpgradeState>;
 
 export function observeUpgrade(record: UpgradeRecord | undefined, onChange?: () => void): ObservedUpgrade {
-  return createObservation<UpgradeObservation>({ agreedMs: undefined, blocked: undefined, record }, onChange);
+  return createObservation<UpgradeState>({ agreedMs: undefined, blocked: undefined, record }, onChange);
 }
 
 /** Derives the condition for the last upgrade; none if there was no upgrade. Pure. */
-export function deriveUpgradeConditions({ record, blocked }: UpgradeObservation): readonly ConditionReport[] {
+export function deriveUpgradeConditions({ record, blocked }: UpgradeState): readonly ConditionReport[] {
   const type = "UpgradeVerified";
   if (record === undefined) return [];
   const message = [formatUpgrade(record), blocked].filter(Boolean).join(" ");

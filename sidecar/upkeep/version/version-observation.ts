@@ -5,32 +5,32 @@ import type { NodeLocation } from "../config/node-location.ts";
 import type { NodeObserver } from "./node-observer.ts";
 import type { VersionResolution } from "./version-resolution.ts";
 
-export type VersionObservation = Readonly<{
+export type VersionState = Readonly<{
   resolution?: VersionResolution | undefined;
-  doubtOfPlace?: string | undefined;
+  locationDoubt?: string | undefined;
   text?: string | undefined;
 }>;
 
-export type ObservedVersion = Observation<VersionObservation>;
+export type ObservedVersion = Observation<VersionState>;
 
-/** Undefined until node and tool had a chance to report the version. `doubtOfPlace`: why the location is inconsistent with it. */
+/** Undefined until node and tool had a chance to report the version. `locationDoubt`: why the location is inconsistent with it. */
 export async function trackVersion(
   seen: ObservedVersion,
   { observer, place, events }: Readonly<{ observer: NodeObserver; place: NodeLocation; events: EventLog }>,
 ) {
   if (!observer.isReady()) return undefined;
   const resolution = observer.version();
-  const { moved, doubt: doubtOfPlace } = await place.follow(resolution.version);
+  const { moved, doubt: locationDoubt } = await place.follow(resolution.version);
   const before = seen.now().text;
   const text = resolution.version?.text ?? before;
   if (before !== undefined && text !== before) {
     events.add("version", `The node's version changed from ${before} to ${text}.`, `${resolution.source} says so`);
   }
-  seen.note({ resolution, doubtOfPlace, text });
-  return { resolution, moved, doubtOfPlace };
+  seen.note({ resolution, locationDoubt, text });
+  return { resolution, moved, locationDoubt };
 }
 
-export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObservation): readonly ConditionReport[] {
+export function deriveVersionConditions({ resolution, locationDoubt }: VersionState): readonly ConditionReport[] {
   const type = "VersionConsistent";
   if (resolution === undefined) return [];
   const { version, source, disagreements } = resolution;
@@ -38,8 +38,8 @@ export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObs
     return [{ type, status: "False", reason: "VersionUnknown", message: explainUnknownVersion(resolution) }];
   }
   const base = `The node's version is ${version.text} (${source}).`;
-  if (doubtOfPlace !== undefined) {
-    return [{ type, status: "False", reason: "Mismatch", message: `${base} But ${doubtOfPlace}.` }];
+  if (locationDoubt !== undefined) {
+    return [{ type, status: "False", reason: "Mismatch", message: `${base} But ${locationDoubt}.` }];
   }
   if (disagreements.length === 0) return [{ type, status: "True", reason: "Consistent", message: base }];
   const message = `${base} But ${disagreements.join(", and ")}; correct node.version or finish the upgrade.`;

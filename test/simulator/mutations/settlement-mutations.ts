@@ -112,7 +112,7 @@ export const settlementMutations: FaultsByFile = {
   },
   "facilitator/settlement/submit/batch-planner.ts": {
     "payments by Permit2 that look the same share a transaction": {
-      "!batch.entries.some((other) => isIndistinguishable(other.settlement, entry.settlement))": "true",
+      "!batch.entries.some((other) => areIndistinguishable(other.settlement, entry.settlement))": "true",
     },
   },
   "facilitator/settlement/start-engine.ts": {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ResponseFailure } from "../errors.ts";
 import { roomyMemory } from "../testing/unlimited-memory.ts";
-import { RenamedResponse } from "./renamed-response.ts";
+import { IdRewritingSink } from "./id-rewriting-sink.ts";
 
 const id = '"<odd>"';
 
@@ -25,7 +25,7 @@ function answerTo() {
     end: () => events.push("end"),
     fail: (failure: ResponseFailure) => events.push(failure),
   };
-  const answer = new RenamedResponse({ ...sink, id, memory: roomyMemory });
+  const answer = new IdRewritingSink({ ...sink, id, memory: roomyMemory });
   return { answer, events, text: () => text, lengthBytes: () => lengthBytes };
 }
 

@@ -18,11 +18,11 @@ const readBytes = 524_288;
  * Responds to a read with the node's response under the read's own id. A response that starts in the way most nodes write it is streamed
  * with its start replaced; any other response has to be parsed, so its length is limited.
  */
-export class RenamedResponse implements ResponseSink {
+export class IdRewritingSink implements ResponseSink {
   readonly #read: ResponseSink & Pick<NodeRead, "id" | "memory">;
   #lengthBytes: number | undefined;
   #source: ResponseSource = "node";
-  #sofar: Buffer = Buffer.alloc(0);
+  #soFar: Buffer = Buffer.alloc(0);
   #onward: ResponseSink | undefined;
 
   constructor(read: ResponseSink & Pick<NodeRead, "id" | "memory">) {
@@ -47,26 +47,26 @@ export class RenamedResponse implements ResponseSink {
 
   chunk(bytes: Buffer): boolean {
     if (this.#onward !== undefined) return this.#onward.chunk(bytes);
-    this.#sofar = this.#sofar.length === 0 ? bytes : Buffer.concat([this.#sofar, bytes]);
-    if (this.#sofar.length < answerStart.length) return true;
-    const sofar = this.#sofar;
-    if (!isAt(sofar, 0, answerStart)) {
+    this.#soFar = this.#soFar.length === 0 ? bytes : Buffer.concat([this.#soFar, bytes]);
+    if (this.#soFar.length < answerStart.length) return true;
+    const soFar = this.#soFar;
+    if (!isAt(soFar, 0, answerStart)) {
       this.#onward = createTextSink(readBytes, this.#read.memory, (answer) => {
         if (typeof answer === "string") this.#read.fail(answer);
         else this.text(answer.text, answer.source);
       });
       this.#onward.begin(this.#lengthBytes, this.#source);
-      return this.#onward.chunk(sofar);
+      return this.#onward.chunk(soFar);
     }
     const start = Buffer.from(`{"jsonrpc":"2.0","id":${this.#read.id},`, "latin1");
     this.#onward = this.#read;
     const moreBytes = start.length - answerStart.length;
     this.#onward.begin(this.#lengthBytes === undefined ? undefined : this.#lengthBytes + moreBytes, this.#source);
-    return this.#onward.chunk(Buffer.concat([start, sofar.subarray(answerStart.length)]));
+    return this.#onward.chunk(Buffer.concat([start, soFar.subarray(answerStart.length)]));
   }
 
   end(): void {
-    if (this.#onward === undefined) this.bytes(this.#sofar, this.#source);
+    if (this.#onward === undefined) this.bytes(this.#soFar, this.#source);
     else this.#onward.end();
   }
 

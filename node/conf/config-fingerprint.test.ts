@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { nodeReleases, parseNodeVersion, type NodeRelease } from "../versions.ts";
-import { hasSameMeaning, deriveMeaning } from "./meaning.ts";
+import { matchesFingerprint, fingerprintConfig } from "./config-fingerprint.ts";
 import { withRows } from "../testing/table-rows.ts";
 import { readDocument } from "../testing/read-document.ts";
 
 /** Whether replacing one text with the other requires a node restart. */
 function matters(before: string, after: string, version = "0.16.2"): boolean {
-  return !hasSameMeaning(deriveMeaning(readDocument(before)), readDocument(after), parseNodeVersion(version));
+  return !matchesFingerprint(fingerprintConfig(readDocument(before)), readDocument(after), parseNodeVersion(version));
 }
 
 const config =
@@ -41,7 +41,7 @@ test("compares the metrics keys that the version reads, and all of them for an u
   expect(matters(config, other, "unknown")).toBe(true);
 });
 
-/** Meanings as stored by version 0.1.0, recorded from its code: storage_* keys, pamir keys, all others. */
+/** Fingerprints as stored by version 0.1.0, recorded from its code: storage_* keys, pamir keys, all others. */
 const firstFormat: readonly (readonly [string, string, readonly string[]])[] = [
   [
     "storage_* keys and an unknown one",
@@ -81,22 +81,22 @@ const firstFormat: readonly (readonly [string, string, readonly string[]])[] = [
   ],
 ];
 
-test.each(firstFormat)("matches a first-format meaning of %s only to the same file", (_, text, hashes) => {
+test.each(firstFormat)("matches a first-format fingerprint of %s only to the same file", (_, text, hashes) => {
   const kept = hashes.join("-");
   for (const version of ["0.15.0", "0.16.2", "unknown"]) {
-    expect(hasSameMeaning(kept, readDocument(text), parseNodeVersion(version))).toBe(true);
+    expect(matchesFingerprint(kept, readDocument(text), parseNodeVersion(version))).toBe(true);
     const other = text.replace("{", text.startsWith("{chain") ? "{more:1," : '{"more":1,');
-    expect(hasSameMeaning(kept, readDocument(other), parseNodeVersion(version))).toBe(false);
+    expect(matchesFingerprint(kept, readDocument(other), parseNodeVersion(version))).toBe(false);
   }
 });
 
-test("ignores other versions' metrics keys in a first-format meaning", () => {
+test("ignores other versions' metrics keys in a first-format fingerprint", () => {
   const [, both = "", hashes = []] = firstFormat[1] ?? [];
   const kept = hashes.join("-");
   const otherPamir = readDocument(both.replace('pamir_cetina_push_port":2', 'pamir_cetina_push_port":3'));
-  expect(hasSameMeaning(kept, otherPamir, parseNodeVersion("0.16.2"))).toBe(true);
-  expect(hasSameMeaning(kept, otherPamir, parseNodeVersion("0.15.0"))).toBe(false);
-  expect(hasSameMeaning(kept, otherPamir, undefined)).toBe(false);
+  expect(matchesFingerprint(kept, otherPamir, parseNodeVersion("0.16.2"))).toBe(true);
+  expect(matchesFingerprint(kept, otherPamir, parseNodeVersion("0.15.0"))).toBe(false);
+  expect(matchesFingerprint(kept, otherPamir, undefined)).toBe(false);
 });
 
 const named = (name: string) => readDocument(config.replace('"own":2', `"pamir_cetina_instance_name":"${name}"`));
@@ -106,41 +106,41 @@ const olderRows = nodeReleases.map(
   (row): NodeRelease => ({ ...row, instanceKey: undefined }) as unknown as NodeRelease,
 );
 
-test("compares the instance name only for releases that read it, also in older meanings", () => {
-  const derive = () => deriveMeaning(named("a"));
+test("compares the instance name only for releases that read it, also in older fingerprints", () => {
+  const derive = () => fingerprintConfig(named("a"));
   for (const kept of [derive(), withRows(nodeReleases, olderRows, derive)]) {
     for (const version of ["0.15.0", "0.16.2"].map(parseNodeVersion)) {
-      expect(hasSameMeaning(kept, named("a"), version)).toBe(true);
+      expect(matchesFingerprint(kept, named("a"), version)).toBe(true);
     }
-    expect(hasSameMeaning(kept, named("b"), parseNodeVersion("0.15.0"))).toBe(false);
+    expect(matchesFingerprint(kept, named("b"), parseNodeVersion("0.15.0"))).toBe(false);
   }
-  expect(hasSameMeaning(deriveMeaning(named("a")), named("b"), parseNodeVersion("0.16.2"))).toBe(true);
+  expect(matchesFingerprint(fingerprintConfig(named("a")), named("b"), parseNodeVersion("0.16.2"))).toBe(true);
 });
 
-test("starts a meaning with its format number and matches no file to any other text", () => {
+test("starts a fingerprint with its format number and matches no file to any other text", () => {
   const document = readDocument(config);
-  const kept = deriveMeaning(document);
+  const kept = fingerprintConfig(document);
   expect(kept).toMatch(/^2;storage=[0-9a-f]{64};pamir=[0-9a-f]{64};rest=[0-9a-f]{64}$/);
   for (const text of ["unknown", "", kept.replace("2;", "3;"), kept.replace("pamir=", "lagoon=")]) {
-    expect(hasSameMeaning(text, document, parseNodeVersion("0.16.2")), text).toBe(false);
+    expect(matchesFingerprint(text, document, parseNodeVersion("0.16.2")), text).toBe(false);
   }
 });
 
-test("compares an older meaning the same way after a naming is added", () => {
+test("compares an older fingerprint the same way after a naming is added", () => {
   const [{ monitorKeys }] = nodeReleases;
   const lagoonKeys = { ...monitorKeys, pushPort: "lagoon_push_port" };
   const newest = { since: "0.99.0", layout: "workspace-bin", nodeCliTakesConfig: true } as const;
   const row: NodeRelease = { ...newest, naming: "lagoon", monitorKeys: lagoonKeys };
   const document = readDocument(config.replace('"own":2', '"lagoon_push_port":2'));
   const other = readDocument(config.replace('"own":2', '"lagoon_push_port":3'));
-  const kept = deriveMeaning(document);
+  const kept = fingerprintConfig(document);
   withRows(nodeReleases, [...nodeReleases, row], () => {
     for (const version of ["0.15.0", "0.16.2", "0.99.0", "unknown"].map(parseNodeVersion)) {
-      expect(hasSameMeaning(kept, document, version)).toBe(true);
-      expect(hasSameMeaning(kept, other, version)).toBe(false);
+      expect(matchesFingerprint(kept, document, version)).toBe(true);
+      expect(matchesFingerprint(kept, other, version)).toBe(false);
     }
-    const keptNow = deriveMeaning(document);
-    expect(hasSameMeaning(keptNow, other, parseNodeVersion("0.16.2"))).toBe(true);
-    expect(hasSameMeaning(keptNow, other, parseNodeVersion("0.99.0"))).toBe(false);
+    const keptNow = fingerprintConfig(document);
+    expect(matchesFingerprint(keptNow, other, parseNodeVersion("0.16.2"))).toBe(true);
+    expect(matchesFingerprint(keptNow, other, parseNodeVersion("0.99.0"))).toBe(false);
   });
 });

@@ -5,7 +5,7 @@ import type { ConfigDocument } from "./document.ts";
 import { findRelease, type NodeVersion } from "../versions.ts";
 import { listKeySets, type KeySet } from "./monitor-config.ts";
 
-/** Format number written by {@link deriveMeaning}. The first format had no number. */
+/** Format number written by {@link fingerprintConfig}. The first format had no number. */
 const format = "2";
 
 const restPart = "rest";
@@ -14,27 +14,27 @@ const restPart = "rest";
 const firstFormat = /^([0-9a-f]{64})-([0-9a-f]{64})-([0-9a-f]{64})$/;
 
 /**
- * Derives what a configuration means to a node, as text to store: the format number, then one hash for each naming's `monitor_config` keys
+ * Fingerprints what a configuration means to a node, as text to store: the format number, then one hash for each naming's `monitor_config` keys
  * and one for everything else, e.g. `2;storage=…;pamir=…;rest=…`. Ignores comments, whitespace, trailing commas and key order. Compares
  * numbers as written, because they may exceed 2^53. Pure.
  */
-export function deriveMeaning(document: ConfigDocument): string {
+export function fingerprintConfig(document: ConfigDocument): string {
   const parts = [...hashParts(document, listKeySets())].map(([name, value]) => `${name}=${value}`);
   return [format, ...parts].join(";");
 }
 
 /**
- * Returns whether a node of the given version would read a configuration the same way as a stored meaning, so that no restart is needed.
- * Ignores `monitor_config` names that the version ignores; for an unknown version, all names count. If the stored meaning has an earlier
+ * Returns whether a node of the given version would read a configuration the same way as a stored fingerprint, so that no restart is needed.
+ * Ignores `monitor_config` names that the version ignores; for an unknown version, all names count. If the stored fingerprint has an earlier
  * format or fewer namings, the document is converted the way that release did. Pure.
  */
-export function hasSameMeaning(kept: string, document: ConfigDocument, version: NodeVersion | undefined): boolean {
-  const before = readMeaning(kept);
+export function matchesFingerprint(kept: string, document: ConfigDocument, version: NodeVersion | undefined): boolean {
+  const before = readFingerprint(kept);
   if (before === undefined) return false;
   const own = version === undefined ? undefined : findRelease(version).naming;
   const counting = own === undefined || !before.has(own) ? [...before.keys()] : [own, restPart];
   const sets = listKeySets().filter(({ name }) => before.has(name));
-  // In a meaning stored before the instance's key was known, that key is part of the rest.
+  // In a fingerprint stored before the instance's key was known, that key is part of the rest.
   return [sets, sets.map(({ name, keys, words, range }) => ({ name, keys, words, range }))].some((split) => {
     const now = hashParts(document, split);
     // A naming that has since been removed can't be found.
@@ -42,8 +42,8 @@ export function hasSameMeaning(kept: string, document: ConfigDocument, version: 
   });
 }
 
-/** Returns a stored meaning's hashes by part; undefined if the text is not a meaning or has a later version's format. */
-function readMeaning(text: string): ReadonlyMap<string, string> | undefined {
+/** Returns a stored config fingerprint's hashes by part; undefined if the text is not one or has a later version's format. */
+function readFingerprint(text: string): ReadonlyMap<string, string> | undefined {
   const [, storage, pamir, rest] = firstFormat.exec(text) ?? [];
   if (storage !== undefined && pamir !== undefined && rest !== undefined) {
     return new Map([
@@ -64,7 +64,7 @@ function readMeaning(text: string): ReadonlyMap<string, string> | undefined {
 
 function hashParts(document: ConfigDocument, sets: readonly KeySet[]): ReadonlyMap<string, string> {
   const { text } = document;
-  // The meaning of a JSON5 document is its text, as it has been since the first format.
+  // The fingerprint of a JSON5 document covers its whole text, as it has been since the first format.
   const root = document.format === "json5" ? undefined : document.root;
   const names = [...sets.map(({ name }) => name), restPart];
   if (root === undefined) return new Map(names.map((name) => [name, hash("sha256", text)]));
@@ -81,7 +81,7 @@ function hasName({ keys, instanceKey }: KeySet, name: string): boolean {
   return name === instanceKey || Object.values(keys).includes(name);
 }
 
-/** Returns a key's value. If the key is duplicated, returns the first value, as in all stored meanings; editing rejects such a file. */
+/** Returns a key's value. If the key is duplicated, returns the first value, as in all stored fingerprints; editing rejects such a file. */
 function findFirstValue(node: ValueNode | undefined, key: string): ValueNode | undefined {
   return node?.type === "Object" ? node.members.find((member) => readJson5Key(member) === key)?.value : undefined;
 }
