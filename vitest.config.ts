@@ -13,7 +13,7 @@ const upkeepTests = [
   "test/sidecar/upgrade/upgrade.integration.test.ts",
 ];
 
-/** Tests whose size the variables of `long` set: a slice in `npm test`, all of it in `npm run test:long`. Those of pages start the clone's TypeScript there. */
+/** Tests whose size the variables of `long` set: a slice in `npm test`, all of it in `npm run test:long`. `npm run test:long` also makes the tests of pages start the clone's TypeScript. */
 export const sizedTests = [
   "gateway/json-rpc/known-messages.test.ts",
   "test/cli/{exit-codes,masked-urls,workspace-copy}.integration.test.ts",

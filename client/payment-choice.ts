@@ -5,7 +5,7 @@ import { formatAmount, toUnits, type TokenAmount } from "#x402/token-amount.ts";
 import { decimalsMax } from "#x402/price.ts";
 import type { TokenLocation } from "./token-reader.ts";
 
-/** Schemes that this client pays by without being asked: their payments need no memory of earlier ones. */
+/** Schemes that this client pays with by default: their payments don't depend on earlier ones. */
 export const payingSchemes: readonly Scheme[] = schemes.filter(({ busy }) => busy === undefined);
 
 /** Token that may be spent. Its decimals are never taken from the server being paid. */

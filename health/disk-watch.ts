@@ -129,7 +129,7 @@ async function readDisk(
 export type DiskCheck = DiskSpace & Readonly<{ path: string }>;
 
 type DiskLimits = Readonly<{
-  /** Min free share of the disk, applied to both bytes and files. */
+  /** Min free share of the disk, applied to both bytes and inodes. */
   freeRatio: number;
   /** A forecast that the disk will be full sooner than this is a fault; 0: forecasts are never a fault. */
   fullWithinSeconds: number;

@@ -152,7 +152,7 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
     [
       renderTo !== undefined && config.kubernetesContext !== undefined,
       "kubernetesContext",
-      "found together with renderTo, which writes files and contacts no cluster. Remove one of the two.",
+      "found together with renderTo, which writes files and doesn't contact the cluster. Remove one of the two.",
     ],
     [isDocker && config.volumeGrowth !== undefined, "volumeGrowth", withoutSupport],
     [isDocker && config.volumeSnapshots !== undefined, "volumeSnapshots", withoutSupport],

@@ -22,7 +22,7 @@ test("measures an outage from the first failed check to the next successful one"
   expect(since()).toMatchObject({ atMs: 3_000, beganEarlier: false });
 });
 
-test("marks an outage at the first check as begun earlier, and ignores a node not yet checked", () => {
+test("marks an outage found by the first check as started earlier, and ignores a node that has not been checked", () => {
   const { note, list } = outagesAt(0);
   note(0, "Starting", undefined);
   expect(list()).toEqual([]);

@@ -1,6 +1,6 @@
 import { stageDescriptions, UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { runUpgrade, type RunResult, type UpgradePlatform } from "#sidecar/upgrade/run-upgrade.ts";
-import { proveNode } from "./prove-node.ts";
+import { verifyStackNode } from "./verify-stack-node.ts";
 import { finishUpdate, updateStack } from "./stack-update.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatPulumiCommand } from "./stack-commands.ts";
@@ -67,7 +67,7 @@ function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
       installing: (record) => configure(record, "to"),
       proving: async (record) => {
         await update(record, "to", work);
-        await prove(record, "to", work);
+        await verify(record, "to", work);
       },
       cleaning: async (record, { amend }) => amend({ note: await removeCopy(record, platform) }),
       "back-stopping": async (record, { amend }) => {
@@ -78,7 +78,7 @@ function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
       "back-data": (record, { amend }) => restoreData(raiseLimits(record), platform, amend),
       "back-proving": async (record, { amend }) => {
         await update(raiseLimits(record), "from", work);
-        await prove(raiseLimits(record), "from", work);
+        await verify(raiseLimits(record), "from", work);
         await finishBack(record, work, amend);
       },
       "back-discarding": async (record) => {
@@ -89,7 +89,7 @@ function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
       "back-restarting": async (record, { amend }) => {
         await platform.start();
         if (record.failedStage === "installing") await configure(record, "from");
-        await prove(raiseLimits(record), "from", work);
+        await verify(raiseLimits(record), "from", work);
         await finishBack(record, work, amend);
       },
     },
@@ -127,11 +127,11 @@ async function requireImage(record: StackRecord, side: Side, platform: StackPlat
 }
 
 /** Verifies one version. A node that reports no version is identified only by its image; its tag may have moved, unlike the version. */
-async function prove(record: StackRecord, side: Side, work: StackWork): Promise<void> {
+async function verify(record: StackRecord, side: Side, work: StackWork): Promise<void> {
   const { before, limits } = record;
   const { queries, proof, platform } = work;
   const options = { ...record[side], before, mayBePaused: side === "from", withinMs: limits.proveMs, ...proof };
-  await proveNode(options, { ...work, ...queries });
+  await verifyStackNode(options, { ...work, ...queries });
   if (side === "to" || !before.tellsVersion) await requireImage(record, side, platform);
 }
 

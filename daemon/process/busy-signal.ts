@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import v8Flags from "./v8-flags.json" with { type: "json" };
 
 const windowMs = 1_000;
-/** A burst of a second would be over before the end of its window. */
+/** Shorter than the window: a burst of one second would be over by the end of it. */
 const checkEveryMs = 50;
 
 /** Number of calls per second at which a process is busy, a count of the calls so far, and a function to call then. */

@@ -18,7 +18,7 @@ type Family = Readonly<{ comments: string[]; samples: string[] }>;
 /** The metrics of one grouping key, by name, and the times of its last push and its last failed push. */
 type Group = Readonly<{ key: Labels; families: ReadonlyMap<string, Family>; pushedAtMs: number; failedAtMs: number }>;
 
-/** Max groups; a push of another one is rejected. */
+/** Max number of groups; a push that would add another is rejected. */
 const groupsMax = 1_000;
 
 const textFormat = "text/plain; version=0.0.4; charset=utf-8";

@@ -53,7 +53,7 @@ export function createOwnership(
     },
     close: async (id: Hex, owner: string): Promise<boolean> =>
       (await store.change(closeSql, [chainId, id, owner])) === 1,
-    /** Records that a seller is about to verify a payment. Returns false, and records nothing, while its payer has {@link payerNotesMax} notes. */
+    /** Records that a seller is about to verify a payment. Returns false and records nothing if its payer already has {@link payerNotesMax} notes. */
     recordVerified: async ({ id, payer }: Readonly<{ id: Hex; payer: Hex }>, owner: string): Promise<boolean> =>
       (await store.change(recordVerifiedSql, [chainId, id, owner, clock(), payer.toLowerCase()])) === 1,
     /** Removes the record of a verification whose payment was rejected, because the seller delivers nothing for it. */

@@ -22,7 +22,7 @@ export type Settlement = Readonly<{
   /** Seconds since 1970; from then on the authorization is expired. */
   validBefore: bigint;
   callData: Hex;
-  /** Time of its first request, in milliseconds since 1970; stored in the ledger, so that restarts don't reset it. */
+  /** Time of the first request to settle it, in milliseconds since 1970; stored in the ledger, so that restarts don't reset it. */
   begunAtMs: number;
   /** Caller that first requested it, if known; the ledger has the current owner (`ownership.ts`). */
   owner: string | undefined;

@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { findSettled, readSettledAfter, readSettlements } from "../settlement/ledger/settlement-queries.ts";
-import { channelsAddress, encodeDeposit, keyDeposits, keySellerDeposits } from "#x402/batch-settlement/channel.ts";
+import {
+  channelsAddress,
+  encodeDeposit,
+  buildDepositKey,
+  buildSellerDepositKey,
+} from "#x402/batch-settlement/channel.ts";
 import { createLedger, createRecordChecks } from "../settlement/ledger/ledger.ts";
 import { createRefunds } from "../settlement/ledger/refunds.ts";
 import { createSales, payerIdentifiersMax } from "../settlement/ledger/sales.ts";
@@ -95,16 +100,16 @@ function testPayers(open: Open): void {
     const config = buildChannelConfig(settlement);
     const by = { collector: "erc3009Collector", validAfter: 0n, validBefore: 1n, salt: 1n, signature: "0x12" } as const;
     const deposit = { ...settlement, contract: channelsAddress, callData: encodeDeposit(config, 5n, by) };
-    const [one, all] = [keyDeposits(config), keySellerDeposits(config.receiver, config.token)];
+    const [one, all] = [buildDepositKey(config), buildSellerDepositKey(config.receiver, config.token)];
     const ask = () => Promise.all([hasDeposit(one), hasDeposit(all)]);
     await ledger.begin([{ settlement: deposit, attempt }]);
     expect(await ask(), "begun").toEqual([false, false]);
     await ledger.finish(new Map([[deposit.id, settled]]));
     expect(await ask()).toEqual([true, true]);
     const others = [{ salt: `0x${"01".repeat(32)}` }, { payer }, { receiver: payer }, { token: payer }] as const;
-    for (const other of others) expect(await hasDeposit(keyDeposits({ ...config, ...other }))).toBe(false);
-    expect(await hasDeposit(keySellerDeposits(payer, config.token))).toBe(false);
-    expect(await hasDeposit(keySellerDeposits(config.receiver, payer))).toBe(false);
+    for (const other of others) expect(await hasDeposit(buildDepositKey({ ...config, ...other }))).toBe(false);
+    expect(await hasDeposit(buildSellerDepositKey(payer, config.token))).toBe(false);
+    expect(await hasDeposit(buildSellerDepositKey(config.receiver, payer))).toBe(false);
   });
 
   test("keeps a payer's newest identifiers, without evicting another payer's", async () => {

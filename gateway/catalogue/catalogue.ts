@@ -1,5 +1,5 @@
 import type { MethodChange } from "../settings/policy.ts";
-import { defineMethod, listParamsBytes, neverCached, type Method, type ParamLimit } from "./method.ts";
+import { defineMethod, listParamsBytesMax, neverCached, type Method, type ParamLimit } from "./method.ts";
 import { specifiedMethods } from "./methods.ts";
 
 /** Max size of parameters, in bytes, of an added method, and of one whose parameters are searched for a tracer. */
@@ -51,5 +51,5 @@ function findLimit(name: string): ParamLimit | undefined {
 
 function findParamsBytes(limit: ParamLimit | undefined): number {
   if (limit?.kind === "lastTracer") return searchedParamsBytes;
-  return limit === undefined ? unknownParamsBytes : listParamsBytes;
+  return limit === undefined ? unknownParamsBytes : listParamsBytesMax;
 }

@@ -81,8 +81,8 @@ export type Method = Readonly<{
 export const neverCached: CacheRule = { kind: "none" };
 
 /** Max size of parameters, in bytes, for calls with data (contract code, multicalls, state overrides), and for lists. */
-export const dataParamsBytes = 524_288;
-export const listParamsBytes = 131_072;
+export const dataParamsBytesMax = 524_288;
+export const listParamsBytesMax = 131_072;
 
 /**
  * Factor applied to the gas of a traced call and of an access list. A trace contains the input and output of each inner call, and an access

@@ -1,9 +1,9 @@
 import { rpcCodes } from "../errors.ts";
 import {
   type CacheRule,
-  dataParamsBytes as dataBytes,
+  dataParamsBytesMax as dataBytes,
   defineMethod,
-  listParamsBytes as listBytes,
+  listParamsBytesMax as listBytes,
   type Method,
   neverCached,
   type Param,

@@ -36,7 +36,7 @@ test("reports blocks between samples more than a minute apart", () => {
   expect(buildColumns(far).blocksPerMinute).toEqual([null, 50, 50]);
 });
 
-test("ignores a clock set back, and never reports a negative rate after the height drops", () => {
+test("ignores a clock that is set back, and never reports a negative rate after the height drops", () => {
   const back = looks([100, 105, 110]).map((sample) => ({ ...sample, atMs: 1_000_000 - sample.atMs }));
   expect(buildColumns(back).blocksPerMinute).toEqual([null, null, 60]);
   expect(buildColumns(looks([100, 90, 80])).blocksPerMinute).toEqual([null, null, 0]);

@@ -87,8 +87,7 @@ const scaleDownAfterSeconds = 300;
 
 /**
  * Builds the CPU-based autoscaler for a service whose ledger is in a database; returns undefined for other services. A service whose min
- * and max are equal has one too: if the autoscaler were removed once they are equal, it would scale the service again before Pulumi deleted
- * it.
+ * equals its max has one too: otherwise, once they become equal, the autoscaler would scale the service again before Pulumi deleted it.
  */
 export function buildAutoscaler(
   spec: ServiceSpec,
@@ -125,6 +124,6 @@ function hasAutoscaler({ name, volumes }: ServiceSpec): boolean {
 }
 
 /** Lists the properties of a Deployment that the program sets once and then leaves to the autoscaler. */
-export function listLeftToAutoscaler(spec: ServiceSpec): string[] {
+export function listAutoscaledFields(spec: ServiceSpec): string[] {
   return hasAutoscaler(spec) ? ["spec.replicas"] : [];
 }

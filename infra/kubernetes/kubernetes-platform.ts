@@ -5,7 +5,7 @@ import { workspaceVolume } from "../services/node/node-layout.ts";
 import type { ServiceName, ServiceSpec, VolumeSpec } from "../services/service-spec.ts";
 import { kubernetesAddresses, type RestartRoute } from "../services/stack-context.ts";
 import { buildNodeAccess, nodePod, type ServiceAccess } from "./service-account.ts";
-import { buildAutoscaler, buildDeployment, buildDisruptionBudget, listLeftToAutoscaler } from "./deployment.ts";
+import { buildAutoscaler, buildDeployment, buildDisruptionBudget, listAutoscaledFields } from "./deployment.ts";
 import {
   buildMetadata,
   buildObjectLabels,
@@ -130,7 +130,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
       ...this.#inNamespace(parent),
       dependsOn: [...dependsOn, ...claims, ...secret],
       customTimeouts: { create: rolloutTimeout, update: rolloutTimeout },
-      ignoreChanges: listLeftToAutoscaler(spec),
+      ignoreChanges: listAutoscaledFields(spec),
     });
   }
 

@@ -57,7 +57,7 @@ export function createTermsCheck(
   };
 }
 
-/** Checks offers; networks without a verdict leave the others. @throws {FacilitationError} when every network has a fault. */
+/** Checks offers; a network without a verdict does not affect the others. @throws {FacilitationError} when every network has a fault. */
 async function judgeOffers(
   offers: readonly PaymentRequirements[],
   verify: VerifyInvented,

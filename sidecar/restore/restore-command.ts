@@ -17,7 +17,7 @@ import {
   clearTree,
   countDownloadedBytes,
   deleteArchive,
-  finish,
+  finishRestore,
   isEmpty,
   readMarker,
   locateRestore,
@@ -109,7 +109,7 @@ async function restore(settings: RestoreSettings, dependencies: RestoreDependenc
   await requireReplaceable(place, family, settings.replace);
   const aside = await moveTreeIntoPlace(place);
   audit.add(auditRestore(place, found, { isChecked: sha256 !== undefined }));
-  await finish(place, found);
+  await finishRestore(place, found);
   const left = aside === undefined ? "" : `; the previous data is in ${aside}; remove it when you no longer need it`;
   log.info({ event: "restore-done" }, `restored ${place.target}${left}`);
   return "restored";
@@ -134,7 +134,7 @@ async function keepData(
 ): Promise<RestoreOutcome> {
   if ((await countDownloadedBytes(place)) > 0) {
     audit.add(auditRestore(place, sha256, { isChecked: sha256 !== undefined }));
-    await finish(place, sha256 ?? "unchecked");
+    await finishRestore(place, sha256 ?? "unchecked");
     log.info({ event: "restore-done" }, `restored ${place.dataPath}`);
     return "restored-before";
   }

@@ -111,7 +111,7 @@ async function findUser(directory: string): Promise<number | undefined> {
   return undefined;
 }
 
-export async function finish(place: RestoreLocation, sha256: string): Promise<void> {
+export async function finishRestore(place: RestoreLocation, sha256: string): Promise<void> {
   await replaceFile(place.marker, `${JSON.stringify({ sha256, at: new Date().toISOString() })}\n`, { mode: 0o644 });
   await deleteArchive(place);
 }

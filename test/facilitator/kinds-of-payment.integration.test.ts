@@ -317,7 +317,7 @@ test("rejects a wallet's creation by an unlisted factory, without a transaction"
   expect((await scene.facilitator.settle(body)).body).toMatchObject({ success: false, transaction: "" });
 });
 
-test("settles a payment that a third party submitted after verify, once, for its verifier", async () => {
+test("settles once, for its verifier, a payment that a third party submitted after verify", async () => {
   const payer = testAccount(1);
   const [body, other] = [
     await signPayment(scene.chain.token, { payer }),

@@ -82,7 +82,7 @@ describe("a node of the public family", () => {
     expect([node.requests, node.batches]).toEqual([[], []]);
   });
 
-  it("gets no more calls from one caller than its rate allows, and other callers' calls meanwhile", async () => {
+  it("gets only as many calls from a caller as its rate limit allows, and still gets other callers' calls", async () => {
     const tier = { ...limitlessTier, requestsPerSecond: 0.001, requestBurst: 30 };
     await using limited = await startTestGateway(
       { ...node, batchCallsMax: batchItems },

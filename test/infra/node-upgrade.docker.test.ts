@@ -83,7 +83,7 @@ describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, (
     expect(modes).toBe("400 1000 /data/keys/domain.key\n400 1000 /data/keys/stabilizing.key\n");
   });
 
-  test("exposes its keys in no container inspection", async () => {
+  test("never exposes its keys in a container inspection", async () => {
     const ids = (await runDocker("ps", "--all", "--quiet", "--filter", `label=io.gatehouse.stack=${prefix}`)).split(
       "\n",
     );

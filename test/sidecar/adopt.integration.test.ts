@@ -30,7 +30,7 @@ const readDeeds = async (node: FakeNode) => ({
   isPruning: existsSync(join(node.workspace, "pruning")),
 });
 
-test("changes nothing on first contact, shows the plan everywhere, applies it after adopt, and forgets no approval after kill -9", async () => {
+test("changes nothing on first contact, shows the plan everywhere, applies it after adopt, and remembers the approval after kill -9", async () => {
   await using node = await createFakeNode();
   await node.start();
   const state = join(node.workspace, ".gatehouse");

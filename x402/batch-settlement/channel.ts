@@ -112,13 +112,13 @@ export function encodeDeposit(config: ChannelConfig, amount: bigint, by: Deposit
 /** Hexadecimal digits, with 0x, of a deposit's selector and channel. */
 const channelDigits = 10 + 64 * 7;
 
-export function keyDeposits(config: ChannelConfig): DepositKey {
+export function buildDepositKey(config: ChannelConfig): DepositKey {
   const data = AbiFunction.encodeData(depositFunction, [config, 0n, zeroAddress, "0x"]);
   const { token: asset, receiver: payTo, payer } = config;
   return { asset, payTo, payer, callStart: data.slice(0, channelDigits) };
 }
 
-export function keySellerDeposits(payTo: Hex, asset: Hex): DepositKey {
+export function buildSellerDepositKey(payTo: Hex, asset: Hex): DepositKey {
   return { asset, payTo, callStart: selectors.deposit };
 }
 

@@ -42,7 +42,7 @@ function openScene() {
   return { scene, refund: () => refundChannel(buildOrder(payment), transfers, createChannelStates()) };
 }
 
-test("repeats a refund as the same settlement until it failed", async () => {
+test("repeats a refund as the same settlement until it has failed", async () => {
   const { scene, refund } = openScene();
   await refund();
   scene.nowMs = 86_400_000;

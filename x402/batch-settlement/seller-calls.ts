@@ -11,8 +11,8 @@ import {
   encodeClaims,
   encodeRefund,
   encodeSettle,
-  keyDeposits,
-  keySellerDeposits,
+  buildDepositKey,
+  buildSellerDepositKey,
   readReceiver,
   readTotals,
 } from "./channel.ts";
@@ -71,7 +71,7 @@ export async function claimVouchers(
   const { payTo, asset } = requirements;
   const party = { asset: asset as Hex, payer: payTo as Hex, payTo: payTo as Hex };
   const unserved = amount === 0n ? undefined : rejectAsset(requirements, transfers);
-  const deposits = claims.map(({ voucher }) => keyDeposits(voucher.channel));
+  const deposits = claims.map(({ voucher }) => buildDepositKey(voucher.channel));
   const isRemainder = ids.every((id, index) => (claimed.get(id) ?? 0n) >= (totals[index]?.[0] ?? 0n));
   const call = buildCall(
     { ...party, amount, unserved, deposits, isRemainder },
@@ -93,7 +93,7 @@ export async function settleClaimed({ payment, requirements }: OrderOf<"settle">
     return reject({ reason: reason.nothingToSettle, message }, undefined);
   }
   const unserved = rejectAsset(requirements, transfers);
-  const deposits = [keySellerDeposits(receiver, token)];
+  const deposits = [buildSellerDepositKey(receiver, token)];
   const party = { asset: token, payer: receiver, payTo: receiver, amount, unserved, deposits, isRemainder: true };
   const state = encodeInteger(before.totalClaimed) + encodeInteger(before.totalSettled);
   const call = buildCall(party, encodeSettle(receiver, token), state + encodePeriod(transfers));
@@ -133,7 +133,7 @@ export async function refundChannel(
   const claimCall = claims.length > 0 ? encodeClaims(claims, claimSignature ?? "0x") : undefined;
   const data = encodeRefund({ config, amount: requested, nonce, signature: signature }, claimCall);
   const unserved = rejectAsset(requirements, transfers);
-  const deposits = [config, ...claims.map((claim) => claim.voucher.channel)].map(keyDeposits);
+  const deposits = [config, ...claims.map((claim) => claim.voucher.channel)].map(buildDepositKey);
   const isRemainder = requested >= available;
   const party = { asset, payer, payTo, amount: isFirst ? amount : requested, unserved, deposits, isRemainder };
   // The chain executes a refund once, so it stays the same settlement, whenever it is requested again.

@@ -3,7 +3,7 @@ import { listContracts, canonicalContracts, type KnownContracts } from "../contr
 import { reason, type Rejection } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";
 import { createChannelStates, formatState, type ChannelStates } from "./channel-states.ts";
-import { keyDeposits } from "./channel.ts";
+import { buildDepositKey } from "./channel.ts";
 import { checkDeposit } from "./deposit.ts";
 import type { ChannelPayload } from "./payload.ts";
 import { claimVouchers, refundChannel, rejectAsset, settleClaimed } from "./seller-calls.ts";
@@ -97,7 +97,7 @@ async function checkOrder(
     asset: config.token,
     payTo: config.receiver,
     unserved: type === "deposit" ? undefined : rejectAsset(requirements, transfers),
-    ...(type === "refund" && { deposits: [keyDeposits(config)] }),
+    ...(type === "refund" && { deposits: [buildDepositKey(config)] }),
   };
   const rejection = rejectConfig({ config, voucher }, requirements) ?? (await transfers.rejectTerms(terms));
   return rejection ?? checkVoucher({ config, voucher, isRefund: type === "refund" }, requirements, transfers);

@@ -10,7 +10,7 @@ export const badRequestResponse = "HTTP/1.1 400 Bad Request\r\nConnection: close
 export const requestTimeoutResponse = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 
 /**
- * Sends a refused connection its response, and closes it soon, regardless of the client. Until then, its input is discarded: after an
+ * Sends a rejected connection its response, and closes it soon, regardless of the client. Until then, its input is discarded: after an
  * immediate close, the reset would make the client's kernel discard the response.
  */
 export function rejectConnection(socket: Socket, answer: string): void {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlConnection, SqlStore } from "#daemon/sql/store.ts";
-import { keyDeposits } from "#x402/batch-settlement/channel.ts";
+import { buildDepositKey } from "#x402/batch-settlement/channel.ts";
 import {
   buildChannelConfig,
   sampleAttempt as attempt,
@@ -65,7 +65,7 @@ async function useLedger(store: SqlStore): Promise<void> {
   await recordForeign({ ...chain, ...dependencies }, settlement, { state: "settled", transaction: attempt.hash });
   await records.findCall(id);
   await records.hasPaid(settlement);
-  await records.hasDeposit(keyDeposits(buildChannelConfig(settlement)));
+  await records.hasDeposit(buildDepositKey(buildChannelConfig(settlement)));
   for (const change of [ownership.acquire, ownership.release, ownership.close, ownership.forgetRejected])
     await change(id, "sample");
   await sales.addGas(new Map([[id, 1n]]));

@@ -4,7 +4,7 @@ import { ChainError } from "../../chain/chain-error.ts";
 import { readGasLimit } from "../../chain/transaction-signer.ts";
 import type { Journal } from "../ledger/ledger.ts";
 import { createBatchPlanner, type Job } from "./batch-planner.ts";
-import { signBatch, type Nonces, type SignedJob, type SigningAccount } from "./sign-batch.ts";
+import { signBatch, type NonceAllocator, type SignedJob, type SigningAccount } from "./sign-batch.ts";
 import type { SettlementContext } from "../context.ts";
 import type { Attempt, InFlightSettlement } from "../settlement.ts";
 
@@ -72,7 +72,7 @@ function listEntries(jobs: readonly Job[]): readonly InFlightSettlement[] {
   return jobs.flatMap(({ entries }) => entries);
 }
 
-async function recordBatch(signed: readonly SignedJob[], ledger: Journal, nonces: Nonces): Promise<void> {
+async function recordBatch(signed: readonly SignedJob[], ledger: Journal, nonces: NonceAllocator): Promise<void> {
   try {
     const items = signed.flatMap((job) => job.items);
     await ledger.begin(items.map(({ entry, attempt }) => ({ settlement: entry.settlement, attempt })));

@@ -10,7 +10,7 @@ import { encodeBatch, type Job } from "./batch-planner.ts";
  * Transaction nonces of one account, assigned locally rather than queried from the node for each transaction, so that any number of
  * transactions can be in flight. Synchronous, so that no two callers can get the same nonce.
  */
-export type Nonces = ReturnType<typeof createNonceAllocator>;
+export type NonceAllocator = ReturnType<typeof createNonceAllocator>;
 
 export function createNonceAllocator() {
   const held = new Set<number>();
@@ -61,7 +61,7 @@ export type SignedJob = Pick<Job, "replaced"> &
 
 export type SigningAccount = Readonly<{
   signer: TransactionSigner;
-  nonces: Nonces;
+  nonces: NonceAllocator;
   /** Suspends the account until it can settle again. Returns whether another account may settle meanwhile. */
   recordProblem: (problem: string) => boolean;
 }>;

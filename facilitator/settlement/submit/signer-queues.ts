@@ -7,13 +7,13 @@ import type { Journal } from "../ledger/ledger.ts";
 import type { InFlightSettlement, InFlightSettlements } from "../settlement.ts";
 import type { Job } from "./batch-planner.ts";
 import { createSendBatch, type SentBatch, type UnsentBatch } from "./send-batch.ts";
-import { createNonceAllocator, type Nonces } from "./sign-batch.ts";
+import { createNonceAllocator, type NonceAllocator } from "./sign-batch.ts";
 
 export type SignerState = Readonly<{ address: Hex; nextNonce: number | undefined; inFlight: number }>;
 
 export type SignerQueues = ReturnType<typeof createSignerQueues>;
 
-type Account = Readonly<{ address: Hex; nonces: Nonces; submitter: ReturnType<typeof createSubmitter> }>;
+type Account = Readonly<{ address: Hex; nonces: NonceAllocator; submitter: ReturnType<typeof createSubmitter> }>;
 
 /** Creates the queues of all signing accounts: a settlement goes to the shortest one whose account can settle. */
 export function createSignerQueues(

@@ -32,7 +32,7 @@ export type Decision = Readonly<
 
 /** Delay before the same bytes are resent: nodes drop transactions, and some never reported whether they accepted them. */
 const resendAfterMs = 5_000;
-/** Delay after which a used nonce without a receipt counts as lost: with several nodes behind one URL, one may just lag. */
+/** Delay after which a used nonce without a receipt counts as lost: with several nodes behind one URL, one may just be lagging. */
 const lostAfterMs = 3_000;
 /** Time past `validBefore` in which a block with the settlement could still appear on a lagging node. */
 const expiryMarginSeconds = 30n;

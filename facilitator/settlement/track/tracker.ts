@@ -13,7 +13,7 @@ import {
   type InFlightSettlement,
   type InFlightSettlements,
 } from "../settlement.ts";
-import type { Nonces } from "../submit/sign-batch.ts";
+import type { NonceAllocator } from "../submit/sign-batch.ts";
 import type { SignerQueues } from "../submit/signer-queues.ts";
 
 type TrackerParts = Readonly<{
@@ -41,7 +41,12 @@ export function createTracker(context: SettlementContext, parts: TrackerParts): 
   const { book, queues } = parts;
   const gapsSinceMs = new Map<Hex, number>();
 
-  const refillGap = async (signer: Hex, nonces: Nonces, entries: readonly InFlightSettlement[], seen: Observation) => {
+  const refillGap = async (
+    signer: Hex,
+    nonces: NonceAllocator,
+    entries: readonly InFlightSettlement[],
+    seen: Observation,
+  ) => {
     const nextNonce = seen.nextNonces.get(signer);
     const sinceMs = hasGap(signer, entries, seen) ? (gapsSinceMs.get(signer) ?? seen.nowMs) : undefined;
     if (sinceMs === undefined) gapsSinceMs.delete(signer);

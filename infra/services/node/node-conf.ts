@@ -123,7 +123,7 @@ function renderNodeConf(args: NodeConfArgs, { image }: NodeFamily): string {
 /** Program in the image that writes the node's initial configuration if it is missing. */
 const seedProgram = "/app/infra/images/seed-node-conf.ts";
 
-/** Environment variable that passes to the seed program the address that the node announces to its peers. */
+/** Environment variable that tells the seed program which address the node announces to its peers. */
 export const hostIpVariable = "HOST_IP";
 
 /** Path at which the seed program finds the node's future working directory. */

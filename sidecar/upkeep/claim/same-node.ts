@@ -10,7 +10,7 @@ export type MoveInfo = Readonly<{
 }>;
 
 /**
- * Finds what makes a node another than the stored one. No difference: a new host name of a machine, a recreated pod, a node.conf that moved while
+ * Finds the differences that show that a node is not the stored one. Not a difference: a new host name of a machine, a recreated pod, a node.conf that moved while
  * its data stayed, or a path that never had a node.conf. Pure except for `entryExists`.
  */
 export function findNodeDifferences(

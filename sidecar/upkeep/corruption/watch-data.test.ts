@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { observeData } from "./data-observation.ts";
 import { watchData, type DataWatch, type WatchDataDependencies, type DataWatchObservations } from "./watch-data.ts";
 
-test("reports a data check that never finishes as failed, and starts no second one alongside it", () => {
+test("reports a data check that never finishes as failed, and does not start a second one meanwhile", () => {
   const data = observeData();
   const pendingCheck = Promise.withResolvers<void>().promise;
   data.note({ found: { kind: "sound" }, pendingCheck });

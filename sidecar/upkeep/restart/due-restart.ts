@@ -54,7 +54,7 @@ function findRetry({ state, events, health }: RestartContext): ReturnType<Upkeep
   return undefined;
 }
 
-/** Marks a restart of an earlier sidecar that has since happened. A sidecar that deletes its own pod never sees it, and would request it forever. */
+/** Marks an earlier sidecar's restart as completed. A sidecar that deletes its own pod never sees the restart, and would request it forever. */
 export async function markCompletedRestart({ state, driver, signal }: RestartContext): Promise<void> {
   const interrupted = state.restartInFlight.get();
   if (driver === undefined || interrupted?.phase !== "commanded") return;

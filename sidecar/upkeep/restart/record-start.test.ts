@@ -56,7 +56,7 @@ test.each([
   expect(state.dataEvidence.get()?.failedStarts[0]).not.toHaveProperty("kind");
 });
 
-test("keeps no more starts than it evaluates", async () => {
+test("stores only as many starts as it evaluates", async () => {
   for (let start = 0; start < failedStartsStored + 3; start += 1) {
     const record = await recordStart({ state, clock: systemClock }, memoryPath);
     await record(failed, `${start}`);

@@ -56,7 +56,7 @@ describe("limits", () => {
     }
   });
 
-  it("charge node time of a call without gas before the next call: over HTTP, in a batch and over WebSocket", async () => {
+  it("charge the node time of a call without gas before the next call: over HTTP, in a batch and over WebSocket", async () => {
     const given = { tiers: { public: { ...tier, requestBurst: 100, computeUnitsPerSecond: 1 } } };
     const ways: readonly ((url: string, at: number) => Promise<string>)[] = [
       async (url, at) => (await post(url, code(at))).text,

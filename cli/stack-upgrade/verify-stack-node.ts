@@ -16,7 +16,7 @@ import {
 import type { StackNodeBaseline } from "./stack-record.ts";
 import type { StackWork } from "./stack-platform.ts";
 
-export type ProofOptions = Readonly<{
+export type NodeVerificationOptions = Readonly<{
   version: string;
   image: string;
   before: StackNodeBaseline;
@@ -32,13 +32,16 @@ const wanted = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "Versio
 const falseInPause: ReadonlySet<string> = new Set(["ConfigReconciled", "NoRestartPending"]);
 
 /** @throws {UpgradeError} at the deadline; at once if an old block has a different hash. */
-export function proveNode(options: ProofOptions, dependencies: VerifyVersionDependencies): Promise<void> {
+export function verifyStackNode(
+  options: NodeVerificationOptions,
+  dependencies: VerifyVersionDependencies,
+): Promise<void> {
   const { clock, pause } = dependencies;
   return verifyNode(() => findDoubt(options, dependencies), options, { ...clock, pause });
 }
 
 async function findDoubt(
-  options: ProofOptions,
+  options: NodeVerificationOptions,
   { look, blockHash }: VerifyVersionDependencies,
 ): Promise<string | undefined> {
   const looked = await look();
@@ -54,7 +57,7 @@ async function findDoubt(
 
 function findSidecarDoubt(
   said: SidecarStatus,
-  { version, image, before, mayBePaused }: ProofOptions,
+  { version, image, before, mayBePaused }: NodeVerificationOptions,
 ): string | undefined {
   if (!said.node.answers) return "the node does not respond";
   const reported = readReportedVersion(said, image);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SidecarStatus } from "./node-status.ts";
-import { proveNode, type VerifyVersionDependencies } from "./prove-node.ts";
+import { verifyStackNode, type VerifyVersionDependencies } from "./verify-stack-node.ts";
 import { createWorldTime } from "./testing/world-time.ts";
 
 const options = {
@@ -28,7 +28,7 @@ function describeNode(missing: readonly string[] = []): SidecarStatus {
 const report = async () => "0xold";
 
 /** The sidecar returns these statuses, one per check, and then the last one. */
-async function prove(said: readonly SidecarStatus[], blockHash: VerifyVersionDependencies["blockHash"]) {
+async function verify(said: readonly SidecarStatus[], blockHash: VerifyVersionDependencies["blockHash"]) {
   const { clock, advance } = createWorldTime();
   let looks = 0;
   const look = async () => {
@@ -36,8 +36,8 @@ async function prove(said: readonly SidecarStatus[], blockHash: VerifyVersionDep
     looks += 1;
     return { ok: true, said: now } as const;
   };
-  const proved = proveNode(options, { look, blockHash, clock, pause: async (ms) => advance(ms) });
-  const why = await proved.then(
+  const verified = verifyStackNode(options, { look, blockHash, clock, pause: async (ms) => advance(ms) });
+  const why = await verified.then(
     () => undefined,
     (error: unknown) => (error as Error).message,
   );
@@ -46,7 +46,7 @@ async function prove(said: readonly SidecarStatus[], blockHash: VerifyVersionDep
 
 describe("the verification of a node", () => {
   it("fails at once if an old block has a different hash, whatever else the sidecar reports", async () => {
-    const failed = await prove([describeNode(["NoRestartPending"])], async () => "0xnew");
+    const failed = await verify([describeNode(["NoRestartPending"])], async () => "0xnew");
     expect(failed).toEqual({
       why: "its data differs: block 37, which had the hash 0xold, has the hash 0xnew",
       tookMs: 0,
@@ -56,19 +56,19 @@ describe("the verification of a node", () => {
   it("waits for an old block that is not returned yet", async () => {
     let asked = 0;
     const answerLate = async () => ((asked += 1) > 2 ? "0xold" : undefined);
-    expect(await prove([describeNode()], answerLate)).toEqual({ why: undefined, tookMs: 200 });
+    expect(await verify([describeNode()], answerLate)).toEqual({ why: undefined, tookMs: 200 });
   });
 
   it("fails at its time limit if the block is never returned", async () => {
-    expect(await prove([describeNode()], async () => undefined)).toMatchObject({
+    expect(await verify([describeNode()], async () => undefined)).toMatchObject({
       why: "within 1000 ms: its data differs: block 37, which had the hash 0xold, is not returned",
     });
   });
 
   it("waits until the sidecar reports no faults, and reports the remaining ones at its time limit", async () => {
     const wrong = describeNode(["ConfigReconciled"]);
-    expect(await prove([wrong, wrong, describeNode()], report)).toEqual({ why: undefined, tookMs: 200 });
-    expect(await prove([wrong], report)).toMatchObject({
+    expect(await verify([wrong, wrong, describeNode()], report)).toEqual({ why: undefined, tookMs: 200 });
+    expect(await verify([wrong], report)).toMatchObject({
       why: "within 1000 ms: ConfigReconciled: what the sidecar says of ConfigReconciled",
     });
   });

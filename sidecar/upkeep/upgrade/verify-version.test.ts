@@ -26,7 +26,7 @@ const settings = readSettings(sidecarSettings, {
   },
 });
 
-const prove = (reported: Reported) => verifyVersion("to", record, false, node(reported));
+const verify = (reported: Reported) => verifyVersion("to", record, false, node(reported));
 
 type Reported = Readonly<{
   firstHeight?: number;
@@ -90,12 +90,12 @@ function node({
 }
 
 test("verifies a version that reports its name, has the old block, exceeds its old height and prunes", async () => {
-  await expect(prove({})).resolves.toBeUndefined();
+  await expect(verify({})).resolves.toBeUndefined();
 });
 
 test("does not require a chain with irregular blocks to exceed its old height", async () => {
   const reported: Reported = { firstHeight: 9, chain: { cadence: "irregular" } };
-  await expect(prove(reported)).resolves.toBeUndefined();
+  await expect(verify(reported)).resolves.toBeUndefined();
 });
 
 test.each<[string, Reported, string]>([
@@ -111,5 +111,5 @@ test.each<[string, Reported, string]>([
   ],
   ["has stopped pruning", { autoPrune: false }, "auto-pruning was on, and is off"],
 ])("does not verify a version that %s", async (_, reported, why) => {
-  await expect(prove(reported)).rejects.toThrow(why);
+  await expect(verify(reported)).rejects.toThrow(why);
 });
