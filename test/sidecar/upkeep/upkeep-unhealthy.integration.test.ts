@@ -119,6 +119,7 @@ test("leaves a node alone that catches up with its references, and restarts one 
     GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "3",
   });
   await upkeep.reason("NodeSynced", "Behind");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const lag = async () => Number(/^gatehouse_node_lag_blocks (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await lag();
   await readUntil(lag, (now) => now < before - 80);
