@@ -1,5 +1,6 @@
-import { accessSync, constants, mkdirSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
+import { createDirectory } from "#daemon/files/create-directory.ts";
 import type { Service } from "#daemon/service.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { startEngineProxy } from "./engine-proxy.ts";
@@ -10,7 +11,7 @@ export const engineProxy: Service<typeof engineProxySettings.schema> = {
   definition: engineProxySettings,
   async start(settings, { log, metrics, resources }) {
     requireSocket(settings.engine.slice("unix://".length));
-    mkdirSync(dirname(settings.listen.socketPath), { recursive: true, mode: 0o750 });
+    createDirectory(dirname(settings.listen.socketPath), 0o750);
     const proxy = resources.use(await startEngineProxy(settings, { log, metrics }));
     return { urls: { "engine-proxy": `unix://${proxy.socketPath}` } };
   },

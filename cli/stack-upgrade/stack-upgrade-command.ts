@@ -1,6 +1,6 @@
-import { mkdirSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { createDirectory } from "#daemon/files/create-directory.ts";
 import { createProcessLock } from "#daemon/files/process-lock.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
@@ -135,7 +135,7 @@ function resumeRequested(
 function lockStack(stateDirectory: string, prefix: string): Disposable {
   const path = join(stateDirectory, `stack-upgrade-${prefix}.lock`);
   try {
-    mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
+    createDirectory(stateDirectory);
   } catch (cause) {
     throw new UpgradeError(`${stateDirectory} can't be created (${(cause as Error).message})`, "failed", { cause });
   }

@@ -1,9 +1,10 @@
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { existsSync, readdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Address } from "viem";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { createDirectory } from "#daemon/files/create-directory.ts";
 import { restrictToOwner } from "#daemon/files/atomic-file.ts";
 
 export type StateDirectory = Readonly<{
@@ -37,8 +38,8 @@ export function locateStateDirectory(root: string): StateDirectory {
 }
 
 export async function createStateDirectory(directory: StateDirectory): Promise<void> {
-  await mkdir(directory.logs, { recursive: true, mode: 0o700 });
-  await mkdir(directory.keys, { recursive: true, mode: 0o700 });
+  createDirectory(directory.logs);
+  createDirectory(directory.keys);
 }
 
 /** Renders the embedded stack's routes file: `GET /data` and `GET /api/info`, priced at one cent each and served by the sample upstream. */
@@ -76,7 +77,7 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
       `${root} was not created by a stack, so --fresh does not delete it; specify another --state-dir.`,
     );
   }
-  await mkdir(root, { recursive: true, mode: 0o700 });
+  createDirectory(root);
   const lock = new DatabaseSync(path, { timeout: 0 });
   try {
     restrictToOwner(path);

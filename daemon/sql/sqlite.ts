@@ -1,7 +1,8 @@
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StartupError } from "../process/startup-error.ts";
+import { createDirectory } from "../files/create-directory.ts";
 import { restrictToOwner } from "../files/atomic-file.ts";
 
 /** Schema changes in order; each runs once, in its own transaction. Append only. */
@@ -37,7 +38,7 @@ export function openSqlite(
 
 /** Makes the file accessible only to its owner: it contains payments, or permissions to change a node. SQLite gives its auxiliary files the same mode. */
 function makePrivate(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  createDirectory(dirname(path));
   if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
   restrictToOwner(path);
 }

@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hex } from "viem";
+import { createDirectory } from "#daemon/files/create-directory.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { repeat } from "#daemon/time.ts";
 import { startAnvilProcess } from "./anvil-process.ts";
@@ -119,6 +120,6 @@ function openDirectory(stateDirectory: string | undefined, resources: AsyncDispo
     resources.defer(() => rmSync(directory, { recursive: true, force: true }));
     return { directory, store: undefined };
   }
-  mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
+  createDirectory(stateDirectory);
   return { directory: stateDirectory, store: resources.use(openChainStore(stateDirectory)) };
 }

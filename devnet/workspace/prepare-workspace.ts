@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { chmod, copyFile, mkdir, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, rm, writeFile } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
+import { createDirectory } from "#daemon/files/create-directory.ts";
 import { entryExists } from "#daemon/files/entry-exists.ts";
 import { nodeReleases } from "#node/versions.ts";
 import { deriveCommit, findFamilyOfProfile } from "../node-profile.ts";
@@ -29,10 +30,10 @@ export async function prepareWorkspace(options: PrepareWorkspaceOptions): Promis
   const directory = resolve(options.directory);
   const workspace = locateWorkspace({ ...parameters, directory });
   for (const path of [workspace.binDirectory, join(workspace.dataDirectory, "meta")]) {
-    await mkdir(path, { recursive: true });
+    createDirectory(path, 0o777);
   }
   for (const path of [workspace.keyDirectory, workspace.runDirectory]) {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    createDirectory(path);
   }
   for (const name of ["domain.key", "stabilizing.key"]) {
     await writeNew(join(workspace.keyDirectory, name), `${randomBytes(32).toString("hex")}\n`, 0o600);

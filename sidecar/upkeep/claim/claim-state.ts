@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { createDirectory } from "#daemon/files/create-directory.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { waitUntil } from "#daemon/time.ts";
@@ -38,7 +39,7 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
   const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
   const found = identifyNode(settings, layout, reading.ok ? reading.document : undefined);
   await requireOnlyWriter(settings, configPath, signal);
-  createDirectory(directory);
+  createStateDirectory(directory);
   using opened = new DisposableStack();
   const lock = opened.use(createProcessLock(join(directory, upkeepLockFile), found.configPath));
   await requireLock(lock, directory, signal);
@@ -102,9 +103,9 @@ function rejectAnotherNode(
   );
 }
 
-function createDirectory(directory: string): void {
+function createStateDirectory(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    createDirectory(directory);
   } catch (cause) {
     const why = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
     throw new StartupError(
