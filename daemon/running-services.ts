@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { z } from "zod";
 import type { Logger } from "./log/log.ts";
+import { createDirectory } from "./files/create-directory.ts";
 import { findUserStateDirectory } from "./files/user-state-directory.ts";
 import { parseJson } from "./json-rpc.ts";
 import { isProcessAlive } from "./process/send-signal.ts";
@@ -27,14 +28,14 @@ export type Announcement = Omit<RunningService, "service" | "pid" | "stopPid">;
 
 /**
  * Announces a service, until the result is disposed of, in a file that this user's commands read. The file is in `RUNTIME_DIRECTORY`
- * (systemd), `XDG_RUNTIME_DIR`, or the user's state directory. A file whose process has exited is ignored.
+ * (systemd), `XDG_RUNTIME_DIR`, or the user's state directory. A killed process leaves its file behind.
  *
  * @throws the file system's own error.
  */
 export function announceService(service: RunningService, env: Variables): Disposable {
   const [directory = ""] = listRuntimeDirectories(env);
   const path = join(directory, `${service.service}-${service.pid}.json`);
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  createDirectory(directory);
   removeLeftovers(directory);
   writeFileSync(path, JSON.stringify(service), { mode: 0o600 });
   return { [Symbol.dispose]: () => rmSync(path, { force: true }) };
@@ -61,6 +62,16 @@ export function listRunningServices(env: Variables): readonly RunningService[] {
   return [...new Map(running.map(({ service }) => [service.url, service])).values()];
 }
 
+/** A service's announcement and its file. */
+export type AnnouncedService = Readonly<{ path: string; service: RunningService }>;
+
+/** Lists the services that exited without removing their announcements, except those that run again at the same URL. */
+export function listKilledServices(env: Variables): readonly AnnouncedService[] {
+  const running = new Set(listRunningServices(env).map(({ url }) => url));
+  const found = listRuntimeDirectories(env).flatMap(listEntries);
+  return found.filter(({ service }) => !isProcessAlive(service.pid) && !running.has(service.url));
+}
+
 function listRuntimeDirectories(env: Variables): readonly string[] {
   const { RUNTIME_DIRECTORY: own = "", XDG_RUNTIME_DIR: user = "" } = env;
   return [
@@ -77,7 +88,7 @@ function removeLeftovers(directory: string): void {
     if (!isProcessAlive(service.pid)) rmSync(path, { force: true });
 }
 
-function listEntries(directory: string) {
+function listEntries(directory: string): readonly AnnouncedService[] {
   return listFiles(directory).flatMap((path) => {
     const service = readEntry(path);
     return service === undefined ? [] : [{ path, service }];

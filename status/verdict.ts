@@ -47,7 +47,7 @@ export function isSidecarWorking({ type, status, reason }: Condition): boolean {
   return type === "NoRestartPending" && status === "False" && atWork.has(reason);
 }
 
-export function isUnexpectedlyUnknown({ status, reason }: Condition): boolean {
+export function isUnexpectedlyUnknown({ status, reason }: Readonly<{ status: string; reason: string }>): boolean {
   return status === "Unknown" && !excusedReasons.has(reason);
 }
 

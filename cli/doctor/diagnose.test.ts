@@ -55,9 +55,9 @@ test("distinguishes an unknown program, a different service and an address where
     /^failed: .* returned HTTP 404, but not like a Gatehouse service.*ss -ltnp/,
   );
   const seller = await startServiceThat({ service: "resource-server" });
-  expect(listFindings(await runDoctor({ urls: { facilitator: seller } }), "service")[0]).toContain(
-    "belongs to the resource-server",
-  );
+  const wrong = await runDoctor({ urls: { facilitator: seller } });
+  expect(listFindings(wrong, "service")[0]).toContain("belongs to the resource-server");
+  expect(listFindings(wrong, "versions")).toEqual([]);
   const nobody = await runDoctor({ urls: { facilitator: "http://127.0.0.1:1" } });
   expect([nobody.status, listFindings(nobody, "service")[0]]).toEqual([
     1,
@@ -153,10 +153,8 @@ test("finds all services running on this machine, even two of one kind", async (
     await startServiceThat({ service: "gateway", conditions }),
     await startServiceThat({ service: "gateway", conditions }),
   ];
-  const ended = { service: "facilitator", pid: 2 ** 22 + 1, stopPid: 2 ** 22 + 1 };
   using _running = announceService({ service: "gateway", pid: process.pid, stopPid: process.pid, url }, env);
   using _second = announceService({ service: "gateway", pid: process.ppid, stopPid: process.ppid, url: second }, env);
-  using _ended = announceService({ ...ended, url: "http://127.0.0.1:1" }, env);
   const bundle = join(folder, "bundle.tgz");
   const run = await runDoctor({ env, bundle });
   expect(run.status).toBe(0);
@@ -172,4 +170,39 @@ test("finds all services running on this machine, even two of one kind", async (
   }
   const { out } = await runDoctor({ env, json: false });
   expect(out).toMatch(/\n0 failed, 0 unknown, 2 skipped, 6 ok\n$/);
+});
+
+test("reports a killed service until it runs again", async () => {
+  const folder = await makeTestDirectory();
+  const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder };
+  const url = await startServiceThat({ service: "facilitator" });
+  const pid = 2 ** 22 + 1;
+  using _killed = announceService({ service: "facilitator", pid, stopPid: pid, url }, env);
+  const path = join(folder, "gatehouse", `facilitator-${pid}.json`);
+  const run = await runDoctor({ env });
+  expect([run.status, listFindings(run, "service")]).toEqual([
+    2,
+    [
+      `failed: announced at ${url}, but its process ${pid} exited without removing its announcement; start it: ${formatOwnCommand()} facilitator, or, if it was killed on purpose, remove ${path}`,
+    ],
+  ]);
+  using _restarted = announceService({ service: "facilitator", pid: process.pid, stopPid: process.pid, url }, env);
+  expect(listFindings(await runDoctor({ env }), "service")).toEqual([`ok: runs at ${url} and is ready`]);
+});
+
+test("reports conditions that should be known, and counts the others as expected", async () => {
+  const conditions = [
+    { type: "RpcResponding", status: "True", reason: "Responding", message: "" },
+    { type: "RollbackReady", status: "Unknown", reason: "NotYet", message: "" },
+    { type: "NodeSynced", status: "Unknown", reason: "CheckFailed", message: "The check failed." },
+  ];
+  const url = await startServiceThat({ service: "sidecar", conditions });
+  const run = await runDoctor({ urls: { sidecar: url } });
+  expect([run.status, listFindings(run, "conditions")]).toEqual([
+    1,
+    [
+      "unknown: NodeSynced: The check failed.",
+      "ok: 1 of 3 conditions of its node are True; expected to be unknown: RollbackReady",
+    ],
+  ]);
 });

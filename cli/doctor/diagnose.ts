@@ -1,6 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
-import { listRunningServices } from "#daemon/running-services.ts";
+import { listKilledServices, listRunningServices, type AnnouncedService } from "#daemon/running-services.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { listOperatedServices } from "#infra/stack-services.ts";
@@ -56,8 +57,9 @@ export type DiagnoseOptions = Printing &
 export async function diagnose(options: DiagnoseOptions, dependencies: Dependencies): Promise<number> {
   const { mask, clock, error: print } = dependencies;
   const { bundle, json, logs } = options;
-  const services = await Promise.all(findServices(options, { mask }).map(inspectService));
-  const findings: Finding[] = [];
+  const { known, killed } = findServices(options, { mask });
+  const services = await Promise.all(known.map(inspectService));
+  const findings: Finding[] = [...killed];
   for (const [name, check] of Object.entries(checks)) findings.push(...(await runCheck(name, check, services)));
   const status = printFindings(findings, { json }, dependencies);
   if (bundle === undefined) return status;
@@ -77,7 +79,7 @@ export async function diagnose(options: DiagnoseOptions, dependencies: Dependenc
 }
 
 async function runCheck(check: string, run: Check, services: readonly InspectedService[]): Promise<readonly Finding[]> {
-  if (check === "service" && isNothingFound(services)) {
+  if (check === "service" && services.length > 0 && isNothingFound(services)) {
     return [{ check, subject: "services", state: "unknown", message: nothingFound }];
   }
   const found = services.map(async (service) => {
@@ -98,18 +100,28 @@ function printFindings(findings: readonly Finding[], { json }: Printing, { out }
   return toExitStatus(findings);
 }
 
-/** The services that the options or environment name; otherwise those running on this machine; otherwise the default ports. */
-function findServices(named: NamedServices, { mask }: Readonly<{ mask: Mask }>): readonly KnownService[] {
+type FoundServices = Readonly<{ known: readonly KnownService[]; killed: readonly Finding[] }>;
+
+/** The services that the options or environment name; otherwise those announced on this machine; otherwise the default ports. */
+function findServices(named: NamedServices, { mask }: Readonly<{ mask: Mask }>): FoundServices {
   mask.hide(named.urls);
   const known = checkedServices.flatMap((service) => findNamedService(service, named, { mask }));
-  if (known.length > 0) return known;
+  if (known.length > 0) return { known, killed: [] };
+  const killed = listKilledServices(named.env).map(describeKilled);
   const here = listRunningServices(named.env).flatMap(({ service, url }) =>
     isCheckedService(service) ? [{ service, url, source: runningHere, settings: undefined }] : [],
   );
-  if (here.length > 0) return here;
-  return listOperatedServices().map(({ name: service, port }) => {
+  if (here.length > 0 || killed.length > 0) return { known: here, killed };
+  const atDefaults = listOperatedServices().map(({ name: service, port }) => {
     return { service, source: defaultSource, url: `http://127.0.0.1:${port}`, settings: undefined };
   });
+  return { known: atDefaults, killed };
+}
+
+function describeKilled({ path, service: { service, pid, url } }: AnnouncedService): Finding {
+  const fix = `start it: ${formatOwnCommand()} ${service}, or, if it was killed on purpose, remove ${path}`;
+  const message = `announced at ${url}, but its process ${pid} exited without removing its announcement; ${fix}`;
+  return { check: "service", subject: service, state: "failed", message };
 }
 
 function findNamedService(

@@ -32,7 +32,7 @@ export const runningHere = "found running here";
 export type KnownService = Readonly<{
   service: CheckedService;
   source: string;
-  /** URL of the service's operations listener; undefined if its settings can't be read. */
+  /** URL of the service's operations listener; undefined if its settings are invalid. */
   url: string | undefined;
   settings: KnownSettings | undefined;
 }>;

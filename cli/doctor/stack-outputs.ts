@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readNamedText } from "#daemon/files/regular-file.ts";
+import { explainUnreadable, readNamedText } from "#daemon/files/regular-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 
 /** Max bytes of stack outputs to read; a stack has fewer. */
@@ -20,7 +20,7 @@ export type StackServices = Readonly<Record<string, GivenConfiguration & Readonl
 /** Reads `pulumi stack output --json` from a path, or from standard input (`-`). The given `urls` override the stack's. */
 export function readStackOutputs(path: string, urls: Readonly<Record<string, string>>): StackServices {
   const place = path === "-" ? "standard input" : path;
-  const document = parseJson(readNamedText(path === "-" ? 0 : path, outputsBytes));
+  const document = parseJson(readOutputs(path, place));
   if (document === undefined) {
     throw new Error(`${place}: not JSON; expected the output of "pulumi stack output --json".`);
   }
@@ -44,4 +44,12 @@ export function readStackOutputs(path: string, urls: Readonly<Record<string, str
   return Object.fromEntries(
     Object.entries(configuration).map(([name, given]) => [name, { ...given, url: known[name] }]),
   );
+}
+
+function readOutputs(path: string, place: string): string {
+  try {
+    return readNamedText(path === "-" ? 0 : path, outputsBytes);
+  } catch (cause) {
+    throw new Error(`${place} can't be read (${explainUnreadable(cause)}); check --outputs.`, { cause });
+  }
 }

@@ -5,6 +5,7 @@ import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { version } from "#daemon/version.ts";
+import { isUnexpectedlyUnknown } from "#status/verdict.ts";
 import { checkLimits, type InspectedService } from "../inspect-service.ts";
 import type { Check, Judgement } from "../finding.ts";
 import { runningHere, type ConfiguredSecret, type RequestedListener } from "../known-service.ts";
@@ -103,24 +104,27 @@ async function testPort(host: string, port: number): Promise<"open" | "free" | "
   }
 }
 
-function* checkVersion({ configuration }: InspectedService): Generator<Judgement> {
-  const running = configuration?.version;
-  if (running === undefined) return;
+function* checkVersion({ service, configuration }: InspectedService): Generator<Judgement> {
+  if (configuration?.service !== service) return;
+  const running = configuration.version;
   if (running === version) return yield ["ok", `runs ${version}, the same as this command`];
   const fix = `restart the service with this version, or run gatehouse doctor of ${running}`;
   yield ["failed", `runs ${running}, but this command is ${version}; ${fix}`];
 }
 
 function* checkConditions({ service, configuration, status }: InspectedService): Generator<Judgement> {
-  if (configuration === undefined || (service !== "sidecar" && service !== "gateway")) return;
+  if (configuration?.service !== service || (service !== "sidecar" && service !== "gateway")) return;
   if (status === undefined) return yield ["unknown", "it reports nothing about its node: /status does not respond"];
   const { conditions } = status;
   if (conditions.length === 0) return yield ["unknown", "it has just started and has not checked its node yet"];
   const unmet = conditions.filter((condition) => condition.status === "False");
   for (const { type, message } of unmet) yield ["failed", `${type}: ${message}`];
   if (unmet.length > 0) return;
-  const unknown = conditions.filter((condition) => condition.status === "Unknown").map(({ type }) => type);
-  const others = unknown.length === 0 ? "" : `; unknown: ${unknown.join(", ")}`;
+  const unknown = conditions.filter((condition) => condition.status === "Unknown");
+  const unexpected = unknown.filter(isUnexpectedlyUnknown);
+  for (const { type, message } of unexpected) yield ["unknown", `${type}: ${message}`];
+  const expected = unknown.filter((condition) => !isUnexpectedlyUnknown(condition)).map(({ type }) => type);
+  const others = expected.length === 0 ? "" : `; expected to be unknown: ${expected.join(", ")}`;
   const known = conditions.length - unknown.length;
   yield ["ok", `${known} of ${conditions.length} conditions of its node are True${others}`];
 }

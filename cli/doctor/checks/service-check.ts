@@ -15,7 +15,7 @@ export const nothingFound =
 export function* checkService(service: InspectedService): Generator<Judgement> {
   const { service: name, url, source, answers, configuration, readiness } = service;
   if (url === undefined || answers === undefined) {
-    return yield ["unknown", `its address is unknown because its settings (${source}) can't be read`];
+    return yield ["unknown", `its address is unknown because its settings (${source}) are invalid`];
   }
   const so = "so its version and conditions are unknown";
   if (isRejected(service)) {
