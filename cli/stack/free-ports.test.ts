@@ -18,3 +18,13 @@ test("names the process to stop if a different stack uses the port", async () =>
   using _ = announceService({ service: "sidecar", pid: process.pid, stopPid: 4_321, url }, env);
   expect(await problems()).toBe(`${taken}\nGatehouse is already running here (sidecar): stop it with kill 4321.`);
 });
+
+test("names both settings that request the same port", async () => {
+  const wanted = [
+    { host: "127.0.0.1", port: 9_601, owner: "node", setting: "GATEHOUSE_DEVNET_NODE_HTTP_PORT" },
+    { host: "0.0.0.0", port: 9_601, owner: "sidecar", setting: "GATEHOUSE_SIDECAR_LISTEN_PORT" },
+  ];
+  await expect(requireFreePorts(wanted, {})).rejects.toThrow(
+    "GATEHOUSE_DEVNET_NODE_HTTP_PORT and GATEHOUSE_SIDECAR_LISTEN_PORT are both set to 9601; change one.",
+  );
+});

@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import { readUrlPort } from "#daemon/http/address.ts";
+import { isSameListener, readUrlPort } from "#daemon/http/address.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { listRunningServices } from "#daemon/running-services.ts";
 
@@ -8,13 +8,15 @@ export type RequestedPort = Readonly<{ host: string; port: number; owner: string
 /**
  * Ensures that every port is free before anything starts.
  *
- * @throws {StartupError} with one line per port in use, which reports the port's owner and the setting that changes the port, and one line
+ * @throws {StartupError} with one line per port requested twice, or one line per port in use, which reports the port's owner and the setting that changes the port, and one line
  * per Gatehouse process on such a port, which explains how to stop it.
  */
 export async function requireFreePorts(
   wanted: readonly RequestedPort[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
+  const equal = wanted.flatMap((port, index) => findRival(port, wanted.slice(0, index)));
+  if (equal.length > 0) throw new StartupError(equal);
   const taken = await Promise.all(wanted.map(isTaken));
   const conflicts = wanted.filter((_, index) => taken[index]);
   const lines = conflicts.map(
@@ -22,6 +24,13 @@ export async function requireFreePorts(
       `port ${port} on ${host}, needed by the ${owner}, is in use; stop the process that uses it, or set ${setting} to another port.`,
   );
   if (lines.length > 0) throw new StartupError([...lines, ...describeOwners(conflicts, env)]);
+}
+
+function findRival(wanted: RequestedPort, others: readonly RequestedPort[]): readonly string[] {
+  const rival = others.find((other) => isSameListener(other, wanted));
+  return rival === undefined
+    ? []
+    : [`${rival.setting} and ${wanted.setting} are both set to ${wanted.port}; change one.`];
 }
 
 function describeOwners(conflicts: readonly RequestedPort[], env: Readonly<Record<string, string | undefined>>) {

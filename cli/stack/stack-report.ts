@@ -38,7 +38,7 @@ export function formatThingsToTry(
       `curl -s ${urls.gateway} -H 'content-type: application/json' -d '${getLogs}'`,
     ],
     [
-      "break node.conf and watch the sidecar fix it (it also restarts the node)",
+      "break node.conf and watch the sidecar fix it (it restarts the node only if that may have read the broken file)",
       `sed -i.bak 's/storage_enable_cetina/enable_pamir_cetina/' ${config} && until grep -n storage_enable_cetina ${config}; do sleep 0.2; done`,
     ],
     ["read the sidecar's metrics", `curl -s ${urls.sidecar}/metrics | grep ^gatehouse_`],

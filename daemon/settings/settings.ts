@@ -5,6 +5,7 @@ import { readSettingsFile } from "./file.ts";
 import { explainFixed, listFixed } from "./fixed.ts";
 import { describeIssues } from "./issue.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "./leaf.ts";
+import { findPortConflicts } from "./port-conflicts.ts";
 import { SettingsError, type NameOrigin, type SettingsProblem } from "./problem.ts";
 import type { RemovedSettings } from "./removed.ts";
 import { assignAt, getValueAt } from "./value.ts";
@@ -100,15 +101,15 @@ export function resolveSettings<Schema extends z.ZodObject>(
     assignAt(raw, leaf.path, value);
   }
   const parsed = definition.schema.safeParse(raw);
-  if (!parsed.success) {
-    problems.push(
-      ...describeIssues(parsed.error.issues, leaves, { ...definition, raw, fromEnvironment, file }, problems),
-    );
-  }
   const origin = (leaf: SettingsLeaf) => {
     if (fromEnvironment.has(leaf.env)) return sources.env[`${leaf.env}_FILE`] ? `${leaf.env}_FILE` : leaf.env;
     return file !== undefined && getValueAt(file.values, leaf.path) !== undefined ? file.place(leaf.path) : "default";
   };
+  if (!parsed.success) {
+    problems.push(
+      ...describeIssues(parsed.error.issues, leaves, { ...definition, raw, fromEnvironment, file }, problems),
+    );
+  } else problems.push(...findPortConflicts(leaves, parsed.data, origin));
   if (problems.length > 0 || !parsed.success) {
     throw new SettingsError(definition.service, problems, { settings: raw, origin });
   }
