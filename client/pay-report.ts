@@ -22,6 +22,8 @@ export type PayReport = Readonly<{
   signed(): SignedPayment | undefined;
   settlement(): SettleResponse | undefined;
   repeats(): number;
+  /** Why the chain could not be read, if so. */
+  unreadReason(): string | undefined;
   end(end: PayOutcome, message?: string): number;
 }>;
 
@@ -36,6 +38,7 @@ export function formatPayReport(
   let settlement: SettleResponse | undefined;
   let repeats = 0;
   let lastReason: string | undefined;
+  let unreadReason: string | undefined;
   let offered: readonly OfferView[] = [];
   let answer: object | null = null;
 
@@ -53,6 +56,7 @@ export function formatPayReport(
   return {
     step(event) {
       if (event.type === "payment-signed") signed = { ...event.accepted, ...event };
+      if (event.type === "chain-unread") unreadReason = event.reason;
       if (event.type === "payment-response") settlement = event.settlement;
       if (event.type === "payment-repeated") {
         repeats += 1;
@@ -76,6 +80,7 @@ export function formatPayReport(
     signed: () => signed,
     settlement: () => settlement,
     repeats: () => repeats,
+    unreadReason: () => unreadReason,
     end(end, message) {
       if (message !== undefined) say(`pay: ${message}`);
       if (json) stdout.write(`${JSON.stringify(document(end, message), undefined, 2)}\n`);

@@ -92,6 +92,17 @@ describe("pay", () => {
   });
 });
 
+it("names the option that allows an offer of a channel", async () => {
+  const channel = { ...offer, scheme: "batch-settlement", extra: { receiverAuthorizer: `0x${"11".repeat(20)}` } };
+  const words = 'scheme "batch-settlement" pays through a channel; pass --channels <directory>';
+  for (const dryRun of [false, true]) {
+    const { status, stderr } = await run({ ...caps, dryRun }, createSeller([channel]));
+    expect([status, stderr]).toEqual([3, expect.stringContaining(words)]);
+  }
+  const { status, stderr } = await run({ ...caps, dryRun: true, channels: "channels" }, createSeller([channel]));
+  expect([status, stderr]).toEqual([0, expect.stringContaining("Without --dry-run it is paid")]);
+});
+
 describe("pay, without limits", () => {
   it("shows the price and the options to pay it, and exits with 2", async () => {
     const shop = createSeller();
@@ -110,7 +121,7 @@ describe("pay, without limits", () => {
       shop,
     );
     expect([status, stdout, shop.payments]).toEqual([0, "", []]);
-    const words = `0.01 of token ${asset.address} on eip155:1672 is requested. Nothing was signed. Without --dry-run it is paid.`;
+    const words = `0.01 of token ${asset.address} on eip155:1672 is requested. Nothing was signed. Without --dry-run it is paid, if the account has enough;`;
     expect(stderr).toContain(words);
   });
 
@@ -179,6 +190,17 @@ describe("pay, if nothing is delivered", () => {
     expect(stderr).toMatch(
       /may have been charged, or may still be until \d{4}-\d\d-\d\dT.*Z \(account 0x\w{40}, nonce 0x\w{64}\)/,
     );
+    const check = `\`cast call ${asset.address} "authorizationState(address,bytes32)(bool)" ${account.address} 0x`;
+    expect(stderr).toContain(check);
+  });
+
+  it("prints the server's text for a signed payment", async () => {
+    const error = "payments can't be verified now; you were not charged";
+    const { status, stderr } = await run(
+      caps,
+      createSeller([offer], [() => Response.json({ error }, { status: 502 })]),
+    );
+    expect([status, stderr]).toEqual([5, expect.stringContaining(`returned HTTP 502 (${error}). The payment of 0.01`)]);
   });
 
   it("exits with 5 for a settled payment without a delivery", async () => {

@@ -2,14 +2,21 @@ import type { PaymentPayload } from "@x402/core/types";
 import { wrapFetchWithPayment, x402Client, x402HTTPClient } from "@x402/fetch";
 import { requireDecimals, withDecimals, readSymbol, requireFunds } from "./token-facts.ts";
 import { createChannelPayments, type ChannelOptions } from "./channel-payments.ts";
-import { choosePayment, type AllowedAsset, type ChosenPayment, payingSchemes } from "./payment-choice.ts";
+import {
+  choosePayment,
+  PaymentRejectedError,
+  type AllowedAsset,
+  type ChosenPayment,
+  payingSchemes,
+} from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
-import type { PayingAccount, Scheme } from "#x402/scheme.ts";
+import type { PayingAccount, ReadContract, Scheme } from "#x402/scheme.ts";
 import { createRepeatingFetch, type Fetch } from "./repeating-fetch.ts";
 import { createSpendingBudget } from "./spending-budget.ts";
 import { parseTokenAmount } from "#x402/token-amount.ts";
 import { identifyPayments } from "#x402/payment-identifier.ts";
-import type { TokenReader } from "./token-reader.ts";
+import { describeUnsignableApproval } from "./permit2-approval.ts";
+import { isRevert, type TokenReader, TokenReadError } from "./token-reader.ts";
 
 export type { ChannelOptions } from "./channel-payments.ts";
 export type { PaymentEvent } from "./payment-event.ts";
@@ -81,11 +88,6 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
     maxValiditySeconds: options.maxValiditySeconds ?? 3_600,
   };
   requireDecimals(options.assets, [options.maxTotal, options.maxPerPayment], tokens);
-  const account: PayingAccount = {
-    address: options.account.address,
-    signTypedData: (message) => options.account.signTypedData(message),
-    ...(tokens === undefined ? {} : { readContract: tokens.readContract }),
-  };
   const timeouts = {
     requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
     outcomeTimeoutMs: options.outcomeTimeoutMs ?? 120_000,
@@ -94,6 +96,22 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
   return async (input, init) => {
     let chosen: ChosenPayment | undefined;
     let symbol: string | undefined;
+    let rejection: PaymentRejectedError | undefined;
+    const { address } = options.account;
+    // The SDK replaces what is thrown while it signs by its own error.
+    const readContract: ReadContract = async (call) => {
+      try {
+        return await tokens?.readContract(call);
+      } catch (error) {
+        if (chosen !== undefined && isPermitMissing(call, error)) rejection = rejectUnapproved(chosen, address);
+        throw error;
+      }
+    };
+    const account: PayingAccount = {
+      address,
+      signTypedData: (message) => options.account.signTypedData(message),
+      ...(tokens === undefined ? {} : { readContract }),
+    };
     using payment = new DisposableStack();
     // The SDK asks for a choice only after the hook below has made it or has thrown.
     const client = new x402Client(
@@ -122,8 +140,22 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
     });
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
     const repeating = createRepeatingFetch({ ...timeouts, signal }, { fetch, onEvent });
-    return await wrapFetchWithPayment(repeating, httpClient)(input, init);
+    try {
+      return await wrapFetchWithPayment(repeating, httpClient)(input, init);
+    } catch (error) {
+      throw rejection ?? error;
+    }
   };
+}
+
+/** Returns whether a token without EIP-2612 failed to give the nonce of a signed approval. */
+function isPermitMissing({ functionName }: Parameters<ReadContract>[0], error: unknown): boolean {
+  return functionName === "nonces" && error instanceof TokenReadError && isRevert(error);
+}
+
+function rejectUnapproved({ offer: { asset, amount }, decimals }: ChosenPayment, account: string) {
+  const message = describeUnsignableApproval({ account, asset, amount, decimals });
+  return new PaymentRejectedError("permit2_not_approved", message);
 }
 
 function failUnchosen(): never {

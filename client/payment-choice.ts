@@ -39,15 +39,16 @@ export function choosePayment(paymentRequired: PaymentRequired, limits: PaymentL
   const fitting = judged.filter(({ objection }) => objection === undefined);
   const cheapest = findCheapest(fitting.map(({ offer }) => ({ offer, decimals: findDecimals(offer, limits) })));
   if (cheapest !== undefined) return cheapest;
+  const isUnknown = judged.some(({ objection }) => objection?.code === "unknown_decimals");
   const onlyDear = judged.length > 0 && judged.every(({ objection }) => objection?.code === "over_payment_cap");
   const reasons = judged.map(({ offer, objection }) => `${offer.scheme} on ${offer.network}: ${objection?.text}`);
   throw new PaymentRejectedError(
-    onlyDear ? "over_payment_cap" : "no_allowed_offer",
+    isUnknown ? "unknown_decimals" : onlyDear ? "over_payment_cap" : "no_allowed_offer",
     `none of the server's offers can be paid; nothing was signed: ${reasons.join("; ") || "it has no offers"}.`,
   );
 }
 
-type Objection = Readonly<{ code: "over_payment_cap" | "no_allowed_offer"; text: string }>;
+type Objection = Readonly<{ code: "over_payment_cap" | "no_allowed_offer" | "unknown_decimals"; text: string }>;
 
 function buildObjection(text: string): Objection {
   return { code: "no_allowed_offer", text };
@@ -57,6 +58,11 @@ export function findObjection(offer: PaymentRequirements, limits: PaymentLimits)
   const { schemes: allowed = payingSchemes } = limits;
   const paying = allowed.find(({ name }) => name === offer.scheme);
   if (paying === undefined) {
+    if (schemes.some(({ name }) => name === offer.scheme)) {
+      return buildObjection(
+        `scheme "${offer.scheme}" pays through a channel; pass --channels <directory> (in code: \`channels\`)`,
+      );
+    }
     return buildObjection(`scheme "${offer.scheme}" is not ${allowed.map(({ name }) => `"${name}"`).join(" or ")}`);
   }
   if (!limits.assets.some((asset) => asset.network === offer.network)) {
@@ -78,9 +84,8 @@ export function findObjection(offer: PaymentRequirements, limits: PaymentLimits)
 
 function findCapObjection(price: bigint, cap: TokenAmount, decimals: number | undefined): Objection | undefined {
   if (cap.kind === "tokens" && decimals === undefined) {
-    return buildObjection(
-      `the token's decimals are unknown, so ${price} smallest units can't be compared with a cap of ${cap.text}`,
-    );
+    const why = `the token's decimals are unknown, so ${price} smallest units can't be compared with a cap of ${cap.text}`;
+    return { code: "unknown_decimals", text: why };
   }
   const capUnits = toUnits(cap, decimals);
   if (price <= capUnits) return undefined;
@@ -113,7 +118,9 @@ export type RejectionCode =
   | "over_payment_cap"
   | "over_total_cap"
   | "unsupported_version"
-  | "insufficient_funds";
+  | "insufficient_funds"
+  | "unknown_decimals"
+  | "permit2_not_approved";
 
 /** The offer exceeds the caller's limits or the account's balance; nothing was signed and nothing is owed. */
 export class PaymentRejectedError extends Error {

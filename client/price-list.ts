@@ -1,10 +1,12 @@
 import type { PaymentRequired } from "@x402/core/types";
-import { withDecimals } from "./token-facts.ts";
+import { requireFunds, withDecimals } from "./token-facts.ts";
 import { viewOffers, type OfferView } from "./offer-view.ts";
 import { buildRequest, listAllowedAssets, type PayOptions } from "./pay-options.ts";
-import { choosePayment, type PaymentLimits, PaymentRejectedError } from "./payment-choice.ts";
+import { choosePayment, payingSchemes, type PaymentLimits, PaymentRejectedError } from "./payment-choice.ts";
 import { formatError, parseJson } from "./plain-text.ts";
-import type { PurchaseOutcome, PurchaseDependencies } from "./purchase.ts";
+import { judgeRejection, type PurchaseOutcome, type PurchaseDependencies } from "./purchase.ts";
+import { schemes } from "#x402/schemes.ts";
+import { privateKeyToAccount } from "viem/accounts";
 import { formatAmount, parseTokenAmount, TokenAmountError } from "#x402/token-amount.ts";
 import { x402Client, x402HTTPClient } from "@x402/fetch";
 import { bufferResponse, type Fetch } from "./repeating-fetch.ts";
@@ -30,8 +32,9 @@ export async function listPrices(options: PayOptions, dependencies: PurchaseDepe
     const limits = await buildLimits(options, paymentRequired, dependencies);
     const offers = await viewOffers(paymentRequired, { limits, tokens, onEvent: report.step });
     report.offers(offers);
-    return judgePrices(options, { paymentRequired, limits, offers });
+    return await judgePrices(options, { paymentRequired, limits, offers }, dependencies);
   } catch (error) {
+    if (error instanceof PaymentRejectedError) return judgeRejection(error, dependencies);
     if (error instanceof TokenAmountError) return { end: "usage", message: error.message };
     return { end: "not-delivered", message: `${url} can't be queried: ${formatError(error)}` };
   }
@@ -57,32 +60,43 @@ async function buildLimits(
   paymentRequired: PaymentRequired,
   { tokens, report }: PurchaseDependencies,
 ): Promise<PaymentLimits> {
-  const { assets, maxAmount } = options;
+  const { assets, maxAmount, channels } = options;
   const offered = paymentRequired.accepts.map((offer) => ({ network: offer.network, address: offer.asset }));
   const allowed = assets.length === 0 ? offered : listAllowedAssets(options);
   return {
     assets: await withDecimals(allowed, paymentRequired, { tokens, onEvent: report.step }),
     maxPerPayment: maxAmount === undefined ? noCap : parseTokenAmount(maxAmount),
     maxValiditySeconds,
+    ...(channels === undefined ? {} : { schemes }),
   };
 }
 
 type Prices = Readonly<{ paymentRequired: PaymentRequired; limits: PaymentLimits; offers: readonly OfferView[] }>;
 
-function judgePrices(
-  { dryRun = false, maxAmount, assets }: PayOptions,
+/** @throws {PaymentRejectedError} when no offer is within the limits, or the account's balance is too low. */
+async function judgePrices(
+  { dryRun = false, maxAmount, assets, privateKey }: PayOptions,
   { paymentRequired, limits, offers }: Prices,
-): PurchaseOutcome {
-  try {
-    const { offer, decimals } = choosePayment(paymentRequired, limits);
-    const price = `${formatAmount(BigInt(offer.amount), decimals)} of token ${offer.asset} on ${offer.network}`;
-    const isNamed = maxAmount !== undefined && assets.length > 0;
-    const next = isNamed ? "Without --dry-run it is paid." : suggestOptions(offers.filter(isPastable));
-    return { end: dryRun ? "delivered" : "usage", message: `${price} is requested. Nothing was signed. ${next}` };
-  } catch (error) {
-    if (error instanceof PaymentRejectedError) return { end: "not-allowed", message: error.message };
-    throw error;
+  { report, tokens }: PurchaseDependencies,
+): Promise<PurchaseOutcome> {
+  const chosen = choosePayment(paymentRequired, limits);
+  const { offer, decimals } = chosen;
+  const price = `${formatAmount(BigInt(offer.amount), decimals)} of token ${offer.asset} on ${offer.network}`;
+  const isNamed = maxAmount !== undefined && assets.length > 0;
+  const mayCheck = tokens !== undefined && privateKey !== undefined && isPaidAtOnce(offer);
+  if (isNamed && mayCheck) {
+    const { address } = privateKeyToAccount(privateKey as `0x${string}`);
+    await requireFunds(chosen, address, { tokens, onEvent: report.step });
   }
+  const isChecked = mayCheck && report.unreadReason() === undefined;
+  const paid = `Without --dry-run it is paid${isChecked ? "" : ", if the account has enough; its balance was not checked"}.`;
+  const next = isNamed ? paid : suggestOptions(offers.filter(isPastable));
+  return { end: dryRun ? "delivered" : "usage", message: `${price} is requested. Nothing was signed. ${next}` };
+}
+
+/** Returns whether the account itself has to hold the price; a channel may hold it already. */
+function isPaidAtOnce({ scheme }: PaymentRequired["accepts"][number]): boolean {
+  return payingSchemes.some(({ name }) => name === scheme);
 }
 
 /** Returns whether a server's values are strictly well-formed. Only then may they be part of a command that the user pastes into a shell. */

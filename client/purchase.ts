@@ -7,9 +7,10 @@ import { buildRequest, listAllowedAssets, type PurchaseOptions } from "./pay-opt
 import type { PayReport, SignedPayment } from "./pay-report.ts";
 import { payingFetch, PaymentRejectedError, type Fetch } from "./paying-fetch.ts";
 import { formatError, parseJson, toPlainText } from "./plain-text.ts";
-import { canonicalContracts } from "#x402/contracts.ts";
 import { formatAmount, TokenAmountError } from "#x402/token-amount.ts";
-import { type TokenReader, TokenReadError } from "./token-reader.ts";
+import type { TokenReader } from "./token-reader.ts";
+import { describeMissingApproval } from "./permit2-approval.ts";
+import { describeUnfinishedPayment } from "./unfinished-payment.ts";
 
 /** Dependencies of `purchase`. Without an RPC URL, `tokens` is undefined and token decimals come only from the options. */
 export type PurchaseDependencies = Readonly<{
@@ -49,7 +50,7 @@ export async function purchase(options: PurchaseOptions, dependencies: PurchaseD
   } catch (error) {
     if (error instanceof TokenAmountError) throw error;
     if (error instanceof PaymentRejectedError) {
-      return { end: error.code === "insufficient_funds" ? "payment-rejected" : "not-allowed", message: error.message };
+      return judgeRejection(error, dependencies);
     }
     return judgeFailure(options.url, error, dependencies);
   }
@@ -66,8 +67,8 @@ async function judgeAnswer(
   if (response.ok && response.status !== 202) return { end: "delivered", message: await target.write(body) };
   const said = `${url} was not delivered: the server returned HTTP ${response.status}`;
   const { error, message: why = report.settlement()?.errorMessage } = readErrorBody(body);
+  const because = error === undefined ? "" : ` (${toPlainText(error)})`;
   if (signed === undefined) {
-    const because = error === undefined ? "" : ` (${toPlainText(error)})`;
     return { end: "not-delivered", message: `${said}${because}; no payment was signed.` };
   }
   const reason = findRejectionReason(response, report);
@@ -80,11 +81,15 @@ async function judgeAnswer(
         : `${said}: ${reason}${why === undefined ? "" : ` (${toPlainText(why)})`}.`,
     };
   }
-  if (response.status === 412 && !mayBePaid && signed.authorization.method === "permit2")
-    return { end: "payment-rejected", message: `${said}: ${describeMissingApproval(signed)}` };
+  if (response.status === 412 && !mayBePaid && signed.authorization.method === "permit2") {
+    const { asset, decimals, authorization } = signed;
+    const approval = { account: authorization.from, asset, amount: authorization.value, decimals };
+    return { end: "payment-rejected", message: `${said}: ${describeMissingApproval(approval)}` };
+  }
   const isRejection = response.status >= 400 && response.status < 500 && !response.headers.has("Retry-After");
-  const end = isRejection && !mayBePaid ? "not-delivered" : "perhaps-paid";
-  return { end, message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
+  const judged = isRejection && !mayBePaid ? "not-delivered" : "perhaps-paid";
+  const { end, text } = await describeUnfinishedPayment(signed, { end: judged, tokens });
+  return { end, message: `${said}${because}. ${text}` };
 }
 
 async function judgeFailure(
@@ -95,7 +100,19 @@ async function judgeFailure(
   const said = `${url} can't be bought: ${formatError(error)}`;
   const signed = report.signed();
   if (signed === undefined) return { end: "not-delivered", message: said };
-  return { end: "perhaps-paid", message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
+  const { end, text } = await describeUnfinishedPayment(signed, { end: "perhaps-paid", tokens });
+  return { end, message: `${said}. ${text}` };
+}
+
+/** Maps a payment that was not signed to its outcome; without a usable response from the chain, no limit in whole tokens can be checked. */
+export function judgeRejection(
+  { code, message }: PaymentRejectedError,
+  { report, tokens }: Pick<PurchaseDependencies, "report" | "tokens">,
+): PurchaseOutcome {
+  if (code === "insufficient_funds" || code === "permit2_not_approved") return { end: "payment-rejected", message };
+  if (code === "unknown_decimals" && tokens !== undefined)
+    return { end: "not-delivered", message: [message, report.unreadReason()].filter(Boolean).join(" ") };
+  return { end: "not-allowed", message };
 }
 
 /** Returns the server's reason for rejecting the payment: the one in the settlement, otherwise the error in PAYMENT-REQUIRED. */
@@ -122,52 +139,4 @@ function describeMissingFunds({ authorization, network, asset, decimals }: Signe
     `the balance of account ${authorization.from} in token ${asset} on ${network} is too low: the price is ` +
     `${formatAmount(BigInt(authorization.value), decimals)}, but the seller found less. Top it up; --rpc-url shows the balance.`
   );
-}
-
-/** Describes what a payer has to do before a payment by Permit2 (x402 version 2, status 412). */
-function describeMissingApproval({ authorization, asset, decimals }: SignedPayment): string {
-  const price = formatAmount(BigInt(authorization.value), decimals);
-  return (
-    `account ${authorization.from} has not approved Permit2 for ${price} of token ${asset}. With --rpc-url, this command signs the approval for a ` +
-    "seller that offers to submit it (eip2612GasSponsoring). Otherwise send it yourself, and pay again: " +
-    `cast send ${asset} "approve(address,uint256)" ${canonicalContracts.permit2.address} ${authorization.value} --rpc-url <url>`
-  );
-}
-
-/** Describes what a signed payment may still cost although its resource was not delivered, and until when; queries the chain if possible. */
-export async function describeUnfinishedPayment(
-  payment: SignedPayment,
-  tokens: TokenReader | undefined,
-): Promise<string> {
-  const { authorization, network, asset, decimals } = payment;
-  const what = `The payment of ${formatAmount(BigInt(authorization.value), decimals)} of token ${asset} on ${network}`;
-  const name = `account ${authorization.from}, nonce ${authorization.nonce}`;
-  // Only a channel's vouchers never end.
-  if (authorization.validBefore === "0")
-    return `${what} through channel ${authorization.nonce} may have been or may still be charged. Pay again through it: the seller then reports what it charged.`;
-  const until = new Date(Number(authorization.validBefore) * 1_000).toISOString();
-  switch (await describeNonceUse(payment, tokens)) {
-    case true:
-      return `${what} was charged (${name}). Ask the seller for the resource; paying again charges you again.`;
-    case false:
-      return `${what} is not charged yet, but can be until ${until} (${name}). Pay again only after that.`;
-    case undefined:
-      return (
-        `${what} may have been charged, or may still be until ${until} (${name}). Before you pay again, check whether ` +
-        `${authorization.method === "permit2" ? "Permit2 has used that nonce (nonceBitmap)" : "the token has used that nonce (authorizationState)"}; ` +
-        "with --rpc-url, this command checks it."
-      );
-  }
-}
-
-async function describeNonceUse(
-  { authorization, network, asset }: SignedPayment,
-  tokens: TokenReader | undefined,
-): Promise<boolean | undefined> {
-  try {
-    return await tokens?.hasTaken({ network, address: asset }, authorization);
-  } catch (error) {
-    if (error instanceof TokenReadError) return undefined;
-    throw error;
-  }
 }

@@ -1,4 +1,15 @@
-import { createPublicClient, erc20Abi, http, isAddress, parseAbi, type Address, type Hex } from "viem";
+import {
+  ContractFunctionExecutionError,
+  ContractFunctionRevertedError,
+  ContractFunctionZeroDataError,
+  createPublicClient,
+  erc20Abi,
+  http,
+  isAddress,
+  parseAbi,
+  type Address,
+  type Hex,
+} from "viem";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { locatePermit2Nonce } from "#x402/transfer-payload.ts";
 import { decimalsMax } from "#x402/price.ts";
@@ -17,17 +28,20 @@ export class TokenReadError extends Error {
   readonly code = "token_unreadable";
 }
 
+/** State of a signed authorization at the chain's latest block; once `expired`, it was never used and never can be. */
+export type NonceState = "used" | "unused" | "expired";
+
 /** Reads tokens from a chain. Any method may throw {@link TokenReadError} if the chain returns no usable response. */
 export type TokenReader = Readonly<{
   decimals(token: TokenLocation): Promise<number>;
   symbol(token: TokenLocation): Promise<string>;
   /** Balance of an account, in the token's smallest unit. */
   balanceOf(token: TokenLocation, account: string): Promise<bigint>;
-  /** Returns whether the authorization with that nonce was used: as the token records (EIP-3009, `authorizationState`), or Permit2. */
-  hasTaken(
+  /** Reads whether an authorization was used: as the token records (EIP-3009, `authorizationState`), or Permit2. */
+  nonceState(
     token: TokenLocation,
-    authorization: Pick<SignedAuthorization, "from" | "nonce" | "method">,
-  ): Promise<boolean>;
+    authorization: Pick<SignedAuthorization, "from" | "nonce" | "method" | "validBefore">,
+  ): Promise<NonceState>;
   /** Calls a view function of a contract on the chain. */
   readContract: ReadContract;
 }>;
@@ -82,20 +96,46 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
       query(token, "balance", (address) =>
         client.readContract({ address, abi: erc20Abi, functionName: "balanceOf", args: [account as Address] }),
       ),
-    hasTaken: (token, { from, nonce, method }) =>
+    nonceState: (token, { from, nonce, method, validBefore }) =>
       query(token, "authorization state", async (address) => {
-        if (method !== "permit2") {
-          const args = [from as Address, nonce as Hex] as const;
-          return client.readContract({ address, abi: eip3009, functionName: "authorizationState", args });
-        }
-        const { word, mask } = locatePermit2Nonce(nonce);
-        const args = [from as Address, word] as const;
-        const contract = canonicalContracts.permit2.address;
-        const used = await client.readContract({ address: contract, abi: permit2, functionName: "nonceBitmap", args });
-        return (used & mask) !== 0n;
+        // Time and use at one block: a node behind the latest one can't report an expired nonce as unused.
+        const { number: blockNumber, timestamp } = await client.getBlock();
+        const isUsed = async () => {
+          if (method !== "permit2") {
+            const args = [from as Address, nonce as Hex] as const;
+            const functionName = "authorizationState";
+            return client.readContract({ address, abi: eip3009, functionName, args, blockNumber });
+          }
+          const { word, mask } = locatePermit2Nonce(nonce);
+          const args = [from as Address, word] as const;
+          const call = {
+            address: canonicalContracts.permit2.address,
+            abi: permit2,
+            functionName: "nonceBitmap",
+          } as const;
+          return ((await client.readContract({ ...call, args, blockNumber })) & mask) !== 0n;
+        };
+        if (await isUsed()) return "used";
+        return timestamp > BigInt(validBefore) ? "expired" : "unused";
       }),
-    readContract: (call) => client.readContract(call as Parameters<typeof client.readContract>[0]),
+    async readContract(call) {
+      try {
+        return await client.readContract(call as Parameters<typeof client.readContract>[0]);
+      } catch (error) {
+        const message = `${call.functionName} of contract ${call.address} can't be read at ${host}: ${describeFailure(error)}`;
+        throw new TokenReadError(message, { cause: error });
+      }
+    },
   };
+}
+
+/** Returns whether the contract rejected the call or has no such function; otherwise the chain may not have responded. */
+export function isRevert({ cause }: TokenReadError): boolean {
+  return cause instanceof ContractFunctionExecutionError && cause.walk(isRevertCause) !== null;
+}
+
+function isRevertCause(error: unknown): boolean {
+  return error instanceof ContractFunctionRevertedError || error instanceof ContractFunctionZeroDataError;
 }
 
 /** Describes a failure by the first line of its message, because the library's other lines contain the full URL. */

@@ -58,10 +58,11 @@ export function formatPermit2Nonce(nonce: string): Hex {
   return `0x${encodeInteger(BigInt(nonce))}`;
 }
 
-/** Locates a nonce in Permit2's bitmaps of an account: the position of its word, and the mask of its bit. */
-export function locatePermit2Nonce(nonce: string): Readonly<{ word: bigint; mask: bigint }> {
+/** Locates a nonce in Permit2's bitmaps of an account: the position of its word, that of its bit in the word, and the bit's mask. */
+export function locatePermit2Nonce(nonce: string): Readonly<{ word: bigint; bit: bigint; mask: bigint }> {
   const position = BigInt(nonce);
-  return { word: position >> 8n, mask: 1n << (position & 0xffn) };
+  const bit = position & 0xffn;
+  return { word: position >> 8n, bit, mask: 1n << bit };
 }
 
 export function hashPermit2Payment({ signature, permit2Authorization: permit }: Permit2Payment): string {

@@ -24,6 +24,8 @@ export function readPayerSettings(keyFile: string | undefined, { mask }: Readonl
   const { signer, chain } = readSettings(paySettings, { env: process.env });
   mask.hide(chain);
   const key = keyFile === undefined ? signer.privateKey?.reveal() : readKeyFile(keyFile);
+  if (key !== undefined && !/^0x[0-9a-fA-F]{64}$/.test(key))
+    throw new TypeError(`${keyFile} has no private key: 64 hexadecimal digits, with or without 0x.`);
   if (key !== undefined) mask.hide(new Secret(key));
   const { rpcUrl } = chain;
   return { ...(key === undefined ? {} : { privateKey: key }), ...(rpcUrl === undefined ? {} : { rpcUrl }) };

@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openMarket, payee, payer, createTemporaryFolder, findUrl, type Market } from "../support/payments/shop.ts";
+import { tokenReader } from "#client/token-reader.ts";
+import { describeUnfinishedPayment } from "#client/unfinished-payment.ts";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { runGatehouse } from "../support/run-command.ts";
@@ -65,7 +67,10 @@ it("shows the price from the token's contract, then buys with the options that i
 it("pays nothing with --dry-run", async () => {
   const { status, stdout, stderr, gain } = await pay(...allowed, "--dry-run");
   expect([status, stdout, gain]).toEqual([0, "", 0n]);
-  expect(stderr).toContain("Nothing was signed. Without --dry-run it is paid.");
+  expect(stderr).toContain("Nothing was signed. Without --dry-run it is paid, if the account has enough;");
+  const checked = await pay(...allowed, "--dry-run", "--key-file", payerFile);
+  expect([checked.status, checked.gain]).toEqual([0, 0n]);
+  expect(checked.stderr).toContain("Nothing was signed. Without --dry-run it is paid.\n");
 });
 
 it("writes the response body to the file given with -o", async () => {
@@ -84,6 +89,8 @@ it("reports the account, its balance and the required amount if the balance is t
       /account 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A has 0 of token 0x\w{40} on eip155:1672, the price is 0\.01; nothing was signed/,
     ),
   ]);
+  const shown = await pay(...allowed, "--key-file", keyFile, "--dry-run");
+  expect([shown.status, shown.stderr]).toEqual([4, expect.stringMatching(/account 0x19E7\w+ has 0 of token 0x/)]);
   const unread = await pay(
     "--max-amount",
     "0.01",
@@ -140,7 +147,7 @@ describe("a token without EIP-3009", () => {
     const { status, stderr } = await buy("--rpc-url", market.chain.url);
     expect([status, stderr]).toEqual([
       5,
-      expect.stringMatching(/returned HTTP 502\. The payment of .* is not charged yet/),
+      expect.stringMatching(/returned HTTP 502 \(.*\)\. The payment of .* is not charged yet.*"nonceBitmap\(address,/),
     ]);
   });
 });
@@ -150,7 +157,7 @@ it("checks on the chain what happened to a payment that bought nothing", async (
   const { status, stdout, stderr } = await pay(...allowed, "--key-file", payerFile);
   expect([status, stdout]).toEqual([5, ""]);
   expect(stderr).toMatch(
-    /was not delivered: the server returned HTTP 502\. The payment of 0\.01 .* is not charged yet/,
+    /the server returned HTTP 502 \(.*you were not charged.*\)\. The payment of 0\.01 .* is not charged yet/,
   );
 });
 
@@ -159,6 +166,46 @@ it("continues without an unresponsive chain endpoint, and never shows its path",
   const { status, stderr } = await pay(...allowed.slice(0, 4), ...endpoint, "--key-file", payerFile);
   expect([status, stderr]).toEqual([0, expect.stringContaining("can't be read at 127.0.0.1:1")]);
   expect(stderr).not.toContain("an-api-key");
+});
+
+it("exits with 1 and the cause if the chain endpoint, which knows the token's decimals, is unresponsive", async () => {
+  const endpoint = ["--rpc-url", "http://127.0.0.1:1/v2/an-api-key"];
+  for (const more of [[], ["--dry-run"]]) {
+    const { status, stderr } = await pay(...allowed.slice(0, 4), ...endpoint, "--key-file", payerFile, ...more);
+    const lastLine = stderr.trimEnd().split("\n").at(-1);
+    expect([status, lastLine]).toEqual([1, expect.stringContaining("can't be read at 127.0.0.1:1: ")]);
+    expect(stderr).not.toContain("an-api-key");
+  }
+});
+
+it("names the file of an invalid key", async () => {
+  const keyFile = join(folder.path, "invalid");
+  await writeFile(keyFile, "0x12");
+  const { status, stderr } = await pay(...allowed, "--key-file", keyFile);
+  const words = `pay: --key-file: ${keyFile} has no private key: 64 hexadecimal digits, with or without 0x.\n`;
+  expect([status, stderr]).toEqual([2, words]);
+});
+
+it("distinguishes a charged payment, one that can still be charged, and one that never will be", async () => {
+  const { stdout } = await pay(...allowed, "--key-file", payerFile, "--json");
+  const { network, asset, amount: value, from, to, nonce, validBefore } = JSON.parse(stdout).payment;
+  const authorization = { from, to, value, validAfter: "0", validBefore: String(validBefore), nonce };
+  const tokens = tokenReader({ rpcUrl: market.chain.url });
+  const unknown = { end: "perhaps-paid", tokens } as const;
+  const describePayment = (changes: Partial<typeof authorization>) =>
+    describeUnfinishedPayment(
+      { network, asset, decimals: 6, authorization: { ...authorization, ...changes } },
+      unknown,
+    );
+  const unused = `0x${"77".repeat(32)}`;
+  expect(await describePayment({})).toEqual({ end: "perhaps-paid", text: expect.stringContaining(" was charged (") });
+  expect(await describePayment({ validBefore: "1000" })).toMatchObject({ end: "perhaps-paid" });
+  const open = await describePayment({ nonce: unused });
+  expect(open).toEqual({ end: "perhaps-paid", text: expect.stringContaining("is not charged yet, but can be until") });
+  expect(await describePayment({ nonce: unused, validBefore: "1000" })).toEqual({
+    end: "not-delivered",
+    text: expect.stringMatching(/expired at 1970-.* and was never charged .*You can pay again\.$/),
+  });
 });
 
 it("reports what a payment may still cost if stopped after signing", async () => {
