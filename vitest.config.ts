@@ -74,8 +74,8 @@ const startCompiled = {
 };
 
 /**
- * Profiles of the tests' nodes that the upkeep's tests run with once more (`npm test` has one file of each), and which of them not: those that are about a node
- * which reports its release, where it reports the commit of its programs.
+ * Node profiles with which the upkeep tests run again (`npm test` runs one file for each). Tests that need a node
+ * reporting its release are skipped on profiles that report only a commit.
  */
 const profiles = {
   strict: [],

@@ -97,7 +97,7 @@ test("signs no voucher for a seller that claims more than the signed total", asy
   expect(await signTwice(offer("33"), forged), "a signature of another total").toEqual(["10", "10"]);
 });
 
-test("signs at most one price more than before the request", async () => {
+test("signs for at most one price more than it had before the request", async () => {
   const { channels, signTwice } = await openBuyer();
   using _begun = await channels.begin({ offer: offer("33"), decimals: 6 });
   const state = { channelState: { balance: "50", totalClaimed: "10" } };

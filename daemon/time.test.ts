@@ -7,7 +7,7 @@ import {
   DeadlineError,
   pause,
   poll,
-  createRunningTimeout,
+  createTimeoutSignal,
   within,
   type Pause,
   createBackoff,
@@ -232,14 +232,14 @@ describe("within", () => {
 
 test("a time limit expires with a timeout error", async () => {
   const startedAt = performance.now();
-  const signal = createRunningTimeout(200);
+  const signal = createTimeoutSignal(200);
   await once(signal, "abort");
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(198);
   expect(signal.reason).toMatchObject({ name: "TimeoutError" });
 });
 
 test("a time limit does not count time in which the event loop is blocked", async () => {
-  const signal = createRunningTimeout(1_000);
+  const signal = createTimeoutSignal(1_000);
   const until = performance.now() + 1_500;
   while (performance.now() < until);
   await sleep(1);

@@ -172,7 +172,7 @@ export async function within<T>(what: string, deadlineMs: number, work: Promise<
   }
 }
 
-/** Number of parts into which {@link createRunningTimeout} and {@link pauseWhileRunning} divide a period. */
+/** Number of parts into which {@link createTimeoutSignal} and {@link pauseWhileRunning} divide a period. */
 const runningParts = 10;
 
 /**
@@ -181,7 +181,7 @@ const runningParts = 10;
  * and its sender doesn't count as unresponsive. Aborts with a `TimeoutError`, as `AbortSignal.timeout` does, and doesn't keep the process
  * alive.
  */
-export function createRunningTimeout(ms: number): AbortSignal {
+export function createTimeoutSignal(ms: number): AbortSignal {
   const over = new AbortController();
   let left = runningParts;
   const waitForPart = () => {

@@ -26,9 +26,9 @@ export type PruneInfo = Readonly<{
 export type PruneState = Readonly<{ enabledAtBlock: number | undefined }>;
 
 /**
- * Builds a devnet node's pruning info at a block. Each block counts as {@link versionsPerBlock} storage versions, on top of the 100,000 of
- * the genesis, so that all three version numbers advance from the first block on: everything older than the reserved window is due for
- * removal (`prune_reserved_version`), and the pruner follows at a limited speed (`real_prune_reserved_version`).
+ * Builds a devnet node's pruning info at a block. Each block counts as {@link versionsPerBlock} storage versions, on top of the genesis's
+ * 100,000. All three version numbers therefore advance from the first block on. Everything older than the reserved window is due for
+ * removal (`prune_reserved_version`); the pruner follows at a limited speed (`real_prune_reserved_version`).
  */
 export function buildPruneInfo({ enabledAtBlock }: PruneState, block: number): PruneInfo {
   const flushed = reservedWindowVersions + block * versionsPerBlock;

@@ -15,7 +15,7 @@ import { limitSellerRates } from "./seller-limits.ts";
 import { createLedger } from "./settlement/ledger/ledger.ts";
 import { openLedgerStore } from "./settlement/ledger/open-ledger.ts";
 import { startRetention } from "./settlement/ledger/retention.ts";
-import { createSales } from "./settlement/ledger/sales.ts";
+import { createSaleStore } from "./settlement/ledger/sales.ts";
 import { createOwnership } from "./settlement/ownership.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 
@@ -138,7 +138,7 @@ function openRecords(chainId: number, store: SqlStore, clock: () => number) {
   return {
     ledger: createLedger({ chainId }, dependencies),
     ownership: createOwnership({ chainId }, dependencies),
-    sales: createSales({ chainId }, dependencies),
+    sales: createSaleStore({ chainId }, dependencies),
   };
 }
 

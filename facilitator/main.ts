@@ -1,7 +1,7 @@
 import { createAuditLog } from "#daemon/audit/audit-log.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { createApp } from "#daemon/http/app.ts";
-import { createJsonPosts } from "#daemon/http/json-posts.ts";
+import { createJsonPoster } from "#daemon/http/json-posts.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { addOpenApiRoute } from "#daemon/http/open-api.ts";
@@ -61,7 +61,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     addFacilitatorRoutes(app, served);
     addOpenApiRoute(app, facilitatorApi);
     const isProxy = createNetworkList(listen.trustedProxies);
-    const servePost = createJsonPosts(createPaymentPosts(served), listen, { log, metrics, mask, memory });
+    const servePost = createJsonPoster(createPaymentPosts(served), listen, { log, metrics, mask, memory });
     let posts = 0;
     resources.use(watchBusy({ busyCalls, completed: () => posts, becameBusy: optimizeForSpeed }));
     const payments = resources.use(

@@ -23,7 +23,7 @@ import { createSellerLimits } from "./seller-limits.ts";
 import type { SettlementContext } from "./settlement/context.ts";
 import { createRecordChecks } from "./settlement/ledger/ledger.ts";
 import type { LedgerStore } from "./settlement/ledger/open-ledger.ts";
-import { createSales, sumSpent, type Sales } from "./settlement/ledger/sales.ts";
+import { createSaleStore, sumSpent, type Sales } from "./settlement/ledger/sales.ts";
 import { startEngine } from "./settlement/start-engine.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
@@ -79,7 +79,7 @@ export async function startNetwork(
   const suspensions = createSuspensions(parts);
   const checks = createPaymentChecks(limits, { ...parts, chainAt, gas, suspensions });
   const payees = toLowerCase(options.payees);
-  const sales = createSales({ chainId, firstChainId: options.firstChainId }, dependencies);
+  const sales = createSaleStore({ chainId, firstChainId: options.firstChainId }, dependencies);
   const recordMined = createGasMeter(chainOptions, { payees, sales: sellers.size > 0 ? sales : undefined, metrics });
   const onChain = { chainId, settlement, chain, fees, gas, contracts, suspensions, signerWatch };
   const context = { ...dependencies, ...onChain, check: checks.checkAgain, recordMined };

@@ -12,7 +12,7 @@ import { getNamedSigner } from "./chain/transfer-method.ts";
 import type { PaymentChecks } from "./verification/payment-checks.ts";
 import type { RecentVerdicts } from "./verification/verified-payments.ts";
 import { payerNotesMax } from "./settlement/ownership.ts";
-import type { Recorded } from "./settlement/settlement.ts";
+import type { RecordedSettlement } from "./settlement/settlement.ts";
 import type { ComparedEngine } from "./settlement/start-engine.ts";
 import { createTermsChecks, type SellerLimits } from "./seller-limits.ts";
 import { rejectUnpaidRefund } from "./unpaid-refund.ts";
@@ -205,7 +205,7 @@ function rejectNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, 
  * Returns why a payment with a recorded settlement is invalid for another sale; undefined if it is valid. It stays valid for the sale that
  * owns it, and for everyone while it has no owner, because a client that retries after `settlement_pending` must succeed.
  */
-function rejectRecorded(recorded: Recorded, caller: Caller): Rejection | undefined {
+function rejectRecorded(recorded: RecordedSettlement, caller: Caller): Rejection | undefined {
   if (recorded.state === "failed") return recorded;
   if (recorded.owner === undefined || (caller.kind === "sale" && caller.owner === recorded.owner)) return undefined;
   return recorded.state === "settled" ? settledBefore : beingSettled;

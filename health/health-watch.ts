@@ -7,7 +7,7 @@ import type { EventLoopWatch } from "./event-loop-watch.ts";
 import { deriveRpcConditions, deriveHealthInfo, type HealthLimits } from "./rpc-conditions.ts";
 import type { HealthMetrics } from "./health-metrics.ts";
 import {
-  changeChain,
+  resetForChain,
   countResponse,
   countFailure,
   unknownHealth,
@@ -150,7 +150,7 @@ function createChainFollower(
   return (health, chainId, nowMs) => {
     if (health.chainId === undefined || health.chainId === chainId) return health;
     if (health.chainId === options.chainId) kept = health;
-    return changeChain(health, chainId === options.chainId ? kept : undefined, nowMs);
+    return resetForChain(health, chainId === options.chainId ? kept : undefined, nowMs);
   };
 }
 

@@ -87,7 +87,7 @@ export function countResponse(
  * Replaces the known heights on one chain with those on another: the ones in `known`, or none. The node counts as
  * unavailable in between.
  */
-export function changeChain(before: RpcState, known: RpcState | undefined, nowMs: number): RpcState {
+export function resetForChain(before: RpcState, known: RpcState | undefined, nowMs: number): RpcState {
   const {
     height: _height,
     heightSinceMs: _heightSinceMs,

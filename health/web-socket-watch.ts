@@ -3,7 +3,7 @@ import { WebSocket } from "ws";
 import { UnresolvedNameError, watchLookup } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { readAnswer, writeCall } from "#daemon/json-rpc.ts";
-import { createRunningTimeout } from "#daemon/time.ts";
+import { createTimeoutSignal } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { pollCheck } from "#status/failed-check.ts";
 import type { ReasonOf } from "#status/condition.ts";
@@ -68,7 +68,7 @@ async function openWebSocket(
 ): Promise<Failure | undefined> {
   const { lookup, pending } = watchLookup();
   const socket = new WebSocket(url, { maxPayload: messageLimitBytes, lookup });
-  const deadline = AbortSignal.any([signal, createRunningTimeout(timeoutMs)]);
+  const deadline = AbortSignal.any([signal, createTimeoutSignal(timeoutMs)]);
   try {
     return await new Promise<Failure | undefined>((resolve) => {
       const late = () => {

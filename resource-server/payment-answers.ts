@@ -1,7 +1,7 @@
 import type { PaymentRequired, PaymentRequirements, SettleResponse } from "@x402/core/types";
 import { describeMissingRoute } from "#daemon/http/app.ts";
 import { reason } from "#x402/reason.ts";
-import { offeredIdentifier } from "#x402/payment-identifier.ts";
+import { paymentIdentifierExtension } from "#x402/payment-identifier.ts";
 import type { Route } from "./routes/route.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SoldResponse } from "./claims/payment-claim.ts";
@@ -123,7 +123,10 @@ export function requirePayment(
     },
     // First, because buyers read the first offer of their scheme.
     accepts: [...(corrected === undefined ? [] : [corrected]), ...route.accepts],
-    extensions: route.extensions === undefined ? offeredIdentifier : { ...offeredIdentifier, ...route.extensions },
+    extensions:
+      route.extensions === undefined
+        ? paymentIdentifierExtension
+        : { ...paymentIdentifierExtension, ...route.extensions },
   };
   const body = {
     error,
@@ -136,12 +139,12 @@ export function requirePayment(
   });
 }
 
-export type RememberedOffers = ReturnType<typeof rememberOffers>;
+export type RememberedOffers = ReturnType<typeof createOfferMemory>;
 
 const rememberedMax = 256;
 
 /** Creates the requests for payment, and caches them until their route changes: encoding one costs more than the rest of its request. */
-export function rememberOffers({ publicUrl }: Readonly<{ publicUrl: string | undefined }>) {
+export function createOfferMemory({ publicUrl }: Readonly<{ publicUrl: string | undefined }>) {
   const byRoute = new WeakMap<Route, Map<string, Answer>>();
   return (
     route: Route,

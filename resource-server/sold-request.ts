@@ -12,7 +12,7 @@ import {
   respondToSale,
   respondUnsettled,
   respondWithoutOffer,
-  rememberOffers,
+  createOfferMemory,
   requirePayment,
   type Answer,
   type RememberedOffers,
@@ -63,7 +63,7 @@ type Selling = SellingParts & Readonly<{ lines: SaleLog; offers: RememberedOffer
  * defines the response to each outcome of a sale.
  */
 export function createSelling(parts: SellingParts): ServeSold {
-  const selling = { ...parts, lines: createSaleLog(parts.log), offers: rememberOffers(parts) };
+  const selling = { ...parts, lines: createSaleLog(parts.log), offers: createOfferMemory(parts) };
   return (request) => {
     const { incoming, url, offered } = request;
     const isHead = incoming.method === "HEAD";

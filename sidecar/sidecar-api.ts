@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkBody, operationsApi } from "#daemon/http/operations-api.ts";
+import { checkBodySchema, operationsApi } from "#daemon/http/operations-api.ts";
 import { errorBody, type Api, type ApiResponse, type ApiOperation } from "#daemon/http/open-api.ts";
 import { describeStatusOperation, nodePageShape, pageOperation } from "#status/status-api.ts";
 import {
@@ -20,11 +20,11 @@ const startupz: ApiOperation = {
   answers: {
     200: {
       description: "Valid",
-      body: z.object({ status: z.literal("ok"), checks: z.object({ configured: checkBody }) }),
+      body: z.object({ status: z.literal("ok"), checks: z.object({ configured: checkBodySchema }) }),
     },
     503: {
       description: "Not yet",
-      body: z.object({ status: z.literal("unready"), checks: z.object({ configured: checkBody }) }),
+      body: z.object({ status: z.literal("unready"), checks: z.object({ configured: checkBodySchema }) }),
     },
   },
 };

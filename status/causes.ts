@@ -6,7 +6,7 @@ import {
 } from "./condition-reasons.ts";
 import type { Condition, ConditionType } from "./condition.ts";
 
-/** Conditions that a cause also makes False, either for any reason or for the listed reasons. */
+/** Other conditions that a cause turns False, for any reason or only for the listed ones. */
 type Effects = Readonly<{ [Type in ConditionType]?: "any" | readonly Condition["reason"][] }>;
 
 type Cause = Readonly<{ type: ConditionType; reasons?: readonly Condition["reason"][]; effects: Effects }>;

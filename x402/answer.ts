@@ -4,7 +4,7 @@ import { reason, type Reason, type Rejection } from "./reason.ts";
 
 /**
  * Outcome of a payment as reported to the caller over HTTP. `/verify` returns `valid` or `rejected`, `/settle`
- * everything but `valid`. The facilitator's ledger stores another union, `Recorded`.
+ * everything but `valid`. The facilitator's ledger stores another union, `RecordedSettlement`.
  *
  * - `valid`: it would settle now;
  * - `rejected`: nothing was sent, and nothing is charged;

@@ -16,7 +16,7 @@ const extension = "payment-identifier";
 const idForm = { minLength: 16, maxLength: 128, pattern: "^[a-zA-Z0-9_-]+$" } as const;
 
 /** Extension as offered by a seller in PAYMENT-REQUIRED: an identifier is supported but not required. */
-export const offeredIdentifier: Readonly<Record<string, unknown>> = {
+export const paymentIdentifierExtension: Readonly<Record<string, unknown>> = {
   [extension]: {
     info: { required: false },
     schema: {

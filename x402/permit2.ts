@@ -61,10 +61,10 @@ export function computePermitDigest(permit: Permit, chainId: number): Uint8Array
     encodeInteger(deadline),
     hashWords(witnessTypeHashes[scheme], encodeWitness(permit)),
   );
-  return computeTypedDataDigest(getPermit2Separator(chainId), struct);
+  return computeTypedDataDigest(getPermit2DomainSeparator(chainId), struct);
 }
 
-export const getPermit2Separator = cacheSeparator((chainId) =>
+export const getPermit2DomainSeparator = cacheSeparator((chainId) =>
   hashWords(domainTypeHash, hashText("Permit2"), encodeInteger(BigInt(chainId)), encodeAddress(permit2Address)),
 );
 

@@ -5,7 +5,7 @@ import { createFirstStage, formatWorkId, UpgradeError } from "#sidecar/upgrade/p
 import { checkStack, type StackCheck } from "./check-stack.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { defaultLimits, type StackLimits, type StackRecord } from "./stack-record.ts";
-import { decideNewSide, readDeployedStack, type RequestedVersion, type DeployedStack } from "./deployed-stack.ts";
+import { chooseTargetSide, readDeployedStack, type RequestedVersion, type DeployedStack } from "./deployed-stack.ts";
 import { formatStackPlan } from "./stack-plan.ts";
 import type { StackWork } from "./stack-platform.ts";
 
@@ -53,7 +53,7 @@ export async function beginUpgrade(
   const { directory, configFile, requested, dryRun, yes } = options;
   const { output, clock, signal, platform, pulumi } = work;
   const limits = { ...defaultLimits, ...options.limits };
-  const to = decideNewSide(place, requested);
+  const to = chooseTargetSide(place, requested);
   const show = (found: StackCheck) =>
     output.out(`${place.stack}: ${formatStackPlan(place, to, platform, found, limits)}`);
   let found = await checkStack(place, to, work);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { buildConfigChange, decideNewSide, readDeployedStack } from "./deployed-stack.ts";
+import { buildConfigChange, chooseTargetSide, readDeployedStack } from "./deployed-stack.ts";
 
 const outputs = {
   urls: {
@@ -89,12 +89,12 @@ describe("the new version in the configuration", () => {
       { image: "registry.example/node@sha256:00", version: "0.17.0", nodeVersion: "0.17.0" },
     ],
   ])("is derived %s", (_, more, asked, side) => {
-    expect(decideNewSide(read(more), asked)).toEqual(side);
+    expect(chooseTargetSide(read(more), asked)).toEqual(side);
   });
 
   it("is required if no source reports it", () => {
     const requested = { image: "registry.example/node:next", version: undefined };
-    expect(() => decideNewSide(read(), requested)).toThrow("contains no version; specify it: --node-version");
+    expect(() => chooseTargetSide(read(), requested)).toThrow("contains no version; specify it: --node-version");
   });
 
   it("is rolled back to a configuration without nodeVersion", () => {

@@ -91,7 +91,7 @@ function findProject(config: ConfigValues): string {
 }
 
 /** @throws {UpgradeError} if neither the request nor the image's tag specifies the version. */
-export function decideNewSide({ from }: Pick<DeployedStack, "from">, requested: RequestedVersion): UpgradeSide {
+export function chooseTargetSide({ from }: Pick<DeployedStack, "from">, requested: RequestedVersion): UpgradeSide {
   const version = parseNodeVersion(requested.version ?? "")?.text ?? parseImageVersion(requested.image)?.text;
   if (version === undefined) {
     throw new UpgradeError(`the tag of ${requested.image} contains no version; specify it: --node-version`);

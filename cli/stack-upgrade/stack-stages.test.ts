@@ -31,7 +31,7 @@ describe("a pulumi up that outlives the command", () => {
     world.during("look", () => expect(world.time.clock.monotonicMs()).toBeLessThan(10_000));
     world.state.updateMs = 100;
     const ended = await typing.type();
-    expect(typing.lines).toContain("It takes longer than 1000 ms; interrupting it.");
+    expect(typing.lines).toContain("It has taken longer than 1000 ms; interrupting it.");
     expect([ended?.record.end, world.image()]).toEqual(["committed", newImage]);
   });
 });

@@ -21,7 +21,7 @@ export async function finishUpdate(
   say(`${what} is still running; waiting for it.`);
   if (await hasEnded({ withinMs: limits.updateMs, signal })) return;
   if (signal.aborted) throw new UpgradeError(`${what} is still running`, "waits");
-  say(`It takes longer than ${limits.updateMs} ms; interrupting it.`);
+  say(`It has taken longer than ${limits.updateMs} ms; interrupting it.`);
   // Sent only once: on a second SIGINT, Pulumi exits without recording its changes.
   for (const pid of running) pulumi.interrupt(pid);
   if (!(await hasEnded({ withinMs: interruptMs }))) throw new UpgradeError(`${what} does not exit: end it`, "waits");

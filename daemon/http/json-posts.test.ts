@@ -9,7 +9,7 @@ import { MemoryBudget } from "../memory/memory-budget.ts";
 import { createMask } from "../secrets/mask.ts";
 import { generousMs, until } from "../testing/until.ts";
 import { createApp } from "./app.ts";
-import { createJsonPosts } from "./json-posts.ts";
+import { createJsonPoster } from "./json-posts.ts";
 import { listenHttp, type HttpListener } from "./listener.ts";
 
 const metrics = new Registry();
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const mask = createMask();
   mask.hide("http://operator:a-long-password@node.example/");
   const limits = { bodyLimitBytes: 16 };
-  const servePost = createJsonPosts(
+  const servePost = createJsonPoster(
     {
       "/echo": async (post) => ({
         status: 200,

@@ -37,7 +37,7 @@ export type ServePost = (request: IncomingMessage, response: ServerResponse) => 
  * Serves JSON POST requests directly via node:http, with the same ids, limits, measurements and errors as {@link createApp}. For a short
  * request, web `Request` objects and streams would take three times the CPU.
  */
-export function createJsonPosts(
+export function createJsonPoster(
   handlers: JsonPostHandlers,
   /** Larger bodies get a 413 response. */
   { bodyLimitBytes }: Readonly<{ bodyLimitBytes: number }>,

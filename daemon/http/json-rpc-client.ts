@@ -1,7 +1,7 @@
 import type { Agent } from "node:http";
 import { BodyTooLargeError, readText } from "../bytes.ts";
 import { readAnswer, writeCall, type JsonRpcResponse } from "../json-rpc.ts";
-import { createRunningTimeout } from "../time.ts";
+import { createTimeoutSignal } from "../time.ts";
 import { parseHttpEndpoint } from "./endpoint.ts";
 import { UnresolvedNameError } from "./name-lookup.ts";
 import { requestFailureCode, sendRequest, type SendRequest } from "./send-request.ts";
@@ -53,7 +53,7 @@ export class NoJsonRpcAnswerError extends Error {
 /** Creates a client for an HTTP endpoint. The client follows no redirects, and accepts a response with any status: only the body counts. */
 export function createJsonRpcClient(
   { url, timeoutMs, answerBytesMax, agent }: JsonRpcClientOptions,
-  { send = sendRequest, timeout = createRunningTimeout }: JsonRpcClientDependencies = {},
+  { send = sendRequest, timeout = createTimeoutSignal }: JsonRpcClientDependencies = {},
 ): CallJsonRpc {
   const endpoint = parseHttpEndpoint(url);
   const headers = { ...endpoint.headers, "Content-Type": "application/json" };

@@ -6,13 +6,13 @@ import { openMetricsType } from "./open-metrics.ts";
 import type { ReadinessCheck } from "./readiness.ts";
 
 /** A check in the responses of `/readyz` and `/startupz`. */
-export const checkBody = z.object({
+export const checkBodySchema = z.object({
   ok: z.boolean(),
   message: z.string(),
   tolerated: z.boolean().exactOptional().describe("True for a failure that does not affect readiness"),
 }) satisfies z.ZodType<ReadinessCheck>;
 
-const checks = z.record(z.string(), checkBody);
+const checks = z.record(z.string(), checkBodySchema);
 
 const configurationBody = z.object({
   service: z.string(),

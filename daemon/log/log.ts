@@ -26,7 +26,7 @@ export type Logger = {
   warn: Write<LogEvent<"warn">>;
   info: WriteFreely<LogEvent<"info">>;
   debug: WriteFreely<never>;
-  /** Creates a log with its own level, and perhaps its own fields, and the same destination. */
+  /** Creates a log with its own level, optionally its own fields, and the same destination. */
   child: (
     bindings: Readonly<Record<string, never>>,
     options: Readonly<{

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { resolve as resolvePath } from "node:path";
 import type { Readable } from "node:stream";
-import { createRunningTimeout } from "../time.ts";
+import { createTimeoutSignal } from "../time.ts";
 import { selectVariables } from "./program-environment.ts";
 
 /** A program to run: no shell, an argument array, a fixed environment, and limits on its time and output. */
@@ -103,7 +103,7 @@ function followToEnd(child: Child, options: ProcessOptions): Promise<ProcessResu
     }
     const stop = () => end("Failed", endedByStop);
     const late = () => end("TimedOut", explainTimeout(options.timeoutMs));
-    const timeout = createRunningTimeout(options.timeoutMs);
+    const timeout = createTimeoutSignal(options.timeoutMs);
     timeout.addEventListener("abort", late, { once: true });
     if (options.signal.aborted) stop();
     options.signal.addEventListener("abort", stop, { once: true });

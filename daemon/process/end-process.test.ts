@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
-import { listThreadCalls } from "./end-process.ts";
+import { listThreadPoolCalls } from "./end-process.ts";
 
 type Call = Readonly<{ what: string; start: (done: () => void) => void }>;
 
@@ -22,16 +22,16 @@ describe("the list of calls in Node's thread pool", () => {
   it.each(calls)("includes $what until it is done", async ({ start }) => {
     const { promise: done, resolve } = Promise.withResolvers<void>();
     // A call stays in Node's list briefly after it has finished.
-    await expect.poll(listThreadCalls).toEqual([]);
+    await expect.poll(listThreadPoolCalls).toEqual([]);
     start(resolve);
-    expect(listThreadCalls()).toHaveLength(1);
+    expect(listThreadPoolCalls()).toHaveLength(1);
     await done;
   });
 
   it("excludes a timer", async () => {
-    await expect.poll(listThreadCalls).toEqual([]);
+    await expect.poll(listThreadPoolCalls).toEqual([]);
     const timer = setTimeout(() => undefined, 1_000);
-    expect(listThreadCalls()).toEqual([]);
+    expect(listThreadPoolCalls()).toEqual([]);
     clearTimeout(timer);
   });
 });

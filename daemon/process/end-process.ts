@@ -33,14 +33,14 @@ export async function endProcess(status: number): Promise<never> {
     Promise.all([waitUntilPrinted(process.stdout), waitUntilPrinted(process.stderr)]),
     pause(waitMs, over),
   ]);
-  while (listThreadCalls().length > 0 && !over.aborted) await pause(checkAgainMs, over);
-  if (listThreadCalls().length > 0) process.kill(process.pid, "SIGKILL");
+  while (listThreadPoolCalls().length > 0 && !over.aborted) await pause(checkAgainMs, over);
+  if (listThreadPoolCalls().length > 0) process.kill(process.pid, "SIGKILL");
   await compiled;
   process.exit(status);
 }
 
 /** Lists the thread pool calls in flight, by Node's names for their kinds. */
-export function listThreadCalls(): readonly string[] {
+export function listThreadPoolCalls(): readonly string[] {
   return process.getActiveResourcesInfo().filter((name) => threadCall.test(name));
 }
 

@@ -1,4 +1,4 @@
-import { createRunningTimeout } from "../time.ts";
+import { createTimeoutSignal } from "../time.ts";
 import {
   buildExitResult,
   endedByStop,
@@ -43,7 +43,7 @@ export async function runLongRunningProcess(
   const child = await startProgram(options, ["ignore", ...output.descriptors]);
   if ("ok" in child) return child;
   const { promise, resolve, reject } = Promise.withResolvers<"exited" | "late" | "stopped" | "done" | Error>();
-  const timeout = createRunningTimeout(timeoutMs);
+  const timeout = createTimeoutSignal(timeoutMs);
   const closing = new AbortController();
   const stop = () => resolve("stopped");
   child.on("error", resolve).once("exit", () => resolve("exited"));

@@ -6,7 +6,7 @@ import { paths, MalformedPaymentError } from "#x402/fields.ts";
 import { fingerprintPayment, readPaymentIdentifier } from "#x402/payment-identifier.ts";
 
 export type CallerInfo = Readonly<{
-  /** Seller whose API key the call carries, as identified by `api-keys.ts`: a name of `sellers`, or the key's hash. */
+  /** Seller whose API key the call carries, as identified by `api-keys.ts`: a name from `sellers`, or the key's hash. */
   seller?: string | undefined;
   /** Identifier of one sale of the seller; over HTTP, the `Idempotency-Key` header. */
   idempotencyKey?: string | undefined;

@@ -106,7 +106,9 @@ async function checkChainIdentity(
     );
   }
   try {
-    const read = assets.map(async (asset) => [asset.address, await checkToken(asset, { chainId, chain })] as const);
+    const read = assets.map(
+      async (asset) => [asset.address, await readTokenDecimals(asset, { chainId, chain })] as const,
+    );
     const [contracts, decimals] = await Promise.all([findContracts(chain), Promise.all(read)]);
     const factories = walletFactories.map((factory) => factory.toLowerCase());
     return { decimals: new Map(decimals), contracts: new Set([...contracts, ...factories]) };
@@ -142,7 +144,10 @@ type TokenChain = Readonly<{ chainId: number; chain: Pick<Chain, "simulate"> }>;
  *
  * @throws {StartupError} with the token's own EIP-712 domain when that differs.
  */
-export async function checkToken(asset: AcceptedAsset, { chainId, chain }: TokenChain): Promise<number | undefined> {
+export async function readTokenDecimals(
+  asset: AcceptedAsset,
+  { chainId, chain }: TokenChain,
+): Promise<number | undefined> {
   const { address, name, version, separator } = asset;
   const read = async (data: Hex) => {
     const answer = await chain.simulate({ to: address, data });

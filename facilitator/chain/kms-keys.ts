@@ -1,7 +1,7 @@
 import { createPublicKey } from "node:crypto";
 import secp256k1 from "secp256k1";
 import { startStep } from "#daemon/process/start-step.ts";
-import { createRunningTimeout } from "#daemon/time.ts";
+import { createTimeoutSignal } from "#daemon/time.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { ChainError } from "./chain-error.ts";
 import { computeAddress, type DigestSignature, type SigningKey } from "./transaction-signer.ts";
@@ -32,7 +32,7 @@ export async function openKmsKeys(ids: readonly string[]): Promise<readonly Sign
   if (ids.length === 0) return [];
   const { KMSClient, GetPublicKeyCommand, SignCommand } = await loadPackage();
   const client = new KMSClient({});
-  const send = (command: object) => client.send(command, { abortSignal: createRunningTimeout(requestTimeoutMs) });
+  const send = (command: object) => client.send(command, { abortSignal: createTimeoutSignal(requestTimeoutMs) });
   const open = async (KeyId: string): Promise<SigningKey> => {
     const publicKey = await readPublicKey(KeyId, () => send(new GetPublicKeyCommand({ KeyId })));
     const fields = { KeyId, MessageType: "DIGEST", SigningAlgorithm: "ECDSA_SHA_256" };

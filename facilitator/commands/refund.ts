@@ -9,7 +9,7 @@ import { createGasLimits } from "../chain/gas-limits.ts";
 import { createLocalKey, createTransactionSigner, type TransactionSigner } from "../chain/transaction-signer.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 import { findSettled } from "../settlement/ledger/settlement-queries.ts";
-import { createRefunds, type Refund, type Refunds } from "../settlement/ledger/refunds.ts";
+import { createRefundStore, type Refund, type Refunds } from "../settlement/ledger/refunds.ts";
 import { showsTransfer } from "../chain/transfer-method.ts";
 import type { NetworkOptions } from "../network-options.ts";
 import type { LedgerAccess } from "./open-ledger-access.ts";
@@ -71,7 +71,7 @@ export async function refundPayment(request: RefundRequest, dependencies: Refund
     throw new RefundError(
       `the key belongs to ${signer.address}, but ${settlement.payTo} was paid; use the payee's key.`,
     );
-  const refunds = createRefunds({ chainId: network.chain.id }, { store, clock });
+  const refunds = createRefundStore({ chainId: network.chain.id }, { store, clock });
   const { chain } = await dependencies.connect(network);
   const found: Case = { settlement, signer, refunds, chain, network };
   const recorded = await refunds.find(settlement.id);

@@ -16,7 +16,7 @@ export type DeployOptions = ContractsOptions &
     privateKey: Hex;
     /** Contents of files with init code, with a salt and init code, or with a signed transaction. */
     initCodes: readonly Hex[];
-    /** Chains to copy creations from: URLs of archive nodes. */
+    /** Archive-node URLs of the chains whose contract creations are copied. */
     copyFrom: readonly string[];
     yes: boolean;
     confirm: ((question: string) => Promise<boolean>) | undefined;

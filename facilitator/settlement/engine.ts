@@ -6,7 +6,7 @@ import type { SettlementContext } from "./context.ts";
 import type { Journal, Ledger } from "./ledger/ledger.ts";
 import type { Ownership } from "./ownership.ts";
 import { createPayerFunds, type PayerFunds } from "./payer-funds.ts";
-import { createInFlightSettlements, type InFlightSettlements, type Recorded } from "./settlement.ts";
+import { createInFlightSettlements, type InFlightSettlements, type RecordedSettlement } from "./settlement.ts";
 import { createSettler, type Settler } from "./settler.ts";
 import { createSignerQueues, type SignerQueues, type SignerState } from "./submit/signer-queues.ts";
 import { createTracker } from "./track/tracker.ts";
@@ -66,7 +66,7 @@ export async function startSettling(context: SettlementContext, ledger: Journal)
 export type Engine = AsyncDisposable &
   Settler &
   Readonly<{
-    progress: (payment: Pick<SignedPayment, "id">) => Promise<Recorded | undefined>;
+    progress: (payment: Pick<SignedPayment, "id">) => Promise<RecordedSettlement | undefined>;
     callInFlight: (id: Hex) => Hex | undefined;
     inFlight: () => number;
     /** Returns the age of the oldest in-flight settlement here, in milliseconds; 0 if none. */

@@ -38,7 +38,7 @@ const receiptsAtOnce = 20;
 /**
  * Compares the ledger with the chain: each settlement of the last hour must have a receipt of a successful transaction
  * with the transfer. Each check takes the next settlements, from the oldest to the newest and then again. A mismatch
- * stays known for an hour, or until the chain has the settlement, so that an alert that waits for minutes sees it.
+ * is remembered for an hour, or until the chain has the settlement, so that an alert that waits for minutes sees it.
  * Changes nothing: the operator decides which of the two is right. Disposal stops it.
  */
 export function startLedgerComparison(

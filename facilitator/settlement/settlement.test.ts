@@ -30,9 +30,9 @@ test("reports the age of the oldest request, never below zero", () => {
 });
 
 test.each([
-  ["by its wall-clock age", 1_000, 5_000 - 1_000],
-  ["as new if it was signed in the future", 9_000, 5_000],
-])("dates the fee of an earlier process's transaction %s", (_, signedAtMs, pricedAtMs) => {
+  ["from its wall-clock age", 1_000, 5_000 - 1_000],
+  ["as now if it was signed in the future", 9_000, 5_000],
+])("computes when an earlier process's transaction was priced, %s", (_, signedAtMs, pricedAtMs) => {
   const book = createInFlightSettlements({ clock: () => 2_000, monotonicMs: () => 5_000 });
   expect(book.add(sampleSettlement, [{ ...sampleAttempt, signedAtMs }])).toMatchObject({ pricedAtMs });
 });

@@ -43,7 +43,7 @@ export type Attempt = Readonly<{
 }>;
 
 /** Record of a settlement in the ledger, with its owner; undefined if unowned. Responses to callers are another union, `Answer` of `x402/answer.ts`. */
-export type Recorded = Readonly<(Begun | Outcome) & { owner: string | undefined }>;
+export type RecordedSettlement = Readonly<(Begun | Outcome) & { owner: string | undefined }>;
 
 /** In flight; with its newest transaction if it exists and was selected. */
 type Begun = Readonly<{ state: "begun"; transaction?: Hex | undefined }>;
@@ -54,7 +54,7 @@ export type Outcome = Readonly<
 >;
 
 /** Started settlement without an outcome, with its transactions in the order of signing. */
-export type Unfinished = Readonly<{ settlement: Settlement; attempts: readonly Attempt[] }>;
+export type UnfinishedSettlement = Readonly<{ settlement: Settlement; attempts: readonly Attempt[] }>;
 
 export function toSettlement(payment: SignedPayment, owner: string, begunAtMs: number): Settlement {
   const { id, asset, contract, payer, payTo, amount, authorization, callData } = payment;

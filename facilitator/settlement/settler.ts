@@ -11,7 +11,12 @@ import type { Ledger } from "./ledger/ledger.ts";
 import type { PayerFunds } from "./payer-funds.ts";
 import type { SignerQueues } from "./submit/signer-queues.ts";
 import { respondTo, type Ownership } from "./ownership.ts";
-import { toSettlement, type Recorded, type InFlightSettlement, type InFlightSettlements } from "./settlement.ts";
+import {
+  toSettlement,
+  type RecordedSettlement,
+  type InFlightSettlement,
+  type InFlightSettlements,
+} from "./settlement.ts";
 
 export function createSettlementOverload(full: "caller" | "all", most: number): OverloadError {
   const all = `${most} settlements are under way, which is the most`;
@@ -111,7 +116,7 @@ export function createSettler(
 
 /** Returns the owner of a recorded settlement; if there is none, makes its requester the owner. */
 async function resolveOwner(
-  { owner }: Recorded,
+  { owner }: RecordedSettlement,
   { settlement, owner: claimant }: InFlightSettlement,
   ownership: Ownership,
 ): Promise<string | undefined> {

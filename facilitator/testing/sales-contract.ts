@@ -8,8 +8,8 @@ import {
   buildSellerDepositKey,
 } from "#x402/batch-settlement/channel.ts";
 import { createLedger, createRecordChecks } from "../settlement/ledger/ledger.ts";
-import { createRefunds } from "../settlement/ledger/refunds.ts";
-import { createSales, payerIdentifiersMax } from "../settlement/ledger/sales.ts";
+import { createRefundStore } from "../settlement/ledger/refunds.ts";
+import { createSaleStore, payerIdentifiersMax } from "../settlement/ledger/sales.ts";
 import { attempt, settled, settlement } from "./ledger-contract.ts";
 import { buildChannelConfig } from "./sample-settlement.ts";
 
@@ -24,9 +24,9 @@ async function openScene(open: Open) {
   const store = await open();
   const time = { nowMs: 20_000 * dayMs };
   const dependencies = { store, clock: () => time.nowMs };
-  const sales = createSales(chain, dependencies);
+  const sales = createSaleStore(chain, dependencies);
   const ledger = createLedger(chain, { ...dependencies, guard: async () => undefined });
-  const refunds = createRefunds(chain, dependencies);
+  const refunds = createRefundStore(chain, dependencies);
   return { time, store, sales, ledger, refunds, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 
@@ -127,7 +127,10 @@ function testPayers(open: Open): void {
     const found = [await conflicts(payer, "0"), await conflicts(payer, "1"), await conflicts(other, "0")];
     expect(found).toEqual([false, true, true]);
     expect(await add(payer, "1", "b"), "a conflict is not recorded").toBe(false);
-    const elsewhere = createSales({ chainId: 1, firstChainId: chain.chainId }, { ...scene, clock: () => time.nowMs });
+    const elsewhere = createSaleStore(
+      { chainId: 1, firstChainId: chain.chainId },
+      { ...scene, clock: () => time.nowMs },
+    );
     const reused = { id: "1", fingerprint: "b" };
     expect(await elsewhere.isConflict(payer, reused), "an identifier is of all networks").toBe(true);
     expect(await add(payer, "1"), "the same is none").toBe(true);

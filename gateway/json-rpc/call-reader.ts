@@ -35,7 +35,7 @@ const zero = 0x30;
 const idFirst = '{"jsonrpc":"2.0","id":';
 const methodNext = ',"method":';
 const paramsNext = ',"params":';
-/** Number of keys in such a call, plus the values before its params. */
+/** Number of keys in such a call, plus the number of values before its params. */
 const usualValues = 7;
 /** Max length of a call that takes this fast path: a call that turns out to have another form is scanned twice. */
 const usualBytes = 4_096;

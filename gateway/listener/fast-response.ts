@@ -45,7 +45,10 @@ export function createFastResponseHeads(
   { wallClock, ageHeaders, drain }: FastResponseHeadsDependencies,
 ): FastResponseHeads {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
-  /** Heads by source, for the extra headers and tail of the last response: most responses have no extra headers, and within a second all tails are the same. */
+  /**
+   * Response heads by source, valid only for the extra headers and tail of the last response. Most responses have no extra
+   * headers, and all tails within one second are the same.
+   */
   const wholes = new Map<ResponseSource, Readonly<{ extraHeaders: string; end: string; heads: TextsByLength }>>();
   /** Start of the second for which the tails were built; those of calls have the head's age. */
   let madeSince = Number.POSITIVE_INFINITY;

@@ -50,7 +50,7 @@ export function describeNodePage(options: NodePageOptions, sources: NodePageSour
   };
 }
 
-/** Finds when the current state began: a node is down since it last served; a pause has its condition's timestamp. */
+/** Finds when the current state began: a node has been down since it last served; a pause began at its condition's timestamp. */
 function findStateStart({ outages }: PageState, state: string, board: NodePageSources["board"]) {
   const last = outages.list().at(-1);
   const hold = state.startsWith("Paused") ? board.get("NotPaused") : undefined;

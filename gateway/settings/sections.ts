@@ -164,7 +164,7 @@ const webSocketSection = section({
   clients: fixed(10_000),
   /** Max in-flight calls per WebSocket client. */
   callsInFlight: fixed(64),
-  /** Max WebSocket message size where the tier sets none, within limits.bodyBytes. */
+  /** Max WebSocket message size for tiers that set none; never above limits.bodyBytes. */
   messageBytes: fixed(1_048_576),
   /** Unsent bytes (excluding responses) above which a slow WebSocket client is dropped and its calls wait. */
   queueBytes: fixed(4_194_304),

@@ -2,7 +2,7 @@ import type { ResponseFailure } from "../errors.ts";
 import { ResponseParts, type PartsFailure, type ResponseSink } from "../responses/response-sink.ts";
 import { createTurns, type SharedTurns } from "../wire/shared-turns.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import { batchId, type NodeCall, type NodeFlow, type NodeSender } from "./node-call.ts";
+import { batchErrorId, type NodeCall, type NodeFlow, type NodeSender } from "./node-call.ts";
 import { PieceEntry, type PieceCall } from "./piece-entry.ts";
 import { readTypicalResponses, type TypicalResponses } from "./typical-responses.ts";
 import { BatchResponseReading, failedInBatch } from "./batch-responses.ts";
@@ -92,7 +92,7 @@ export class BatchPiece implements ResponseSink {
     this.#flow = this.#dependencies.pool.send({
       caller,
       memory,
-      id: batchId,
+      id: batchErrorId,
       // Built on demand: the calls' own texts are retained until their responses arrive, and a second copy would double that memory.
       get body() {
         return joinBodies(entries);

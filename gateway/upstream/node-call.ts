@@ -2,8 +2,8 @@ import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
 
-/** The id of a batch, as JSON text; a client's own call may also have this id. */
-export const batchId = "null";
+/** Id of an error that concerns a whole batch, as JSON text; a client's own call may also have this id. */
+export const batchErrorId = "null";
 
 export type NodeCall = Readonly<{
   caller: string;

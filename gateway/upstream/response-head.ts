@@ -12,7 +12,7 @@ import { readObject } from "../json-rpc/read-object.ts";
 import type { ResponseSink } from "../responses/response-sink.ts";
 import { createTextSink } from "../responses/text-sink.ts";
 import { skipSpace } from "../json-rpc/json-scanner.ts";
-import { batchId, type NodeCall } from "./node-call.ts";
+import { batchErrorId, type NodeCall } from "./node-call.ts";
 
 export type ResponseHead = Readonly<{
   status: number;
@@ -116,7 +116,7 @@ export function readErrorResponse(
     const error = typeof answer === "string" ? undefined : readRpcError(answer.text);
     // A batch (only batches have this id) would be resent call by call, which is too much for a node that has already received too many
     // calls.
-    if (error === undefined || (failure === "limited" && id === batchId)) sink.fail(failure);
+    if (error === undefined || (failure === "limited" && id === batchErrorId)) sink.fail(failure);
     else sink.text(formatErrorJsonResponse(id, error), "node");
   });
 }

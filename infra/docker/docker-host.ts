@@ -9,7 +9,7 @@ import {
 import type { Attachment, NodeSpecs, Platform, Scope } from "../platform.ts";
 import { requireNoProblems } from "../components/service.ts";
 import type { CommonArgs } from "../services/built-service.ts";
-import { enginePathInProxy, engineProxySpec } from "../services/engine-proxy-spec.ts";
+import { enginePathInProxy, buildEngineProxySpec } from "../services/engine-proxy-spec.ts";
 import { workspace } from "../services/node/node-layout.ts";
 import {
   findFilesDirectory,
@@ -148,7 +148,7 @@ export class DockerHost extends ComponentResource implements Platform {
     const after = { ...attachment, dependsOn: [...attachment.dependsOn, ...steps] };
     const deployed = this.#deploy(node, after, { files, labels: { ...this.#labels(), ...labels } });
     const { engineProxy } = requireNoProblems({
-      engineProxy: engineProxySpec({
+      engineProxy: buildEngineProxySpec({
         ...this.#args.engineProxy,
         container: `${prefix}-node`,
         binDirectory: findBinDirectory(node),

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { daemonHealth, type HealthSpec } from "../services/probes.ts";
-import { engineProxySpec } from "../services/engine-proxy-spec.ts";
+import { buildEngineProxySpec } from "../services/engine-proxy-spec.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import { buildHealthcheck } from "./health-check.ts";
 
-const proxy = engineProxySpec({ container: "node", binDirectory: undefined }).spec;
+const proxy = buildEngineProxySpec({ container: "node", binDirectory: undefined }).spec;
 const asked = (health: HealthSpec): ServiceSpec => ({
   ...proxy,
   ports: [{ name: "http", number: 4_022, audience: "system" }],

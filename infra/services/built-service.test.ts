@@ -6,7 +6,7 @@ import { resourceServerSettings } from "#resource-server/settings.ts";
 import { deploymentSecret } from "../config/pulumi-config.ts";
 import { parseConfig } from "../stack-config.ts";
 import { describeGivenConfiguration } from "./built-service.ts";
-import { resourceServerSpec } from "./resource-server-spec.ts";
+import { buildResourceServerSpec } from "./resource-server-spec.ts";
 import { describeTarget } from "./stack-context.ts";
 
 const accepts = { scheme: "exact", network: "eip155:1672", price: "$0.01" };
@@ -16,7 +16,7 @@ it("describeGivenConfiguration digests settings and files as the started service
   const raw = { payTo: `0x${"01".repeat(20)}`, tokenAddress: `0x${"02".repeat(20)}`, stackSecret: "5f".repeat(32) };
   const config = parseConfig({ ...raw, routes: JSON.stringify(routes) });
   const context = { prefix: "gh", ...describeTarget(config, "gh"), secret: deploymentSecret };
-  const { spec } = resourceServerSpec(config, context);
+  const { spec } = buildResourceServerSpec(config, context);
   expect(spec.environment).toMatchObject({ GATEHOUSE_RESOURCE_SERVER_CHAIN_ID: "1672" });
   const { settingsSha256, files } = describeGivenConfiguration(resourceServerSettings, spec);
   expect(settingsSha256).toBe(digestSettings(resourceServerSettings, { PATH: "/bin", ...spec.environment }));

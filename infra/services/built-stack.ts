@@ -3,23 +3,23 @@ import { deploymentSecret } from "../config/pulumi-config.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { BuiltService } from "./built-service.ts";
-import { engineProxySpec } from "./engine-proxy-spec.ts";
+import { buildEngineProxySpec } from "./engine-proxy-spec.ts";
 import { facilitatorSpec, readFacilitatorArgs } from "./facilitator-spec.ts";
 import { devAccounts } from "./node/dev-accounts.ts";
-import { nodeSpec } from "./node-spec.ts";
-import { alertmanagerSpec } from "./observability/alertmanager-spec.ts";
-import { grafanaSpec } from "./observability/grafana-spec.ts";
-import { prometheusSpec } from "./observability/prometheus-spec.ts";
+import { buildNodeSpec } from "./node-spec.ts";
+import { buildAlertmanagerSpec } from "./observability/alertmanager-spec.ts";
+import { buildGrafanaSpec } from "./observability/grafana-spec.ts";
+import { buildPrometheusSpec } from "./observability/prometheus-spec.ts";
 import { hasService } from "./optional-services.ts";
-import { postgresSpec } from "./postgres-spec.ts";
-import { pushgatewaySpec } from "./pushgateway-spec.ts";
-import { resourceServerSpec } from "./resource-server-spec.ts";
-import { restoreSpec } from "./restore-spec.ts";
+import { buildPostgresSpec } from "./postgres-spec.ts";
+import { buildPushgatewaySpec } from "./pushgateway-spec.ts";
+import { buildResourceServerSpec } from "./resource-server-spec.ts";
+import { buildRestoreSpec } from "./restore-spec.ts";
 import type { ServiceName } from "./service-spec.ts";
-import { sidecarSpec } from "./sidecar-spec.ts";
+import { buildSidecarSpec } from "./sidecar-spec.ts";
 import { describeTarget, type StackContext } from "./stack-context.ts";
-import { upstreamSpec } from "./upstream-spec.ts";
-import { volumeSnapshotSpec } from "./volume-snapshot-spec.ts";
+import { buildUpstreamSpec } from "./upstream-spec.ts";
+import { buildVolumeSnapshotSpec } from "./volume-snapshot-spec.ts";
 
 /** A stack's services by name: the required ones, and the optional ones that it includes. */
 export type StackServices = Readonly<
@@ -29,22 +29,22 @@ export type StackServices = Readonly<
 export function buildServices(config: StackConfig, context: StackContext): StackServices {
   const include = <Built>(name: ServiceName, build: () => Built) => (hasService(config, name) ? build() : undefined);
   const scraped: StackServices = {
-    node: nodeSpec(config, context),
-    sidecar: sidecarSpec(config, context),
-    restore: restoreSpec(config),
-    "volume-snapshot": volumeSnapshotSpec(config),
+    node: buildNodeSpec(config, context),
+    sidecar: buildSidecarSpec(config, context),
+    restore: buildRestoreSpec(config),
+    "volume-snapshot": buildVolumeSnapshotSpec(config),
     facilitator: facilitatorSpec(readFacilitatorArgs(config, context)),
-    "resource-server": resourceServerSpec(config, context),
-    postgres: include("postgres", () => postgresSpec(config, context)),
-    pushgateway: include("pushgateway", () => pushgatewaySpec(config)),
-    upstream: include("upstream", () => upstreamSpec(config)),
+    "resource-server": buildResourceServerSpec(config, context),
+    postgres: include("postgres", () => buildPostgresSpec(config, context)),
+    pushgateway: include("pushgateway", () => buildPushgatewaySpec(config)),
+    upstream: include("upstream", () => buildUpstreamSpec(config)),
   };
   const specs = listBuiltServices(scraped).map(({ spec }) => spec);
   return {
     ...scraped,
-    prometheus: include("prometheus", () => prometheusSpec(config, context, specs)),
-    alertmanager: include("alertmanager", () => alertmanagerSpec(config, context)),
-    grafana: include("grafana", () => grafanaSpec(config, context)),
+    prometheus: include("prometheus", () => buildPrometheusSpec(config, context, specs)),
+    alertmanager: include("alertmanager", () => buildAlertmanagerSpec(config, context)),
+    grafana: include("grafana", () => buildGrafanaSpec(config, context)),
   };
 }
 
@@ -66,7 +66,7 @@ export function findServiceProblems(config: StackConfig, prefix: string): readon
   const complete = hasAccounts ? { ...config, tokenAddress } : { ...standIns, ...config };
   const services = buildServices(complete, { prefix, ...describeTarget(config, prefix), secret: deploymentSecret });
   const settings = config.settings["engine-proxy"];
-  const proxy = engineProxySpec({ container: `${prefix}-node`, binDirectory: undefined, settings });
+  const proxy = buildEngineProxySpec({ container: `${prefix}-node`, binDirectory: undefined, settings });
   const built = [...listBuiltServices(services), ...(config.target === "docker" ? [proxy] : [])];
   return built.flatMap(({ problems }) => problems);
 }

@@ -16,7 +16,7 @@ export type EngineProxyArgs = CommonArgs &
 export const enginePathInProxy = "/run/docker.sock";
 
 /** Builds the engine proxy: no network, exclusive access to the engine's socket, its own socket on a shared volume. */
-export function engineProxySpec(args: EngineProxyArgs): BuiltService {
+export function buildEngineProxySpec(args: EngineProxyArgs): BuiltService {
   return buildService(
     {
       name: "engine-proxy",

@@ -45,7 +45,7 @@ const ports: readonly PortSpec[] = [
 const startsAfter = ["pushgateway"] as const;
 
 /** Builds the node: the devnet, or the operator's own image. Its RPC is reachable only through the sidecar's gateway. */
-export function nodeSpec(config: StackConfig, context: StackContext): BuiltService {
+export function buildNodeSpec(config: StackConfig, context: StackContext): BuiltService {
   const push = findPushTarget(config, context.addresses);
   const conf: NodeConfArgs = {
     version: chooseNodeVersion(config),

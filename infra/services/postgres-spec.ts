@@ -25,7 +25,7 @@ const passwordFile = "postgres-password";
  * shutdown: it ends sessions, and committed data is on disk (PostgreSQL manual, "Shutting Down the Server"). Returns `undefined` without a
  * password, which the configuration check rejects; the image reads it only when it first starts.
  */
-export function postgresSpec(
+export function buildPostgresSpec(
   { postgresPassword, postgresUser, limits }: StackConfig,
   { secret }: StackContext,
 ): BuiltService | undefined {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { deploymentSecret } from "../config/pulumi-config.ts";
 import { parseConfig } from "../stack-config.ts";
-import { resourceServerSpec } from "./resource-server-spec.ts";
+import { buildResourceServerSpec } from "./resource-server-spec.ts";
 import { listPayees } from "./sold-routes.ts";
 import { describeTarget } from "./stack-context.ts";
 
@@ -16,7 +16,7 @@ function built(routes: Readonly<Record<string, unknown>>, tokenVersion = "2") {
     stackSecret: "5f".repeat(32),
     routes: JSON.stringify(routes),
   });
-  return resourceServerSpec(config, { prefix: "gh", ...describeTarget(config, "gh"), secret: deploymentSecret });
+  return buildResourceServerSpec(config, { prefix: "gh", ...describeTarget(config, "gh"), secret: deploymentSecret });
 }
 
 function problemsWith(routes: Readonly<Record<string, unknown>>): readonly string[] {

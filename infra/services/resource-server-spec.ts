@@ -31,7 +31,7 @@ const hotRestartSettings = {
  * Builds the resource server. It is public, connects to the facilitator and the routes' upstreams, and stores its claims in the database or
  * on a retained volume.
  */
-export function resourceServerSpec(config: StackConfig, context: StackContext): BuiltService {
+export function buildResourceServerSpec(config: StackConfig, context: StackContext): BuiltService {
   const { addresses, restart } = context;
   // A cluster rolls pods; a Docker host has one container per service, in which a new process replaces the old one.
   const isHandedOver = restart.driver === "docker";

@@ -9,7 +9,7 @@ import { chooseNodeUser } from "./service-spec.ts";
 export const restoreTimeout = "24h";
 
 /** Builds the restore, which completes before the node starts, and does nothing if data exists. */
-export function restoreSpec(config: StackConfig): BuiltService | undefined {
+export function buildRestoreSpec(config: StackConfig): BuiltService | undefined {
   if (config.restore === undefined) return undefined;
   const { url, sha256, strip } = config.restore;
   return buildService(

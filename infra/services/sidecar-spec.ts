@@ -66,7 +66,7 @@ export const engineSocketVolume = "engine-socket";
 const hungAfterMs = 900_000;
 
 /** Builds the sidecar of one node: it reconciles node.conf and pruning, restarts the node, and guards its RPC. */
-export function sidecarSpec(config: StackConfig, context: StackContext): BuiltService {
+export function buildSidecarSpec(config: StackConfig, context: StackContext): BuiltService {
   const common = readCommonArgs(config, "sidecar");
   const apiKeys = renderApiKeys(config.gatewayApiKeys, common.settings);
   const hasOwnPolicy = findRenderedValue(common.settings ?? {}, ["gateway", "policyPath"]) !== undefined;

@@ -7,7 +7,7 @@ import { daemonHealth } from "./probes.ts";
 const { ports } = stackServices.upstream;
 
 /** Builds the sample upstream, `GET /data`, which a stack without its own routes sells. */
-export function upstreamSpec(config: StackConfig): BuiltService {
+export function buildUpstreamSpec(config: StackConfig): BuiltService {
   return buildService(
     {
       name: "upstream",

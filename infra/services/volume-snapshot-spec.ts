@@ -4,7 +4,7 @@ import { buildService, readCommonArgs, type BuiltService } from "./built-service
 import { workspace } from "./node/node-layout.ts";
 
 /** Builds the service that takes one snapshot and exits. It connects only to the API server. */
-export function volumeSnapshotSpec(config: StackConfig): BuiltService | undefined {
+export function buildVolumeSnapshotSpec(config: StackConfig): BuiltService | undefined {
   if (config.volumeSnapshots === undefined) return undefined;
   const { className, keep } = config.volumeSnapshots;
   return buildService(

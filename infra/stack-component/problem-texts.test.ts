@@ -10,9 +10,9 @@ import { findMissingValues } from "../preflight/preflight.ts";
 import { findRegistryProblems } from "../preflight/registry-images.ts";
 import { parseConfig } from "../stack-config.ts";
 import { deploymentSecret } from "../config/pulumi-config.ts";
-import { alertmanagerSpec } from "../services/observability/alertmanager-spec.ts";
+import { buildAlertmanagerSpec } from "../services/observability/alertmanager-spec.ts";
 import { facilitatorSpec, readFacilitatorArgs } from "../services/facilitator-spec.ts";
-import { resourceServerSpec } from "../services/resource-server-spec.ts";
+import { buildResourceServerSpec } from "../services/resource-server-spec.ts";
 import { findMonitoringWarnings } from "../services/observability/observability-args.ts";
 import { findPeerWarning } from "../services/node/peers.ts";
 import { describeTarget } from "../services/stack-context.ts";
@@ -154,10 +154,10 @@ function listServiceProblems(): readonly ConfigProblem[] {
   const context = { prefix: "pay", ...describeTarget(config, "pay"), secret: deploymentSecret };
   return [
     ...facilitatorSpec({ ...readFacilitatorArgs(config, context), signerPrivateKey: undefined }).problems,
-    ...resourceServerSpec({ ...config, routes: { "GET /x": {} } }, context).problems,
-    ...alertmanagerSpec({ ...config, alertmanagerConfig: "{" }, context).problems,
-    ...alertmanagerSpec({ ...config, alertmanagerConfig: "hidden: 1" }, context).problems,
-    ...alertmanagerSpec({ ...config, alertmanagerConfig: receivers }, context).problems,
+    ...buildResourceServerSpec({ ...config, routes: { "GET /x": {} } }, context).problems,
+    ...buildAlertmanagerSpec({ ...config, alertmanagerConfig: "{" }, context).problems,
+    ...buildAlertmanagerSpec({ ...config, alertmanagerConfig: "hidden: 1" }, context).problems,
+    ...buildAlertmanagerSpec({ ...config, alertmanagerConfig: receivers }, context).problems,
   ];
 }
 

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "./document.ts";
 import { monitorFields, listOtherNames, type Naming } from "./monitor-config.ts";
 import { formatValue } from "./secret-shapes.ts";
-import type { MonitorValue, RequestedMonitor } from "./monitor-values.ts";
+import type { MonitorValue, ResolvedMonitor } from "./monitor-values.ts";
 
 export type ConfigChange = Readonly<{ reason: string }> &
   Readonly<
@@ -13,7 +13,7 @@ export type ConfigChange = Readonly<{ reason: string }> &
   >;
 
 /** Returns the changes that turn the current `chain.monitor_config` into the desired one; empty if it already matches. */
-export function findConfigChanges(current: unknown, wanted: RequestedMonitor, naming: Naming): readonly ConfigChange[] {
+export function findConfigChanges(current: unknown, wanted: ResolvedMonitor, naming: Naming): readonly ConfigChange[] {
   if (!isJsonObject(current)) return buildCreation(current, wanted, naming);
   const ofFields = monitorFields.flatMap((field): ConfigChange[] => {
     const own = naming.own[field];
@@ -48,7 +48,7 @@ function removeInstances(
   }));
 }
 
-function buildCreation(current: unknown, wanted: RequestedMonitor, naming: Naming): readonly ConfigChange[] {
+function buildCreation(current: unknown, wanted: ResolvedMonitor, naming: Naming): readonly ConfigChange[] {
   const entries = monitorFields.flatMap((field) => {
     const target = wanted[field];
     return target === undefined ? [] : [[naming.own[field], target.value] as const];

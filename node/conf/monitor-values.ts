@@ -7,8 +7,8 @@ export type MonitorValue = string | number | boolean;
 
 type WantedValue = Readonly<{ value: MonitorValue; reason: string }>;
 
-/** Desired values for the five keys. An absent field is left unchanged. */
-export type RequestedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>;
+/** Values for the five keys. An absent field is left unchanged. */
+export type ResolvedMonitor = Readonly<Partial<Record<MonitorField, WantedValue>>>;
 
 /**
  * Determines each value. Order of precedence: the setting; the file's value under the version's own naming; the file's value under the
@@ -18,7 +18,7 @@ export function resolveMonitorValues(
   current: JsonObject | undefined,
   naming: Naming,
   desired: DesiredMonitor,
-): RequestedMonitor {
+): ResolvedMonitor {
   if (!desired.enabled) return resolveDisabledValues(current, naming);
   const { earlier = [], fallback } = desired;
   const recall = (field: MonitorField) => fromEarlier(field, earlier, naming);
@@ -44,7 +44,7 @@ export function resolveMonitorValues(
 }
 
 /** Returns the desired values with pushing disabled. Changes a switch only if the file has one, and keeps the file's other values. */
-function resolveDisabledValues(current: JsonObject | undefined, naming: Naming): RequestedMonitor {
+function resolveDisabledValues(current: JsonObject | undefined, naming: Naming): ResolvedMonitor {
   const names = [naming.own.enabled, ...listOtherNames(naming, "enabled")];
   const stands = current !== undefined && names.some((name) => Object.hasOwn(current, name));
   return stands ? { enabled: { value: false, reason: "monitor.enabled is false" } } : {};

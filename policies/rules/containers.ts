@@ -62,7 +62,7 @@ export const engineSocket = createContainerRule(
   {
     name: "engine-socket",
     severity: "critical",
-    why: "Access to the engine's socket allows starting a privileged container, which is root on the host.",
+    why: "Access to the engine's socket allows starting a privileged container, which amounts to root on the host.",
     remedy: "Use `gatehouse engine-proxy`, which allows only inspect, restart and node_cli of one container.",
   },
   (container, workload) =>

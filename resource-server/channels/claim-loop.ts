@@ -11,7 +11,7 @@ export type ClaimLoopOptions = Readonly<{
   claimWithinMs: number;
   /**
    * Time after which every node knows a claim. A node behind the others may report that nothing is left to transfer, or the
-   * outcome of an earlier transfer, so a claim counts as transferred only by a report after this time.
+   * outcome of an earlier transfer, so only a report made after this time can count a claim as transferred.
    */
   nodeLagMs: number;
   /** How long a fully claimed channel is retained after its state was last read. */

@@ -54,9 +54,9 @@ export async function settleClaim(
 /**
  * Retries the settlement of a claim whose earlier settlement may have been sent, with an unknown outcome. If the
  * facilitator now reports the nonce as used, it counts as having missed its own receipt only if it reported a
- * transaction before and reports none now. If it never reported a transaction, it may have sent none, and a transaction
- * that it reports now has failed; the payer then used the nonce otherwise. If it reports a duplicate of the same
- * transaction as before, it settled this claim before it tracked owners.
+ * transaction before and reports none now. If it never reported a transaction, it may not have sent one. Any transaction
+ * that it reports now must have failed, since the payer has used the nonce elsewhere. If it reports a duplicate of the
+ * same transaction as before, it settled this claim before it tracked owners.
  */
 export async function resumeClaim(
   claim: PaymentClaim,

@@ -7,7 +7,7 @@ import { offer, createPayload, createPayment } from "../testing/payments.ts";
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
 
 describe("readPayment", () => {
-  it("reads payer, nonce and expiry in lower case", () => {
+  it("lowercases asset and payer, and reads nonce and expiry", () => {
     const sent = createPayload();
     const { authorization } = sent.payload as { authorization: { nonce: string } };
     expect(readPayment(encodePaymentSignatureHeader(sent))).toMatchObject({

@@ -96,7 +96,7 @@ test("rolls back if the sidecar keeps exiting in the same step, but never gives 
   expect(record.stage).toBe("back-discarding");
 });
 
-test("remembers that the new version may have run from the installing stage on", () => {
+test("from the installing stage on, remembers that the new version may have run", () => {
   const installing = decideAfterStep(at("copying"), done, 2);
   expect(installing).toMatchObject({ stage: "installing" });
   const back = decideAfterStep(installing, fails, 3);

@@ -70,7 +70,7 @@ const rateOverMsMin = 600_000;
 
 /**
  * Retains one hour of this process's counts, at most one per minute. If called less often, it covers the time since the
- * last counts before that hour.
+ * last reading before that hour.
  */
 export type PaymentWatch = Readonly<{ add: (counts: PaymentCounts) => PaymentFigures }>;
 

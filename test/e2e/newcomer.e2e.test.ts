@@ -64,7 +64,7 @@ describe("gatehouse stack", () => {
     await rm(foreign, { recursive: true });
   });
 
-  it("reports a port in use and its setting before any start", async () => {
+  it("reports a port in use, and its setting, before starting anything", async () => {
     const squatter = createServer();
     squatter.listen(0, "127.0.0.1");
     await once(squatter, "listening");

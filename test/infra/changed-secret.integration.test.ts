@@ -11,7 +11,7 @@ import {
   liveSecretsDirectory,
   type ServiceSpec,
 } from "../../infra/services/service-spec.ts";
-import { sidecarSpec } from "../../infra/services/sidecar-spec.ts";
+import { buildSidecarSpec } from "../../infra/services/sidecar-spec.ts";
 import { describeTarget } from "../../infra/services/stack-context.ts";
 import { parseConfig } from "../../infra/stack-config.ts";
 import { pause } from "#daemon/time.ts";
@@ -51,7 +51,7 @@ function specWith(controlToken: string, restoreAfterMs = 30_000): ServiceSpec {
     },
   };
   const config = parseConfig({ settings: JSON.stringify({ sidecar }) });
-  const { spec, problems } = sidecarSpec(config, {
+  const { spec, problems } = buildSidecarSpec(config, {
     prefix: "gh",
     ...describeTarget(config, "gh"),
     secret: deploymentSecret,

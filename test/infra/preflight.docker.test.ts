@@ -52,7 +52,7 @@ describe.skipIf(!found.ok)(`preflight queries to a real engine${skipReason(found
     ]);
   });
 
-  test("report a port published by another container, but allow those of the stack's own containers", async () => {
+  test("report ports published by other containers, but allow those of the stack's own containers", async () => {
     const [port = 0] = await findFreePorts(1);
     await using container = await startContainer({
       image,

@@ -1,7 +1,7 @@
 import * as AbiParameters from "ox/AbiParameters";
 import { canonicalContracts } from "../contracts.ts";
 import { encodeAddress, encodeInteger, type Hex } from "../hex.ts";
-import { getPermit2Separator, hashTokenPermissions, tokenType } from "../permit2.ts";
+import { getPermit2DomainSeparator, hashTokenPermissions, tokenType } from "../permit2.ts";
 import { readApproval } from "../permit2-terms.ts";
 import { isRejection, reason, type Reason, type Rejection } from "../reason.ts";
 import type { Order, Transfers } from "../scheme.ts";
@@ -157,7 +157,7 @@ function judgePermit2Deposit(
         ]);
   return {
     authorization: { validAfter: 0n, validBefore: deadline, nonce: `0x${encodeInteger(nonce)}` },
-    digest: computeTypedDataDigest(getPermit2Separator(readChainId(requirements)), struct),
+    digest: computeTypedDataDigest(getPermit2DomainSeparator(readChainId(requirements)), struct),
     signature,
     collect: (signed) => ({ collector: "permit2Collector", nonce, deadline, signature: signed, approval: encoded }),
   };

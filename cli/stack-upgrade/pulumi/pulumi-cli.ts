@@ -111,7 +111,7 @@ export function formatBackend(address: string): string {
 
 const shownChars = 2_000;
 
-/** Extracts a preview's errors from its printed document, which precedes a summary. */
+/** Extracts a preview's errors from the document that it prints before the summary. */
 function explainPreview(error: PulumiError): PulumiError {
   const reported = [...error.said.matchAll(/"message": ("(?:[^"\\]|\\.)*"),\s*"severity": "error"/g)];
   if (reported.length === 0) return error;

@@ -46,8 +46,8 @@ const checkAgainMs = 250;
 const shownLines = 6;
 
 /**
- * Creates a function that runs Pulumi's command line without a shell. Pulumi gets its own process group and prints to files, so that
- * neither Ctrl-C nor a kill of this process interrupts an update. Throws {@link PulumiError} for any exit status but 0.
+ * Creates a function that runs Pulumi's command line without a shell. Pulumi gets its own process group and writes its output to
+ * files, so that neither Ctrl-C nor a kill of this process interrupts an update. Throws {@link PulumiError} for any exit status but 0.
  */
 export function createPulumiProcess(
   directory: string,

@@ -2,9 +2,15 @@ import { randomUUID } from "node:crypto";
 import { StoreError, formatValues, type SqlConnection, type SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import { createLedger } from "../ledger/ledger.ts";
-import { toAuthorizationKey, settlementColumns, toSettlementRow, toRecorded, toSettlement } from "../ledger/rows.ts";
+import {
+  toAuthorizationKey,
+  settlementColumns,
+  toSettlementRow,
+  toRecordedSettlement,
+  toSettlement,
+} from "../ledger/rows.ts";
 import { createOwnership } from "../ownership.ts";
-import type { Recorded, Settlement } from "../settlement.ts";
+import type { RecordedSettlement, Settlement } from "../settlement.ts";
 
 type StoreDependencies = Readonly<{ store: SqlStore; clock: () => number }>;
 
@@ -80,9 +86,9 @@ export function createRequests(
         "requests that conflict with this settlement keep appearing and disappearing; settle it again",
       );
     },
-    states: async (ids: readonly Hex[]): Promise<ReadonlyMap<Hex, Recorded>> => {
+    states: async (ids: readonly Hex[]): Promise<ReadonlyMap<Hex, RecordedSettlement>> => {
       const rows = await store.rows(statesSql + store.isListed("id", "$2"), [chainId, ids.join(",")]);
-      return new Map(rows.map((row) => [String(row["id"]) as Hex, toRecorded(row)]));
+      return new Map(rows.map((row) => [String(row["id"]) as Hex, toRecordedSettlement(row)]));
     },
     unsentReason: async (id: Hex): Promise<string | undefined> => {
       const [row] = await store.rows("SELECT message FROM unsent WHERE chain_id = $1 AND id = $2", [chainId, id]);

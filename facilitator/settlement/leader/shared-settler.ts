@@ -6,7 +6,7 @@ import { ChainError } from "../../chain/chain-error.ts";
 import type { SettlementContext } from "../context.ts";
 import { createPollLoop, type Engine } from "../engine.ts";
 import { respondTo } from "../ownership.ts";
-import { toSettlement, type Recorded } from "../settlement.ts";
+import { toSettlement, type RecordedSettlement } from "../settlement.ts";
 import {
   acquireSettlementSlot,
   createSettlementOverload,
@@ -17,7 +17,7 @@ import {
 import { startCandidate } from "./leader-election.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
 
-type CompletedRecord = Exclude<Recorded, { state: "begun" }>;
+type CompletedRecord = Exclude<RecordedSettlement, { state: "begun" }>;
 
 type Watched = Readonly<{
   /** Final record, or `gone` if it no longer exists. Never rejects. */
@@ -43,7 +43,7 @@ export function createOutcomeWatch(
   const entries = new Map<Hex, Entry>();
   let waits = 0;
 
-  const settle = (id: Hex, entry: Entry, recorded: Recorded | undefined): void => {
+  const settle = (id: Hex, entry: Entry, recorded: RecordedSettlement | undefined): void => {
     if (recorded?.state === "begun") {
       entry.transaction = recorded.transaction ?? entry.transaction;
       return;

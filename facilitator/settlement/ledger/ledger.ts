@@ -11,10 +11,10 @@ import {
   settlementColumns,
   toSettlementRow,
   readAttempts,
-  toRecorded,
+  toRecordedSettlement,
   toSettlement,
 } from "./rows.ts";
-import type { Attempt, Outcome, Recorded, Settlement, Unfinished } from "../settlement.ts";
+import type { Attempt, Outcome, RecordedSettlement, Settlement, UnfinishedSettlement } from "../settlement.ts";
 
 type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
 
@@ -72,9 +72,9 @@ export function createLedger(
     runGuarded((connection) => deleteAttempts(connection, { chainId, keepsRequests }, hashes)),
   );
   return {
-    progress: async (id: Hex): Promise<Recorded | undefined> => {
+    progress: async (id: Hex): Promise<RecordedSettlement | undefined> => {
       const [row] = await store.rows(progressSql, [chainId, id]);
-      return row === undefined ? undefined : toRecorded(row);
+      return row === undefined ? undefined : toRecordedSettlement(row);
     },
     /** Returns whether a payment other than `settlement` has used, or is about to use, the same authorization nonce. */
     hasConflict: async (
@@ -96,7 +96,7 @@ export function createLedger(
      * the next process would send it besides another transaction of the same settlement.
      */
     withdraw: ({ hash }: Attempt): Promise<void> => withdraw(hash),
-    unfinished: (): Promise<readonly Unfinished[]> =>
+    unfinished: (): Promise<readonly UnfinishedSettlement[]> =>
       store.transaction((connection) => readUnfinished(connection, chainId, store)),
     /** Deletes at most `max` settlements finished before the given time, oldest first. Returns the number deleted. */
     prune: (beforeMs: number, max: number): Promise<number> => store.change(deleteFinishedSql, [beforeMs, max]),
@@ -232,7 +232,7 @@ async function readUnfinished(
   { rows }: Pick<SqlConnection, "rows">,
   chainId: number,
   { isListed }: Pick<SqlStore, "isListed">,
-): Promise<readonly Unfinished[]> {
+): Promise<readonly UnfinishedSettlement[]> {
   const settlements = await rows(begunSql, [chainId]);
   const attempts = await readAttempts(await rows(attemptsSql, [chainId]), chainId, { rows, isListed });
   return settlements.map((row) => ({ settlement: toSettlement(row), attempts: attempts.get(String(row["id"])) ?? [] }));

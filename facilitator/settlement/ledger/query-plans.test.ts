@@ -11,8 +11,8 @@ import {
 import { createRequests } from "../leader/shared-ledger.ts";
 import { createOwnership } from "../ownership.ts";
 import { createLedger, createRecordChecks, recordForeign } from "./ledger.ts";
-import { createRefunds } from "./refunds.ts";
-import { createSales } from "./sales.ts";
+import { createRefundStore } from "./refunds.ts";
+import { createSaleStore } from "./sales.ts";
 import { sqliteLedgerMigrations } from "./schema.ts";
 import { findSettled, readSettledAfter, readSettlements } from "./settlement-queries.ts";
 
@@ -41,8 +41,8 @@ async function useLedger(store: SqlStore): Promise<void> {
   const [{ id, payer, asset, authorizationNonce: nonce }, chain] = [settlement, { chainId: 1_672 }];
   const dependencies = { store, clock: () => sampleMs };
   const ledger = createLedger(chain, dependencies);
-  const [ownership, sales] = [createOwnership(chain, dependencies), createSales(chain, dependencies)];
-  const [refunds, requests] = [createRefunds(chain, dependencies), createRequests(chain, dependencies)];
+  const [ownership, sales] = [createOwnership(chain, dependencies), createSaleStore(chain, dependencies)];
+  const [refunds, requests] = [createRefundStore(chain, dependencies), createRequests(chain, dependencies)];
   const records = createRecordChecks({ ...chain, store });
   const identifier = { id: "one", fingerprint: "a" };
   await ownership.recordVerified({ id, payer }, "sample");

@@ -17,7 +17,7 @@ export type Refund = Readonly<{
 }>;
 
 /** Record of refunds. Writes are durable when their promise resolves. Any method throws `StoreError`. */
-export type Refunds = ReturnType<typeof createRefunds>;
+export type Refunds = ReturnType<typeof createRefundStore>;
 
 const beginSql = `INSERT INTO refund (chain_id, id, amount, state, hash, nonce, raw_transaction, at_ms)
   VALUES ($1, $2, $3, 'sent', $4, $5, $6, $7)
@@ -26,7 +26,7 @@ const beginSql = `INSERT INTO refund (chain_id, id, amount, state, hash, nonce, 
   WHERE refund.state = 'failed' OR (refund.state = 'sent' AND refund.hash = $8)`;
 const endSql = "UPDATE refund SET state = $4 WHERE chain_id = $1 AND id = $2 AND hash = $3 AND state = 'sent'";
 
-export function createRefunds(
+export function createRefundStore(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
 ) {

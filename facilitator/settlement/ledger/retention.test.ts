@@ -7,7 +7,7 @@ import { sampleMs } from "../../testing/sample-settlement.ts";
 import { createOwnership, type Ownership } from "../ownership.ts";
 import { createLedger } from "./ledger.ts";
 import { noteLifeMs, retentionIntervalMs, retentionStep, startRetention } from "./retention.ts";
-import { createSales } from "./sales.ts";
+import { createSaleStore } from "./sales.ts";
 import { sqliteLedgerMigrations } from "./schema.ts";
 
 const chainId = 1_672;
@@ -26,7 +26,7 @@ function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
     {
       ledger,
       ownership: { ...ownership, ...change },
-      sales: createSales({ chainId }, { store, clock }),
+      sales: createSaleStore({ chainId }, { store, clock }),
       clock,
       monotonicMs: () => (state.monotonicMs += state.stepMs),
       pause: async (ms, signal) => {

@@ -2,7 +2,7 @@ import { getNonceSpace } from "../../chain/transfer-method.ts";
 import type { SqlRow, SqlStore, SqlValue } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
-import type { Attempt, Recorded, Settlement } from "../settlement.ts";
+import type { Attempt, RecordedSettlement, Settlement } from "../settlement.ts";
 
 /** Returns the key of an authorization. Addresses are lowercase, so that equal addresses compare equal. */
 export function toAuthorizationKey(
@@ -35,7 +35,7 @@ export function toAttemptRow(chainId: number, settlementId: Hex, attempt: Attemp
 export const attemptColumns =
   "chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas, signed_at_ms, batch_index, batch_size";
 
-export function toRecorded(row: SqlRow): Recorded {
+export function toRecordedSettlement(row: SqlRow): RecordedSettlement {
   const owner = toOwner(row);
   if (row["state"] === "begun") {
     return {

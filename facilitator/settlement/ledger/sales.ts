@@ -11,7 +11,7 @@ export type Sale = Readonly<{
 }>;
 
 /** Sellers and payment-identifiers of settlements. Writes are durable when their promise resolves. Any method throws `StoreError`. */
-export type Sales = ReturnType<typeof createSales>;
+export type Sales = ReturnType<typeof createSaleStore>;
 
 /** Wei that a seller's settlements cost in an hour, and the dearest one; not counted from `forgottenMs` on. */
 export type GasOfHour = Readonly<{ spent: bigint; dearest: bigint; forgottenMs: number }>;
@@ -43,7 +43,7 @@ export type SalesOptions = Readonly<{
   firstChainId?: number;
 }>;
 
-export function createSales(
+export function createSaleStore(
   { chainId, firstChainId = chainId }: SalesOptions,
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
 ) {

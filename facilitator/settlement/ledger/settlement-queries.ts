@@ -2,8 +2,8 @@ import type { SqlRow, SqlStore } from "#daemon/sql/store.ts";
 import { channelsAddress } from "#x402/batch-settlement/channel.ts";
 import type { Hex } from "#x402/hex.ts";
 import { permit2Address } from "#x402/permit2.ts";
-import type { Attempt, Recorded, Settlement } from "../settlement.ts";
-import { readAttempts, toRecorded, toSettlement } from "./rows.ts";
+import type { Attempt, RecordedSettlement, Settlement } from "../settlement.ts";
+import { readAttempts, toRecordedSettlement, toSettlement } from "./rows.ts";
 
 type Options = Readonly<{ chainId: number }>;
 type Dependencies = Readonly<{ store: Pick<SqlStore, "rows" | "isListed"> }>;
@@ -37,7 +37,7 @@ export async function readSettledAfter(
 
 export type ExportedSettlement = Readonly<{
   settlement: Settlement;
-  recorded: Recorded;
+  recorded: RecordedSettlement;
   finishedAtMs: number | undefined;
   attempts: readonly Attempt[];
   seller: string | undefined;
@@ -109,7 +109,7 @@ function toExported(row: SqlRow, attempts: readonly Attempt[]): ExportedSettleme
   const { finished_at_ms: finished, seller, refund_state: state } = row;
   return {
     settlement: toSettlement(row),
-    recorded: toRecorded(row),
+    recorded: toRecordedSettlement(row),
     finishedAtMs: finished === null ? undefined : Number(finished),
     attempts,
     seller: typeof seller === "string" ? seller : undefined,

@@ -11,7 +11,7 @@ import type { Attempt, InFlightSettlement } from "../settlement.ts";
 export type UnsentBatch = Readonly<{ entry: InFlightSettlement; failure: Error }>;
 
 /** Number of signed transactions, the jobs that need another one at once, and the unsent settlements. */
-export type SentBatch = Readonly<{ signed: number; again: readonly Job[]; unsent: readonly UnsentBatch[] }>;
+export type BatchOutcome = Readonly<{ signed: number; again: readonly Job[]; unsent: readonly UnsentBatch[] }>;
 
 /** Max foreign transactions that a settlement may encounter at its nonce before it is left to the tracker. */
 const foreignNoncesMax = 5;
@@ -26,7 +26,7 @@ export function createSendBatch(
   context: SettlementContext,
   account: SigningAccount,
   { ledger, logsUses }: Readonly<{ ledger: Journal; logsUses: (asset: Hex) => boolean }>,
-): (jobs: readonly Job[]) => Promise<SentBatch> {
+): (jobs: readonly Job[]) => Promise<BatchOutcome> {
   const { chain, fees, gas, monotonicMs } = context;
   const { nonces, signer } = account;
   const plan = createBatchPlanner(context, { signer: signer.address, logsUses });
@@ -101,7 +101,7 @@ async function handleUntaken(
   { settlement, log }: SettlementContext,
   { nonces, recordProblem }: SigningAccount,
   ledger: Journal,
-): Promise<Omit<SentBatch, "signed">> {
+): Promise<Omit<BatchOutcome, "signed">> {
   const entries = items.map(({ entry }) => entry);
   const facts = {
     settlement: entries[0]?.settlement.id,

@@ -6,7 +6,7 @@ import type { SettlementContext } from "../context.ts";
 import type { Journal } from "../ledger/ledger.ts";
 import type { InFlightSettlement, InFlightSettlements } from "../settlement.ts";
 import type { Job } from "./batch-planner.ts";
-import { createSendBatch, type SentBatch, type UnsentBatch } from "./send-batch.ts";
+import { createSendBatch, type BatchOutcome, type UnsentBatch } from "./send-batch.ts";
 import { createNonceAllocator, type NonceAllocator } from "./sign-batch.ts";
 
 export type SignerState = Readonly<{ address: Hex; nextNonce: number | undefined; inFlight: number }>;
@@ -106,7 +106,7 @@ export function createSubmitter(
     onUnsent,
   }: Readonly<{
     log: Logger;
-    sendBatch: (jobs: readonly Job[]) => Promise<SentBatch>;
+    sendBatch: (jobs: readonly Job[]) => Promise<BatchOutcome>;
     onSent: () => void;
     onUnsent: (unsent: UnsentBatch) => void;
   }>,

@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
 import { sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { createInFlightSettlements } from "../settlement.ts";
-import type { SentBatch } from "./send-batch.ts";
+import type { BatchOutcome } from "./send-batch.ts";
 import { createSubmitter } from "./signer-queues.ts";
 
 /** A submitter with one settlement that was sent before, and the outcome of each of its batches. */
-function submitterWith(sendBatch: () => Promise<SentBatch>) {
+function submitterWith(sendBatch: () => Promise<BatchOutcome>) {
   const lines: string[] = [];
   const log = createLog({ service: "test", level: "error" }, { write: (line) => void lines.push(line) });
   const book = createInFlightSettlements({ clock: Date.now, monotonicMs: () => 0 });

@@ -29,7 +29,7 @@ const configShape = z.object({
  * Builds an Alertmanager that only the stack's Prometheus can reach. It may reach the receivers in its configuration on the internet;
  * without a configuration, it shows alerts but notifies nobody.
  */
-export function alertmanagerSpec(
+export function buildAlertmanagerSpec(
   { alertmanagerConfig: config, limits }: StackConfig,
   { secret }: Pick<StackContext, "secret">,
 ): BuiltService {

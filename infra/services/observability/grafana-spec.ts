@@ -36,7 +36,7 @@ const provider = {
  * directories; in each, Grafana reads only the relevant part of each file. It connects only to Prometheus: no usage reporting, no update
  * checks. Returns `undefined` without a password, which preflight rejects.
  */
-export function grafanaSpec(
+export function buildGrafanaSpec(
   config: StackConfig,
   { prefix, addresses, secret }: StackContext,
 ): BuiltService | undefined {

@@ -20,7 +20,7 @@ const rulesName = "rules.yaml";
  * Builds a Prometheus that scrapes the stack's services on their own ports and evaluates Gatehouse's rules. It is never public, because it
  * has no authentication.
  */
-export function prometheusSpec(
+export function buildPrometheusSpec(
   { observability, limits }: StackConfig,
   { prefix, addresses }: StackContext,
   services: readonly ServiceSpec[],

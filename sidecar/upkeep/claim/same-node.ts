@@ -10,8 +10,8 @@ export type MoveInfo = Readonly<{
 }>;
 
 /**
- * Finds the differences that show that a node is not the stored one. Not a difference: a new host name of a machine, a recreated pod, a node.conf that moved while
- * its data stayed, or a path that never had a node.conf. Pure except for `entryExists`.
+ * Finds the differences that show that a node is not the stored one. Not differences: a machine's new host name, a recreated
+ * pod, a node.conf that moved while its data stayed, and a path that never had a node.conf. Pure except for `entryExists`.
  */
 export function findNodeDifferences(
   remembered: NodeIdentity,

@@ -73,7 +73,7 @@ function buildFailedReading(path: string, limitBytes: number, cause: unknown): C
   return { ok: false, problem: { reason: "Unreadable", message } };
 }
 
-/** Explains the system error from a read, as the rest of "… can't be read". Pure. */
+/** Describes a read's system error, phrased to complete "… can't be read". Pure. */
 export function explainFailure(path: string, code: string): string {
   switch (code) {
     case "EACCES":

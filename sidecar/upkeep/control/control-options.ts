@@ -10,7 +10,7 @@ export type ControlOptions = Readonly<{
 }>;
 
 /** Formats the options that select the same sidecar, each after a space, without token and credentials. */
-export function repeatOptions({ settings, stateDirectory, url, tokenFile }: ControlOptions): string {
+export function formatControlOptions({ settings, stateDirectory, url, tokenFile }: ControlOptions): string {
   const named =
     url === undefined
       ? stateDirectory === undefined

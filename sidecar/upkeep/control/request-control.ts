@@ -4,7 +4,7 @@ import { z } from "zod";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
-import { createRunningTimeout } from "#daemon/time.ts";
+import { createTimeoutSignal } from "#daemon/time.ts";
 import { controlPath, controlView, type ControlView } from "./control-responses.ts";
 import type { ControlOptions } from "./control-options.ts";
 import { findSocketPath, locateSocket } from "./control-socket.ts";
@@ -110,7 +110,7 @@ async function requestAt<Schema extends z.ZodType>(
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       },
       body: path === "" ? null : JSON.stringify(body ?? {}),
-      signal: createRunningTimeout(timeoutMs),
+      signal: createTimeoutSignal(timeoutMs),
     });
     const text = await response.body.text();
     if (response.statusCode !== 200) throw new ControlError(explainRejection(place, response.statusCode, text));

@@ -7,7 +7,7 @@ import {
   splitContainerOutput,
 } from "#daemon/http/docker-engine.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
-import { createRunningTimeout } from "#daemon/time.ts";
+import { createTimeoutSignal } from "#daemon/time.ts";
 import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/process/bounded-process.ts";
 import {
   explainAbandoned,
@@ -66,7 +66,7 @@ export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions) {
       ...request
     }: EngineRequest): Promise<EngineResponse> => {
       // One deadline covers the whole response, so a tool that prints nothing for a while isn't terminated earlier.
-      const deadline = createRunningTimeout(timeoutMs);
+      const deadline = createTimeoutSignal(timeoutMs);
       try {
         return await send({ ...request, responseLimitBytes, signal: AbortSignal.any([signal, deadline]) });
       } catch (cause) {

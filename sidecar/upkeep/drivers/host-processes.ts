@@ -159,7 +159,7 @@ export type NodeProcesses = ReturnType<typeof createNodeProcesses>;
 type NodeProcessesOptions = Readonly<{
   httpUrl: string;
   binDirectory: () => string;
-  /** By which `ops` finds the node's processes. If undefined, the node's are those of the program that listens on the port from the bin directory. */
+  /** Identifies the node's processes to `ops`. If undefined, the node's are those of the program that listens on the port from the bin directory. */
   processName: () => string | undefined;
 }>;
 

@@ -5,7 +5,7 @@ import type { Agent } from "undici";
 import { readText, type Body } from "#daemon/bytes.ts";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import { DriverError } from "./driver.ts";
-import { createRunningTimeout } from "#daemon/time.ts";
+import { createTimeoutSignal } from "#daemon/time.ts";
 
 export type KubernetesApiOptions = Readonly<{
   apiUrl: string;
@@ -86,7 +86,7 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
             ...(body === undefined ? {} : { "content-type": contentTypes[method] }),
           },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-          signal: AbortSignal.any([signal, createRunningTimeout(timeoutMs)]),
+          signal: AbortSignal.any([signal, createTimeoutSignal(timeoutMs)]),
         });
         return await readKubernetesResponse(response.statusCode, response.body);
       } catch (cause) {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { createRunningTimeout, waitUntil } from "#daemon/time.ts";
+import { createTimeoutSignal, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver, type NodeStart } from "./driver.ts";
 import { readKubernetesMessage, type KubernetesApi, readKubernetesResponse } from "./kubernetes-api.ts";
 import type { IncomingMessage } from "node:http";
@@ -43,7 +43,7 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
           `pod ${options.pod} could not be deleted: ${readKubernetesMessage(response)}; grant delete on it.`,
         );
       }
-      const deadline = AbortSignal.any([signal, stopping, createRunningTimeout(options.timeoutMs)]);
+      const deadline = AbortSignal.any([signal, stopping, createTimeoutSignal(options.timeoutMs)]);
       // The sidecar itself runs in the pod that it deleted, and the new pod starts only after this one has terminated.
       if (stopping.aborted) return {};
       const isAnother = (now: Pod | undefined) =>
@@ -135,7 +135,7 @@ async function collect(
   signal: AbortSignal,
 ): Promise<ProcessResult> {
   const text = { output: "", errors: "", status: "" };
-  const deadline = AbortSignal.any([signal, createRunningTimeout(timeoutMs)]);
+  const deadline = AbortSignal.any([signal, createTimeoutSignal(timeoutMs)]);
   try {
     return await new Promise<ProcessResult>((resolve) => {
       const fail = (reason: "TimedOut" | "TooMuchOutput" | "Failed", words: string) =>

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { systemClock } from "#daemon/clock.ts";
-import { createRunningTimeout, waitUntil } from "#daemon/time.ts";
+import { createTimeoutSignal, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 import { listPids, readProcessFile, readProcessStart } from "./host-processes.ts";
 
@@ -28,7 +28,7 @@ export function createSignalDriver({ processName: nameNow, timeoutMs }: SignalDr
         );
       }
       for (const pid of before) sendSigterm(pid, processName);
-      const deadline = AbortSignal.any([signal, createRunningTimeout(timeoutMs)]);
+      const deadline = AbortSignal.any([signal, createTimeoutSignal(timeoutMs)]);
       const isReplaced = (now: readonly number[]) => now.length > 0 && !now.some((pid) => before.includes(pid));
       const check = () => findProcessesNamed(processName);
       if (isReplaced(await waitUntil(check, isReplaced, { everyMs: pollIntervalMs, signal: deadline }))) return {};

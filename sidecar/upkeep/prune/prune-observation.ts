@@ -2,7 +2,7 @@ import type { Observation } from "#health/observation.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { ConditionReport, ReasonOf } from "#status/condition.ts";
 
-/** `off`: it should be on; `idle`: why it isn't enabled; `command`: with which the operator enables it. */
+/** `off`: should be on but isn't; `idle`: why it isn't enabled; `command`: the command that enables it. */
 export type AutoPrune = Readonly<
   | { kind: "unknown" }
   | { kind: "on" | "offAsDesired" }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { BodyTooLargeError, limitChunks } from "#daemon/bytes.ts";
 import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
-import { createRunningTimeout } from "#daemon/time.ts";
+import { createTimeoutSignal } from "#daemon/time.ts";
 
 /** Times of the last successful and failed push: seconds since 1970; absent if there was none. */
 export type PushGroup = Readonly<{
@@ -25,7 +25,7 @@ export async function readPushGroups(
   const { url, headers } = parseHttpEndpoint(`${options.url.replace(/\/$/, "")}/metrics`);
   const shown = new URL(url);
   const where = `${shown.origin}${shown.pathname}`;
-  const deadline = AbortSignal.any([signal, createRunningTimeout(options.timeoutMs)]);
+  const deadline = AbortSignal.any([signal, createTimeoutSignal(options.timeoutMs)]);
   try {
     const answer = await dependencies.send({ url, method: "GET", headers, signal: deadline });
     if (answer.statusCode !== 200) {

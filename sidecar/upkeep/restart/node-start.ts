@@ -1,5 +1,5 @@
 import { isLoopback, readUrlPort } from "#daemon/http/address.ts";
-import { createRunningTimeout } from "#daemon/time.ts";
+import { createTimeoutSignal } from "#daemon/time.ts";
 import { isClockUnchanged } from "../clock-reading.ts";
 import { type NodeStarted, readStart, startPrecisionMs, type NodeStart } from "../drivers/driver.ts";
 import { findListenerStart } from "../drivers/host-processes.ts";
@@ -67,7 +67,7 @@ export function readNodeStart(
   { driver, signal }: Pick<RestartContext, "driver" | "signal">,
 ): Promise<NodeStart> {
   const started =
-    process.now().started ?? readStart(driver, AbortSignal.any([signal, createRunningTimeout(answerWithinMs)]));
+    process.now().started ?? readStart(driver, AbortSignal.any([signal, createTimeoutSignal(answerWithinMs)]));
   process.note({ started });
   return started;
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import { createRunningTimeout, pause, waitUntil } from "#daemon/time.ts";
+import { createTimeoutSignal, pause, waitUntil } from "#daemon/time.ts";
 import type { RpcState } from "#health/rpc-state.ts";
 import type { RestartReport } from "../drivers/driver.ts";
 import type { PushCheck } from "../pushgateway/push-watch.ts";
@@ -159,7 +159,7 @@ async function isPushMissing(
   lastPush: (signal: AbortSignal) => Promise<PushCheck>,
   options: VerificationOptions,
 ): Promise<boolean> {
-  const deadline = AbortSignal.any([options.signal, createRunningTimeout(options.metricsWithinMs)]);
+  const deadline = AbortSignal.any([options.signal, createTimeoutSignal(options.metricsWithinMs)]);
   const beforeSeconds = before?.state === "pushed" ? before.lastPushSeconds : undefined;
   let isMissing = false;
   while (!deadline.aborted) {

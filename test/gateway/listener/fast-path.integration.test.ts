@@ -44,7 +44,7 @@ describe("the fast path", () => {
   });
 
   it(
-    "responds to any byte stream like node:http, byte for byte except for the date",
+    "responds to any byte stream exactly as node:http does, except for the date",
     async () => {
       const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
       let seen = 0;
