@@ -15,7 +15,7 @@ export type ChannelOptions = Readonly<{
 
 /** Channels of one paying fetch, within its budget. */
 export type ChannelPayments = Readonly<{
-  scheme: Pick<Scheme, "name" | "objectionTo" | "authorization" | "signer">;
+  scheme: Pick<Scheme, "name" | "isMax" | "objectionTo" | "authorization" | "signer">;
   /**
    * Deducts a payment from the budget, unless an earlier deposit covers it, and waits for the seller's earlier payments: a channel has one
    * request in flight. The caller disposes of the returned value when the payment's outcome is known.

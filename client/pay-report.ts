@@ -1,18 +1,11 @@
 import type { SettleResponse } from "@x402/core/types";
 import { exitStatus, type PayOutcome } from "./exit-status.ts";
 import { formatOffer, type OfferView } from "./offer-view.ts";
-import type { SignedAuthorization } from "#x402/scheme.ts";
 import type { PaymentEvent } from "./payment-event.ts";
+import { describeSettlement, describeSignedPayment } from "./payment-text.ts";
+import { readPrice, readSignedPayment, type SignedPayment } from "./signed-payment.ts";
 import { toTerminalText } from "./plain-text.ts";
 import { formatAmount } from "#x402/token-amount.ts";
-
-/** Signed payment without its signature; `decimals` is undefined if unknown. */
-export type SignedPayment = Readonly<{
-  network: string;
-  asset: string;
-  decimals: number | undefined;
-  authorization: SignedAuthorization;
-}>;
 
 /** Report of one run. Writes steps and messages immediately, and the `--json` document at the end. */
 export type PayReport = Readonly<{
@@ -55,7 +48,7 @@ export function formatPayReport(
 
   return {
     step(event) {
-      if (event.type === "payment-signed") signed = { ...event.accepted, ...event };
+      if (event.type === "payment-signed") signed = readSignedPayment(event);
       if (event.type === "chain-unread") unreadReason = event.reason;
       if (event.type === "payment-response") settlement = event.settlement;
       if (event.type === "payment-repeated") {
@@ -64,7 +57,7 @@ export function formatPayReport(
         if (!verbose && event.reason === lastReason) return;
         lastReason = event.reason;
       }
-      say(verbose ? describePaymentEvent(event) : describeInShort(event));
+      say(verbose ? describePaymentEvent(event) : describeInShort(event, signed));
     },
     offers(offers) {
       offered = offers;
@@ -89,10 +82,13 @@ export function formatPayReport(
   };
 }
 
-function buildPaymentDocument({ network, asset, decimals, authorization }: SignedPayment): object {
-  const { from, to, value, validBefore, nonce } = authorization;
-  const price = decimals === undefined ? null : formatAmount(BigInt(value), decimals);
-  return { network, asset, amount: value, price, from, to, nonce, validBefore: Number(validBefore) };
+function buildPaymentDocument(payment: SignedPayment): object {
+  const { network, asset, decimals, authorization } = payment;
+  const { from, to, validBefore, nonce, channel } = authorization;
+  const amount = readPrice(payment);
+  const price = decimals === undefined ? null : formatAmount(BigInt(amount), decimals);
+  const document = { network, asset, amount, price, from, to, nonce, validBefore: Number(validBefore) };
+  return { ...document, ...(channel === undefined ? {} : { channel }) };
 }
 
 function buildResponseDocument({ status, headers }: Response, body: Uint8Array): object {
@@ -123,13 +119,8 @@ function describeInParts(event: PaymentEvent): Readonly<{ summary: string; detai
       return { summary: `402 Payment Required from ${event.url}`, details };
     }
     case "payment-signed": {
-      const { authorization, accepted, decimals, symbol } = event;
-      const price = [formatAmount(BigInt(authorization.value), decimals), symbol].filter(Boolean).join(" ");
-      const lines = [
-        `Signed a payment of ${price} to ${authorization.to}`,
-        `  token ${accepted.asset} on ${accepted.network}`,
-      ];
-      return { summary: lines.join("\n"), details: [formatIndented({ authorization })] };
+      const details = [formatIndented({ authorization: event.authorization })];
+      return { summary: describeSignedPayment(readSignedPayment(event)), details };
     }
     case "chain-unread":
       return { summary: `The chain could not be read: ${event.reason}`, details: [] };
@@ -143,11 +134,11 @@ function describeInParts(event: PaymentEvent): Readonly<{ summary: string; detai
 }
 
 /** Describes a step briefly; in full if a payment was not settled. */
-function describeInShort(event: PaymentEvent): string {
+function describeInShort(event: PaymentEvent, signed: SignedPayment | undefined): string {
   if (event.type !== "payment-response") return describeInParts(event).summary;
   const { settlement } = event;
-  return settlement?.success === true
-    ? `Settled on ${settlement.network} by transaction\n  ${settlement.transaction}`
+  return settlement?.success === true && signed !== undefined
+    ? describeSettlement(settlement, signed)
     : describePaymentEvent(event);
 }
 

@@ -46,7 +46,7 @@ export type PayingFetchOptions = Readonly<{
   outcomeTimeoutMs?: number;
 }>;
 
-export type PayingScheme = Pick<Scheme, "name" | "objectionTo" | "signer" | "authorization">;
+export type PayingScheme = Pick<Scheme, "name" | "isMax" | "objectionTo" | "signer" | "authorization">;
 
 /** Optional dependencies. By default the global `fetch` is used, and nothing is reported. */
 export type PayingFetchDependencies = Readonly<{
@@ -165,5 +165,6 @@ function failUnchosen(): never {
 /** Builds the event `payment-signed`, without decimals and symbol. */
 function buildSignedEvent({ accepted, payload }: PaymentPayload, schemes: readonly PayingScheme[]) {
   const scheme = schemes.find(({ name }) => name === accepted.scheme) ?? failUnchosen();
-  return { type: "payment-signed", accepted, authorization: scheme.authorization(payload) } as const;
+  const isMax = scheme.isMax === true;
+  return { type: "payment-signed", accepted, isMax, authorization: scheme.authorization(payload) } as const;
 }

@@ -12,6 +12,8 @@ export type PaymentEvent = Readonly<
       /** An offer was chosen and signed; the request is resent with PAYMENT-SIGNATURE. */
       type: "payment-signed";
       accepted: PaymentRequirements;
+      /** Whether less than the accepted amount may be charged. */
+      isMax: boolean;
       /** Decimals of the token, if known. */
       decimals: number | undefined;
       /** Symbol from the token's contract, if the chain was queried and responded; never from the seller. */

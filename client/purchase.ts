@@ -4,7 +4,8 @@ import { z } from "zod";
 import type { BodyTarget } from "./body-target.ts";
 import type { PayOutcome } from "./exit-status.ts";
 import { buildRequest, listAllowedAssets, type PurchaseOptions } from "./pay-options.ts";
-import type { PayReport, SignedPayment } from "./pay-report.ts";
+import type { PayReport } from "./pay-report.ts";
+import { readPrice, type SignedPayment } from "./signed-payment.ts";
 import { payingFetch, PaymentRejectedError, type Fetch } from "./paying-fetch.ts";
 import { formatError, parseJson, toPlainText } from "./plain-text.ts";
 import { formatAmount, TokenAmountError } from "#x402/token-amount.ts";
@@ -134,9 +135,10 @@ function readErrorBody(body: Uint8Array): Readonly<z.output<typeof errorBody>> {
   return errorBody.safeParse(parseJson(new TextDecoder().decode(body))).data ?? {};
 }
 
-function describeMissingFunds({ authorization, network, asset, decimals }: SignedPayment): string {
+function describeMissingFunds(payment: SignedPayment): string {
+  const { authorization, network, asset, decimals } = payment;
   return (
     `the balance of account ${authorization.from} in token ${asset} on ${network} is too low: the price is ` +
-    `${formatAmount(BigInt(authorization.value), decimals)}, but the seller found less. Top it up; --rpc-url shows the balance.`
+    `${formatAmount(BigInt(readPrice(payment)), decimals)}, but the seller found less. Top it up; --rpc-url shows the balance.`
   );
 }

@@ -1,5 +1,5 @@
 import type { PayOutcome } from "./exit-status.ts";
-import type { SignedPayment } from "./pay-report.ts";
+import { readPrice, type SignedPayment } from "./signed-payment.ts";
 import { type NonceState, type TokenReader, TokenReadError } from "./token-reader.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { formatAmount } from "#x402/token-amount.ts";
@@ -16,11 +16,15 @@ export async function describeUnfinishedPayment(
   { end, tokens }: Readonly<{ end: PayOutcome; tokens: TokenReader | undefined }>,
 ): Promise<UnfinishedPayment> {
   const { authorization, network, asset, decimals } = payment;
-  const what = `The payment of ${formatAmount(BigInt(authorization.value), decimals)} of token ${asset} on ${network}`;
+  const what = `The payment of ${formatAmount(BigInt(readPrice(payment)), decimals)} of token ${asset} on ${network}`;
   const name = `account ${authorization.from}, nonce ${authorization.nonce}`;
   // Only a channel's vouchers never end.
-  if (authorization.validBefore === "0") {
-    const text = `${what} through channel ${authorization.nonce} may have been or may still be charged. If you pay through it again, the seller reports what it charged before; if it charged this payment, you buy twice.`;
+  if (authorization.channel !== undefined) {
+    const { deposit } = authorization.channel;
+    const made = deposit === undefined ? "" : ` after a deposit of ${formatAmount(BigInt(deposit), decimals)}`;
+    const text =
+      `${what} through channel ${authorization.nonce}${made} may have been or may still be charged. ` +
+      "If you pay through it again, the seller reports what it charged before; if it charged this payment, you buy twice.";
     return { end, text };
   }
   const until = new Date(Number(authorization.validBefore) * 1_000).toISOString();

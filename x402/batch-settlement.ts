@@ -51,9 +51,11 @@ export const batchSettlement: Scheme<ChannelPayload> = {
   authorization(payload) {
     const payment = requireBuyers(parsePart(channelPayload, payload, ""));
     const { channelConfig, voucher } = payment;
-    const value = String(payment.type === "deposit" ? payment.deposit.amount : voucher.maxClaimableAmount);
     const { payer: from, receiver: to } = channelConfig;
-    return { from, to, value, validAfter: "0", validBefore: "0", nonce: voucher.channelId };
+    const total = String(voucher.maxClaimableAmount);
+    const deposit = payment.type === "deposit" ? String(payment.deposit.amount) : undefined;
+    const channel = { voucher: total, ...(deposit === undefined ? {} : { deposit }) };
+    return { from, to, value: deposit ?? total, validAfter: "0", validBefore: "0", nonce: voucher.channelId, channel };
   },
   settling: async () => (await import("./batch-settlement/settling.ts")).createChannelSettling(),
 };

@@ -55,6 +55,8 @@ export type SignedAuthorization = Readonly<{
   nonce: string;
   /** Default: `eip3009`. */
   method?: TransferMethod;
+  /** For a payment through a channel: the total that its voucher allows, and the deposit made with it, in smallest units. */
+  channel?: Readonly<{ voucher: string; deposit?: string }>;
 }>;
 
 /**

@@ -192,11 +192,9 @@ it("distinguishes a charged payment, one that can still be charged, and one that
   const authorization = { from, to, value, validAfter: "0", validBefore: String(validBefore), nonce };
   const tokens = tokenReader({ rpcUrl: market.chain.url });
   const unknown = { end: "perhaps-paid", tokens } as const;
+  const terms = { network, asset, amount: value, isMax: false, decimals: 6, symbol: "USDC" };
   const describePayment = (changes: Partial<typeof authorization>) =>
-    describeUnfinishedPayment(
-      { network, asset, decimals: 6, authorization: { ...authorization, ...changes } },
-      unknown,
-    );
+    describeUnfinishedPayment({ ...terms, authorization: { ...authorization, ...changes } }, unknown);
   const unused = `0x${"77".repeat(32)}`;
   expect(await describePayment({})).toEqual({ end: "perhaps-paid", text: expect.stringContaining(" was charged (") });
   expect(await describePayment({ validBefore: "1000" })).toMatchObject({ end: "perhaps-paid" });
