@@ -4,10 +4,9 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { startStep } from "#daemon/process/start-step.ts";
 import type { AcceptedAsset } from "#x402/signed-payment.ts";
 import { computeDomainSeparator } from "#x402/typed-data.ts";
-import type { BatchingClient, CallLocation } from "./chain/batching-client.ts";
+import { limitCallTime, type BatchingClient, type CallLocation, type connectToNode } from "./chain/batching-client.ts";
 import { ChainError } from "./chain/chain-error.ts";
 import { createChain } from "./chain/chain.ts";
-import type { connectToNode } from "./chain/batching-client.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
 import { createFeeQuotes } from "./chain/fees.ts";
 import { computeGasCost, createGasLimits } from "./chain/gas-limits.ts";
@@ -26,6 +25,9 @@ import type { LedgerStore } from "./settlement/ledger/open-ledger.ts";
 import { createSaleStore, sumSpent, type Sales } from "./settlement/ledger/sales.ts";
 import { startEngine } from "./settlement/start-engine.ts";
 import type { FacilitatorSettings } from "./settings.ts";
+
+/** A node that takes longer to answer a call of the periodic check counts as down. */
+const checkDeadlineMs = 5_000;
 
 export type NetworkDependencies = Pick<
   SettlementContext,
@@ -51,23 +53,15 @@ export async function startNetwork(
   dependencies: NetworkDependencies,
 ): Promise<Network> {
   const { chain: chainOptions, settlement, sellers } = options;
-  const { signers, clock, monotonicMs, pause, connect, metrics, log } = dependencies;
-  const { rpcUrl, id: chainId } = chainOptions;
+  const { signers, clock, monotonicMs, connect, metrics, log } = dependencies;
+  const { id: chainId } = chainOptions;
   const network = `eip155:${chainId}` as const;
   await using resources = new AsyncDisposableStack();
   const rpc = resources.use(connect(chainOptions, { observe: metrics.observeRpc, monotonicMs, log }));
   const chain = createChain({ rpc });
   const fees = createFeeQuotes(settlement, { chain, monotonicMs });
   const assets = listAcceptedAssets(options);
-  const signerWatch = createSignerWatch({ ...settlement, chainId }, { signers, chain, log });
-  const watch = resources.use(
-    await startStep(`the node at ${new URL(rpcUrl).origin}`, () =>
-      startChainWatch(
-        { ...chainOptions, chainId, assets: [...assets.values()] },
-        { chain, fees, signers: signerWatch, clock, pause, log },
-      ),
-    ),
-  );
+  const { signerWatch, ...watch } = resources.use(await startWatches(options, assets, { ...dependencies, rpc }));
   const [{ decimals, contracts }, { shortage }] = [watch, signerWatch];
   const addresses = listAddresses(signers);
   const limits = { entriesMax: settlement.inFlightMax };
@@ -111,6 +105,27 @@ export async function startNetwork(
     yieldTerm: engine.yieldTerm,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+type Watching = Pick<NetworkDependencies, "signers" | "clock" | "monotonicMs" | "pause" | "signal" | "log"> &
+  Readonly<{ rpc: BatchingClient }>;
+
+/** Starts the watches of the node and of the signers' balances, whose calls have a short deadline. */
+async function startWatches(
+  { chain: { id: chainId, ...node }, settlement }: NetworkOptions,
+  accepted: ReadonlyMap<string, AcceptedAsset>,
+  { rpc, ...dependencies }: Watching,
+) {
+  const chain = createChain({ rpc: limitCallTime(rpc, { deadlineMs: checkDeadlineMs }, dependencies) });
+  const signerWatch = createSignerWatch({ ...settlement, chainId }, { ...dependencies, chain });
+  const fees = createFeeQuotes(settlement, { ...dependencies, chain });
+  const watch = await startStep(`the node at ${new URL(node.rpcUrl).origin}`, () =>
+    startChainWatch(
+      { ...node, chainId, assets: [...accepted.values()] },
+      { ...dependencies, chain, fees, signers: signerWatch },
+    ),
+  );
+  return { ...watch, signerWatch };
 }
 
 /** Creates a client whose calls fail until the chain is checked. */

@@ -2,7 +2,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { createBatchingClient } from "./batching-client.ts";
+import { pause } from "#daemon/time.ts";
+import { createBatchingClient, limitCallTime } from "./batching-client.ts";
 import { createHttpTransport } from "./node-transport.ts";
 
 type Request = { id: number; method: string; params: unknown[] };
@@ -175,4 +176,16 @@ test("drops queued calls of a disconnected caller", async () => {
   // The hung requests are not counted: they have ended.
   expect(await other).toEqual({ ok: true, result: "other" });
   expect(node.bodies.flat().filter(({ method }) => method === "hang").length).toBeLessThanOrEqual(400);
+});
+
+test("cancels a check of a node that hangs at its own deadline, and lets other calls wait", async () => {
+  await using node = await startNode(() => undefined);
+  await using rpc = client(node.url, 400);
+  const check = limitCallTime(rpc, { deadlineMs: 50 }, { pause });
+  await expect(check.call("a", [])).rejects.toMatchObject({
+    code: "chain_unavailable",
+    fault: "timeout",
+    message: "the node did not respond within 50 ms",
+  });
+  await expect(rpc.call("b", [])).rejects.toMatchObject({ message: "the node did not respond within 400 ms" });
 });

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { FairQueue } from "#daemon/fair-shares.ts";
 import { parseJson, readResponses, writeCalls, type JsonRpcCall, type JsonRpcResponse } from "#daemon/json-rpc.ts";
 import { findChainTraits } from "#daemon/chain-traits.ts";
+import type { Pause } from "#daemon/time.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { createFailover, createHttpTransport, type HttpTransport } from "./node-transport.ts";
 import { AbandonedError, ChainError, type ChainFault } from "./chain-error.ts";
@@ -167,6 +168,31 @@ function requireAnswers(text: string): ReadonlyMap<number, JsonRpcResponse> {
     throw new ChainError("rejected", `the node returned an error: ${read.error.message} (code ${read.error.code})`);
   const expected = parseJson(text) === undefined ? "JSON" : "a JSON-RPC response";
   throw new ChainError("bad_answer", `the node returned something other than ${expected}`);
+}
+
+/**
+ * Gives each call of a client a deadline of its own, far below that of a settlement, for checks of whether the node responds. A late
+ * call is cancelled, so that calls to a node that hangs don't pile up.
+ */
+export function limitCallTime(
+  rpc: BatchingClient,
+  { deadlineMs }: Readonly<{ deadlineMs: number }>,
+  { pause }: Readonly<{ pause: Pause }>,
+): Pick<BatchingClient, "call"> {
+  return {
+    call: async (method, params) => {
+      const [late, ended] = [new AbortController(), new AbortController()];
+      void pause(deadlineMs, ended.signal).then(() => late.abort());
+      try {
+        return await rpc.call(method, params, { ...ownPlace, signal: late.signal });
+      } catch (error) {
+        if (!(error instanceof AbandonedError)) throw error;
+        throw new ChainError("timeout", `the node did not respond within ${deadlineMs} ms`, { cause: error });
+      } finally {
+        ended.abort();
+      }
+    },
+  };
 }
 
 export function connectToNode(

@@ -23,7 +23,7 @@ const quote = async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });
 
 /** A node as queried by the watch; `has` is the token's response at its head, and `ageMs` is the age of the head. */
 function createNode() {
-  const node = { isSyncing: false, ageMs: 1_000, has: "0x" as Hex, balance: 10n ** 18n };
+  const node = { isSyncing: false, ageMs: 1_000, has: "0x" as Hex, balance: 10n ** 18n, nowMs: 0 };
   const chain = {
     id: async () => 1_672,
     syncing: async () => node.isSyncing,
@@ -40,7 +40,14 @@ function createNode() {
     { signers: [createTransactionSigner({ address: account, signDigest: () => signature })], ...given },
   );
   const start = (waits: Readonly<{ pause?: Pause }> = {}) =>
-    startChainWatch(options, { ...given, ...waits, fees: { quote }, signers, clock: () => nowMs });
+    startChainWatch(options, {
+      ...given,
+      ...waits,
+      fees: { quote },
+      signers,
+      clock: () => nowMs,
+      monotonicMs: () => node.nowMs,
+    });
   return { node, start, warned, signers };
 }
 
@@ -90,4 +97,18 @@ it("checks the chain at once when the last usable signer fails", async () => {
   signers.recordProblem(account, "the key does not sign");
   expect(watch.checks().signer).toEqual({ ok: false, message: `${account}: the key does not sign` });
   await until("the key was tried again", generousMs, () => watch.checks().signer.ok);
+});
+
+it("fails both checks once the last success is older than two and a half intervals", async () => {
+  const { node, start } = createNode();
+  Object.assign(node, { has: separator });
+  await using watch = await start({ pause: waitUntilCut });
+  node.nowMs = 25_000;
+  expect(watch.checks()).toMatchObject({ chain: { ok: true }, signer: { ok: true } });
+  node.nowMs = 31_000;
+  const message = /^the last successful check is 31 s old: /;
+  expect(watch.checks()).toEqual({
+    chain: { ok: false, message: expect.stringMatching(message) },
+    signer: { ok: false, message: expect.stringMatching(message) },
+  });
 });

@@ -18,12 +18,17 @@ export type TokenDecimals = ReadonlyMap<Hex, number | undefined>;
 
 const watchIntervalMs = 10_000;
 const failedWatchIntervalMs = 500;
+/** Age from which the last success says nothing about now: two missed checks and a half. */
+const successAgeMaxMs = 2.5 * watchIntervalMs;
 
 export type ChainWatchDependencies = Readonly<{
   chain: Chain;
   fees: FeeQuotes;
   signers: SignerWatch;
   clock: () => number;
+  monotonicMs: () => number;
+  /** Aborts when the process stops: a check that this interrupts says nothing about the chain. */
+  signal?: AbortSignal;
   log: Logger;
   pause?: Pause;
 }>;
@@ -36,20 +41,22 @@ export type ChainWatchDependencies = Readonly<{
  */
 export async function startChainWatch(
   options: ExpectedChain,
-  { chain, fees, signers, clock, log, pause }: ChainWatchDependencies,
+  { chain, fees, signers, clock, monotonicMs, signal, log, pause }: ChainWatchDependencies,
 ) {
   const rpc = new URL(options.rpcUrl).origin;
   let contracts: FoundContracts | undefined;
   let problem: string | undefined = "the chain has not been queried yet";
+  let succeededAtMs: number | undefined;
 
   const checkChain = async (): Promise<void> => {
     try {
       contracts ??= await checkChainIdentity(options, { chain, clock });
       const { maxFeePerGas } = await fees.quote();
       await signers.look(maxFeePerGas);
-      problem = undefined;
+      [problem, succeededAtMs] = [undefined, monotonicMs()];
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
+      if (signal?.aborted === true) return;
       if (problem !== error.message)
         log.warn({ event: "chain-unusable", problem: error.message, rpc }, "the chain is not available; retrying");
       problem = error.message;
@@ -66,15 +73,21 @@ export async function startChainWatch(
   const watching = repeat(checkChain, { intervalMs, failed, waitsFirst: true }, { pause });
   signers.onShortage(watching.wake);
   return {
-    checks: (): Readonly<Record<"chain" | "signer", ReadinessCheck>> => ({
-      chain: { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` },
-      signer: signers.check(),
-    }),
+    checks: (): Readonly<Record<"chain" | "signer", ReadinessCheck>> => {
+      const ageMs = succeededAtMs === undefined ? 0 : monotonicMs() - succeededAtMs;
+      const chainCheck = { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` };
+      return { chain: expireSuccess(chainCheck, ageMs), signer: expireSuccess(signers.check(), ageMs) };
+    },
     decimals: (): TokenDecimals => contracts?.decimals ?? unknownDecimals,
     /** Canonical contracts that the chain has, and the wallet factories, by lowercase address; undefined until the chain is checked. */
     contracts: (): ReadonlySet<string> | undefined => contracts?.contracts,
     [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
   };
+}
+
+function expireSuccess({ ok, message }: ReadinessCheck, ageMs: number): ReadinessCheck {
+  if (!ok || ageMs <= successAgeMaxMs) return { ok, message };
+  return { ok: false, message: `the last successful check is ${Math.round(ageMs / 1_000)} s old: ${message}` };
 }
 
 type ExpectedChain = Readonly<{

@@ -69,7 +69,7 @@ type Placed = Readonly<{ transactionHash: Hex }>;
 export const logBlocksMax = 100;
 
 /** Creates a chain from a JSON-RPC client, for calls with the given `place`, or as the process itself without one. */
-export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; place?: CallLocation }>) {
+export function createChain({ rpc, place }: Readonly<{ rpc: Pick<BatchingClient, "call">; place?: CallLocation }>) {
   const call = (method: string, params: readonly unknown[]) => rpc.call(method, params, place);
   const query = async <Output>(method: string, params: readonly unknown[], schema: z.ZodType<Output>) =>
     requireResult(method, await call(method, params), schema);

@@ -31,7 +31,8 @@ function open(...nodes: ReturnType<typeof createNode>[]) {
     const text = await failover.post(JSON.stringify({ id: 0, method: "ask" }), new AbortController().signal);
     return (JSON.parse(text) as { result: string }).result;
   };
-  return { ask, time, events: () => lines.map(({ event, node }) => `${event} ${node}`) };
+  const giveUp = () => failover.post(JSON.stringify({ id: 0, method: "ask" }), AbortSignal.abort());
+  return { ask, giveUp, time, events: () => lines.map(({ event, node }) => `${event} ${node}`) };
 }
 
 test("fails over to the second node, and returns to the first after its recovery", async () => {
@@ -51,6 +52,23 @@ test("fails over to the second node, and returns to the first after its recovery
   await new Promise((resolve) => setImmediate(resolve));
   expect(await ask()).toBe("first");
   expect(events()).toEqual(["node-failed http://first", "node-recovered http://first"]);
+});
+
+test("fails over from a node that its callers gave up on only if it does not respond to a probe either", async () => {
+  const [first, second] = [createNode("first"), createNode("second")];
+  const { ask, giveUp, time } = open(first, second);
+  time.nowMs = 5_000;
+  first.behaviour = "rejects";
+  await expect(giveUp()).rejects.toThrow("the node rejected");
+  first.behaviour = "answers";
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await ask(), "only the caller left").toBe("first");
+  first.behaviour = "is down";
+  time.nowMs = 10_000;
+  await expect(giveUp()).rejects.toThrow("can't be reached");
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await ask()).toBe("second");
+  expect(first.posted).toEqual(["ask", "eth_chainId", "ask", "ask", "eth_chainId"]);
 });
 
 test("never uses a node of another chain", async () => {

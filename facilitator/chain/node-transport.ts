@@ -96,12 +96,7 @@ export function createFailover(
   nodes: readonly UpstreamNode[],
   { chainId, monotonicMs, log }: Readonly<{ chainId: number; monotonicMs: () => number; log: Logger }>,
 ): HttpTransport {
-  const states = nodes.map((node, index): NodeState => ({
-    ...node,
-    isHealthy: true,
-    isChecked: index === 0,
-    probedAtMs: -Infinity,
-  }));
+  const states = nodes.map(createState);
 
   const probe = async (node: NodeState): Promise<boolean> => {
     node.probedAtMs = monotonicMs();
@@ -129,29 +124,32 @@ export function createFailover(
     node.probedAtMs = monotonicMs();
   };
 
-  const probeFailed = (node: NodeState): void => {
-    if (node.isHealthy || monotonicMs() - node.probedAtMs < retryAfterMs) return;
+  /** Probes a node that failed, or on which its callers gave up: they may have left, or it may hang. */
+  const probeAgain = (node: NodeState): void => {
+    if (monotonicMs() - node.probedAtMs < retryAfterMs) return;
     const recover = (isRight: boolean): void => {
-      if (!isRight) return;
+      if (!isRight || node.isHealthy) return;
       node.isHealthy = true;
       log.info({ event: "node-recovered", node: node.origin }, "a node responds again");
     };
-    // Its failure is known, and the next probe is due after a pause.
-    probe(node).then(recover, () => undefined);
+    probe(node).then(recover, (error: unknown) => (isNodeFault(error) ? fail(node, error) : undefined));
   };
 
   return {
     post: async (body, signal) => {
       let failure: unknown;
       for (const node of states) {
-        probeFailed(node);
-        if (!node.isHealthy) continue;
+        if (!node.isHealthy) {
+          probeAgain(node);
+          continue;
+        }
         try {
           if (!node.isChecked && !(await probe(node))) continue;
           return await node.transport.post(body, signal);
         } catch (error) {
           failure = error;
-          if (!(error instanceof ChainError) || signal.aborted || !nodeFaults.has(error.fault)) throw error;
+          if (signal.aborted) probeAgain(node);
+          if (signal.aborted || !isNodeFault(error)) throw error;
           fail(node, error);
         }
       }
@@ -165,6 +163,14 @@ export function createFailover(
       await Promise.all(states.map(({ transport }) => transport[Symbol.asyncDispose]()));
     },
   };
+}
+
+function createState(node: UpstreamNode, index: number): NodeState {
+  return { ...node, isHealthy: true, isChecked: index === 0, probedAtMs: -Infinity };
+}
+
+function isNodeFault(error: unknown): error is ChainError {
+  return error instanceof ChainError && nodeFaults.has(error.fault);
 }
 
 function readChainId(text: string): number | undefined {
