@@ -4,7 +4,7 @@ import { limitProcessConnections } from "#daemon/http/connections/connection-bud
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { findClientAddress, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
-import { trackPort, evaluateReadiness } from "#daemon/http/readiness.ts";
+import { trackPort, evaluateReadiness, type PortState, type ReadinessCheck } from "#daemon/http/readiness.ts";
 import {
   deriveMemoryBounds,
   MemoryBudget,
@@ -20,6 +20,7 @@ import { openClaimLedger } from "./claims/open-claim-ledger.ts";
 import { createRetainedResponses } from "./claims/retained-responses.ts";
 import { createDrainSignal } from "./drain-time.ts";
 import { completeRoutes } from "./facilitators/completed-offers.ts";
+import type { Facilitation } from "./facilitators/facilitation.ts";
 import { openFacilitation } from "./facilitators/open-facilitation.ts";
 import { createHttpClient } from "./http-client.ts";
 import { formatSpendControls } from "./payment-answers.ts";
@@ -63,8 +64,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const responses = createRetainedResponses({ bytesMax: settings.ledger.responseBytes }, ledger);
   const sale = { ledger, facilitation, payments, responses, onSettled: metrics.charge, clock, audit, log };
   const port = trackPort(context.signal);
-  const readiness = () =>
-    evaluateReadiness({ facilitator: facilitation.readiness(), ledger: claims.readiness(), sales: port.check() });
+  const readiness = createReadiness({ facilitation, claims, port });
   const connections = resources.use(limitProcessConnections(settings.listen, { metrics: registry }));
   // Opened before the selling port, so that it outlives it and shows the shutdown while in-flight purchases complete.
   const operations = resources.use(
@@ -112,6 +112,28 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   context.leaves(async () => void (await Promise.all([operations.leave(), listener.leave()])));
   const urls = { "resource-server": listener.url, "resource-server-operations": operations.url };
   return { urls, announced: { url: operations.url } };
+}
+
+type ReadinessParts = Readonly<{
+  facilitation: Pick<Facilitation, "readiness" | "settlesNothing">;
+  claims: Readonly<{ readiness: () => ReadinessCheck }>;
+  port: PortState;
+}>;
+
+function createReadiness({ facilitation, claims, port }: ReadinessParts) {
+  return () =>
+    evaluateReadiness({
+      facilitator: facilitation.readiness(),
+      ledger: claims.readiness(),
+      sales: checkSales(port, facilitation),
+    });
+}
+
+/** Checks whether payments are requested; the facilitator's own check decides whether the server is ready without. */
+function checkSales(port: PortState, { settlesNothing }: ReadinessParts["facilitation"]): ReadinessCheck {
+  const check = port.check();
+  if (!check.ok || !settlesNothing()) return check;
+  return { ok: false, message: "open, but requests without a payment get 503: none could be settled", tolerated: true };
 }
 
 function createWork(upstream: ReturnType<typeof createUpstream>, issuer: TokenIssuer | undefined) {

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { generousMs } from "#daemon/testing/until.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
-import { createLog } from "#daemon/log/log.ts";
+import { createLog, type Logger } from "#daemon/log/log.ts";
 import { readSettleState, readVerifyState } from "#x402/answer.ts";
 import { createHttpClient } from "../http-client.ts";
 import { startAnsweringServer } from "../testing/stub-server.ts";
@@ -17,12 +17,20 @@ type Options = Readonly<{
   apiKey?: Secret;
   offers?: () => (typeof offer)[];
   kinds?: SoldKind[];
+  log?: Logger;
+  signal?: AbortSignal;
 }>;
 type Answer = (path: string, body: unknown, headers: Headers) => Response | Promise<Response>;
 
 async function facilitator(
   answer: Answer,
-  { timeoutMs = 5_000, url = (origin) => `${origin}/`, ...options }: Options = {},
+  {
+    timeoutMs = 5_000,
+    url = (origin) => `${origin}/`,
+    log = createLog({ service: "test", level: "silent" }),
+    signal = new AbortController().signal,
+    ...options
+  }: Options = {},
 ) {
   const server = await startAnsweringServer(async (request) => {
     const text = await request.text();
@@ -38,10 +46,7 @@ async function facilitator(
       offers: () => [],
       ...options,
     },
-    {
-      client: createHttpClient({ signal: new AbortController().signal }),
-      log: createLog({ service: "test", level: "silent" }),
-    },
+    { client: createHttpClient({ signal }), log, signal },
   );
   const end = async () => {
     await client[Symbol.asyncDispose]();
@@ -122,6 +127,42 @@ describe("createFacilitatorOverHttp", () => {
     await using client = await facilitator(() => Response.json({}), { url: () => "http://127.0.0.1:1" });
     const settling = client.settle({ sent: createPayload() }, offer, "a-sale");
     await expect(settling).rejects.toMatchObject({ code: "unreachable" });
+  });
+
+  it("settles nothing if its facilitator was never reached", async () => {
+    await using client = await facilitator(() => Response.json({}), { url: () => "http://127.0.0.1:1" });
+    await expect.poll(() => client.settlesNothing()).toBe(true);
+    expect(client.readiness()).toEqual({ ok: false, message: expect.stringContaining("no response from") });
+  });
+
+  it("settles nothing once a payment finds a healthy facilitator down, and again after it responds", async () => {
+    let isDown = false;
+    await using client = await facilitator(() =>
+      isDown ? Promise.reject(new Error("broken")) : Response.json(kinds("eip155:1672")),
+    );
+    await expect.poll(() => client.readiness()).toEqual({ ok: true, message: "answers" });
+    isDown = true;
+    await expect(client.verify({ sent: createPayload() }, offer)).rejects.toMatchObject({ code: "unknown" });
+    await expect.poll(() => client.settlesNothing()).toBe(true);
+    expect(client.readiness()).toMatchObject({ ok: false, tolerated: true });
+    isDown = false;
+    await expect.poll(() => client.settlesNothing(), { timeout: generousMs }).toBe(false);
+  });
+
+  it("does not warn of a facilitator whose check the stop of the process interrupts", async () => {
+    const warned: unknown[] = [];
+    const log = { ...createLog({ service: "test", level: "silent" }), warn: (facts: unknown) => warned.push(facts) };
+    const [stop, asked] = [new AbortController(), Promise.withResolvers<void>()];
+    const hang = () => {
+      asked.resolve();
+      return new Promise<Response>(() => undefined);
+    };
+    {
+      await using _client = await facilitator(hang, { log: log as never, signal: stop.signal });
+      await asked.promise;
+      stop.abort("the process is stopping");
+    }
+    expect(warned).toEqual([]);
   });
 
   // Responses taken from their sources: x402-rs 2.0.1, the reference (`@x402/evm` 2.27.0, on anvil), and the Go and

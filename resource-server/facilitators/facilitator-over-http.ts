@@ -28,6 +28,9 @@ export type FacilitatorOverHttpOptions = Omit<ResourceServerSettings["facilitato
     offers: () => readonly PaymentRequirements[];
   }>;
 
+/** A facilitator that takes longer to describe itself counts as down; a verification may take longer. */
+const supportedTimeoutMs = 5_000;
+
 const answerLimitBytes = 65_536;
 const decoder = new TextDecoder();
 
@@ -41,7 +44,7 @@ type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?
  */
 export function createFacilitatorOverHttp(
   { apiKey, verifyTimeoutMs, settleTimeoutMs, ...options }: FacilitatorOverHttpOptions,
-  { client, log }: Readonly<{ client: HttpClient; log: Logger }>,
+  { client, log, signal }: Readonly<{ client: HttpClient; log: Logger; signal: AbortSignal }>,
 ): Facilitation {
   const { url, headers: basic } = parseHttpEndpoint(options.url);
   const credentials = { ...basic, ...(apiKey && buildKeyHeader(apiKey, "Authorization" in basic)) };
@@ -88,14 +91,22 @@ export function createFacilitatorOverHttp(
       body: buildRequestBody(sent, requirements),
       headers,
     });
-  const supported = () => send("/supported", supportedResponse, { timeoutMs: verifyTimeoutMs });
+  const supported = () =>
+    send("/supported", supportedResponse, { timeoutMs: Math.min(verifyTimeoutMs, supportedTimeoutMs) });
   const rejectedTerms = createTermsCheck(options.offers, (sent, offer) =>
     verify(sent, offer, { [termsCheckHeader]: "1" }),
   );
-  const watch = watchFacilitator(options, { log, supported, rejectedTerms });
+  const { suspect, ...watch } = watchFacilitator(options, { log, signal, supported, rejectedTerms });
   return {
     ...watch,
-    verify: ({ sent }, requirements, request) => verify(sent, requirements, request && requestTraceHeaders(request)),
+    verify: async ({ sent }, requirements, request) => {
+      try {
+        return await verify(sent, requirements, request && requestTraceHeaders(request));
+      } catch (error) {
+        if (error instanceof FacilitationError && isDown.has(error.code)) suspect();
+        throw error;
+      }
+    },
     settle: ({ sent }, requirements, idempotencyKey, request) =>
       send("/settle", settleResponse, {
         timeoutMs: settleTimeoutMs,
@@ -104,6 +115,8 @@ export function createFacilitatorOverHttp(
       }),
   };
 }
+
+const isDown: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "unknown"]);
 
 /** Puts the key into the unused header: credentials in the URL, for a proxy in front of the facilitator, occupy Authorization. */
 function buildKeyHeader(apiKey: Secret, isAuthorized: boolean): RequestHeaders {

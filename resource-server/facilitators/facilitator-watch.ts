@@ -12,18 +12,28 @@ const unfitPauseMs = 500;
 
 type WatchedFacilitator = Readonly<{
   log: Logger;
+  /** Aborts when the process stops: a check that this interrupts says nothing about the facilitator. */
+  signal: AbortSignal;
   supported: () => Promise<SupportedKinds>;
   rejectedTerms: (supported: SupportedKinds) => Promise<RejectedTerms | undefined>;
 }>;
 
+export type FacilitatorWatch = AsyncDisposable &
+  Pick<Facilitation, "readiness" | "settlesNothing" | "supported"> &
+  Readonly<{
+    /** Checks at once, because a call failed. */
+    suspect: () => void;
+  }>;
+
 /**
  * Checks periodically whether a facilitator responds to `/supported` with the kinds of payment sold, and accepts the terms of the current
- * offers; logs each change. Once it was ready, failures are tolerated ({@link tolerateLaterFailures}).
+ * offers; logs each change. Nothing is settled while the last check failed, so that no client signs a payment. Once it was ready, it
+ * stays ready then ({@link tolerateLaterFailures}).
  */
 export function watchFacilitator(
   { kinds: sold }: Readonly<{ kinds: readonly SoldKind[] }>,
-  { log, supported, rejectedTerms }: WatchedFacilitator,
-): AsyncDisposable & Pick<Facilitation, "readiness" | "settlesNothing" | "supported"> {
+  { log, signal, supported, rejectedTerms }: WatchedFacilitator,
+): FacilitatorWatch {
   let state: ReadinessCheck = { ok: false, message: "not checked yet" };
   const followed = tolerateLaterFailures();
   let settlesNothing = false;
@@ -44,12 +54,14 @@ export function watchFacilitator(
       if (rejected === undefined) return { ok: true, message: "answers" };
       return tolerateIf(rejected.isPartial, rejected.message);
     } catch (error) {
+      settlesNothing = true;
       return { ok: false, message: error instanceof Error ? error.message : String(error) };
     }
   }
 
-  async function checkAndLog(): Promise<void> {
+  async function checkAndLog(stopping: AbortSignal): Promise<void> {
     const next = await checkFacilitator();
+    if (stopping.aborted) return;
     if (next.ok !== state.ok || next.message !== state.message) {
       const check = next.message;
       if (next.ok) log.info({ event: "facilitator-available", check }, "the facilitator is usable");
@@ -60,14 +72,18 @@ export function watchFacilitator(
 
   const intervalMs = () => (state.ok ? fitPauseMs : unfitPauseMs);
   const noteFailure = (error: unknown) => {
+    settlesNothing = true;
     state = followed({ ok: false, message: `it could not be checked: ${String(error)}` });
   };
-  const options = { name: "facilitator watch", failed: noteFailure, intervalMs };
+  const options = { name: "facilitator watch", failed: noteFailure, intervalMs, signal };
   const watching = poll(options, checkAndLog, { log, pause: pauseInBackground });
   return {
     readiness: () => state,
     settlesNothing: () => settlesNothing,
     supported: () => listed,
+    suspect: () => {
+      if (state.ok) watching.wake();
+    },
     [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
   };
 }
@@ -85,8 +101,8 @@ function describeMissing(missing: readonly SoldKind[], { error }: Pick<Supported
 
 /**
  * Tolerates failures of the check once it has succeeded. All replicas use the same facilitator or chain, so if a
- * failure made every replica unready, a load balancer would have none left to return 503 with Retry-After, to quote
- * prices and to deliver paid responses. Before the first success, failures are not tolerated, so that a rollout with a
+ * failure made every replica unready, a load balancer would have none left to return 503 with Retry-After and to
+ * deliver paid responses. Before the first success, failures are not tolerated, so that a rollout with a
  * wrong URL or key stops at its first replica.
  */
 export function tolerateLaterFailures(): (check: ReadinessCheck) => ReadinessCheck {

@@ -35,6 +35,12 @@ beforeEach(() => {
 /** Node methods that a settlement needs in addition to those of a verification. */
 const settling = new Set(["eth_sendRawTransaction", "eth_getTransactionCount", "eth_feeHistory", "eth_gasPrice"]);
 
+/** Signs once the server has found that its node responds again. */
+const sign = async () => {
+  await until("payment is requested", generousMs, async () => (await fetch(url)).status === 402);
+  return signPaymentFor(url);
+};
+
 const buy = (header: string) => pay(url, header);
 
 describe("a self-settling resource server, while its node is down", () => {
@@ -44,7 +50,7 @@ describe("a self-settling resource server, while its node is down", () => {
     ["answers 502", { status: 502, body: "bad gateway at rpc.internal" }],
     ["rejects", { status: 200, body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"rpc.internal"}}' }],
   ])("returns 503 uncharged if the node %s, and accepts the same payment afterwards", async (_name, rule) => {
-    const header = await signPaymentFor(url);
+    const header = await sign();
     const before = await market.chain.balanceOf(payee.address);
     tap.rule(() => rule);
     const response = await buy(header);
@@ -68,10 +74,12 @@ describe("a self-settling resource server, while its node is down", () => {
       expect(answer.status).toBe(200);
       return ((await answer.json()) as { status: string }).status === "degraded";
     });
+    const unpaid = await fetch(url);
+    expect([unpaid.status, unpaid.headers.get("Retry-After")]).toEqual([503, "3"]);
   });
 
   it("returns 202 if no transaction is accepted, then charges and delivers the same payment once", async () => {
-    const header = await signPaymentFor(url);
+    const header = await sign();
     const before = await market.chain.balanceOf(payee.address);
     const gone: TapRule = { status: 502, body: "bad gateway" };
     tap.rule((calls) => (calls.some(({ method }) => settling.has(method)) ? gone : "forward"));

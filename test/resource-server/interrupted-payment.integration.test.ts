@@ -161,9 +161,15 @@ describe("payingFetch", () => {
 it("returns 503 uncharged and stays unready if its facilitator is unreachable from the start", async () => {
   const [nowhere = 0] = await findFreePorts(1);
   const env = { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: `http://127.0.0.1:${nowhere}` };
+  await using healthy = await market.openOwnShop();
+  const payment = await signPaymentFor(`${healthy.origin}/data`);
   await using shop = await market.openShop(folder.path, env);
   const url = `${findUrl(shop)}/data`;
-  const response = await pay(url, await signPaymentFor(url));
+  await until("no payment is requested", generousMs, async () => {
+    const unpaid = await fetch(url);
+    return unpaid.status === 503 && unpaid.headers.get("Retry-After") === "3";
+  });
+  const response = await pay(url, payment);
   expect([response.status, response.headers.get("Retry-After"), await response.text()]).toEqual([
     503,
     "3",
@@ -180,6 +186,8 @@ describe("a faulty facilitator", () => {
   beforeAll(async () => {
     const state = resources.use(await createTemporaryFolder());
     shop = resources.use(await market.openShop(state.path));
+    const isReady = async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).status === 200;
+    await until("it has checked the healthy facilitator", generousMs, isReady);
   });
   afterAll(() => resources.disposeAsync());
 

@@ -75,7 +75,7 @@ it("sheds idle connections at the limit, and keeps the admin port available", as
   expect(metrics).toMatch(/^gatehouse_connections\{listener="resource-server"\} [1-4]$/m);
 });
 
-it("stays ready as degraded without its facilitator, quotes prices, and returns 503 to payments", async () => {
+it("stays ready as degraded without its facilitator, requests no payment, and returns 503 to payments", async () => {
   await using passing = await startFacilitatorProxy(market.facilitator.url);
   await using own = await market.openOwnShop({
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url,
@@ -94,7 +94,15 @@ it("stays ready as degraded without its facilitator, quotes prices, and returns 
     expect(status).toBe(200);
     return word === "degraded";
   });
-  expect((await fetch(`${own.origin}/data`)).status).toBe(402);
+  const unpaid = await fetch(`${own.origin}/data`);
+  expect([unpaid.status, unpaid.headers.get("Retry-After"), unpaid.headers.get("PAYMENT-REQUIRED")]).toEqual([
+    503,
+    "3",
+    null,
+  ]);
+  expect(await (await fetch(`${own.operationsUrl}/readyz`)).json()).toMatchObject({
+    checks: { sales: { ok: false, message: expect.stringContaining("get 503"), tolerated: true } },
+  });
   const paid = await pay(`${own.origin}/data`, payment);
   expect([paid.status, paid.headers.get("Retry-After")]).toEqual([503, "3"]);
   const metrics = await (await fetch(`${own.operationsUrl}/metrics`)).text();

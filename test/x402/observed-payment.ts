@@ -156,7 +156,7 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       settleTimeoutMs: 1_000,
       offers: () => [],
     },
-    { client: createAgreeingClient(asked), log },
+    { client: createAgreeingClient(asked), log, signal: new AbortController().signal },
   );
   const sales = createSales(
     { inFlightMax: 2 },
