@@ -78,6 +78,9 @@ describe("a removed route", () => {
     await vi.waitUntil(() => shop.payments.count() === 0, { timeout: 20_000 });
     const again = await pay("/data?a=1", payment, { method: "POST", body: "one" });
     expect([again.status, await again.text()]).toEqual([200, "sold"]);
+    const metrics = await shop.registry.metrics();
+    expect(metrics).toContain('gatehouse_payment_requests_total{route="POST /data",outcome="sold"} 1');
+    expect(metrics).toContain('gatehouse_payment_requests_total{route="POST /data",outcome="replayed"} 1');
     await vi.waitUntil(() => shop.payments.count() === 0, { timeout: 20_000 });
     await shop.ledger.forgetResponses("delivered");
     expect((await pay("/data?a=1", payment, { method: "POST", body: "one" })).status).toBe(404);

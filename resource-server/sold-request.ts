@@ -105,7 +105,8 @@ async function servePaid(request: SoldRequest, header: string, selling: Selling)
   const facts = nameSale(route.key, payment, request.trace);
   // Without a route, these show that the request was for one, so that clients can't make up labels.
   const isKnown = offered !== undefined || outcome.kind === "sold" || outcome.kind === "pending";
-  if (isKnown) selling.metrics.count(route, outcome.kind);
+  const isReplay = outcome.kind === "sold" && outcome.isReplay === true;
+  if (isKnown) selling.metrics.count(route, isReplay ? "replayed" : outcome.kind);
   if (isKnown || (outcome.kind !== "invalid" && outcome.kind !== "other-request"))
     selling.lines.outcome(outcome, facts);
   if (outcome.kind === "sold" || outcome.kind === "declined") {

@@ -1,7 +1,11 @@
 import { counter, gauge, histogram } from "./metric-definition.ts";
 
 export const resourceServer = {
-  gatehouse_payment_requests_total: counter("Requests for paid routes, by route and outcome.", "route", "outcome"),
+  gatehouse_payment_requests_total: counter(
+    "Requests for paid routes, by route and outcome; replayed: delivered again, uncharged.",
+    "route",
+    "outcome",
+  ),
   gatehouse_payment_charged_units_total: counter(
     "Total amount charged, in the token's smallest units, by route.",
     "route",

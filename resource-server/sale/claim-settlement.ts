@@ -14,7 +14,7 @@ import {
   type PresentedPayment,
 } from "../facilitators/facilitation.ts";
 import type { PaymentsInFlight } from "./payments-in-flight.ts";
-import type { SaleOutcome } from "./sale-outcome.ts";
+import type { SaleOutcome, SoldOutcome } from "./sale-outcome.ts";
 
 export type SaleParts = Readonly<{
   ledger: ClaimLedger;
@@ -131,7 +131,7 @@ export function createSoldOutcome(
   { key, response, settlement }: PaymentClaim,
   { ledger, payments }: SaleParts,
   isReleased = false,
-): SaleOutcome {
+): SoldOutcome {
   if (response === undefined || settlement === undefined) throw new TypeError("a settled claim without its response");
   const end = async (isDelivered: boolean): Promise<void> => {
     try {

@@ -18,7 +18,7 @@ export function createPaymentMetrics({ ledger, payments, registry }: MeteredPart
   const registers = [registry];
   const requests = new Counter({
     name: "gatehouse_payment_requests_total",
-    help: "Requests for paid routes, by route and outcome.",
+    help: "Requests for paid routes, by route and outcome; replayed: delivered again, uncharged.",
     labelNames: ["route", "outcome"],
     registers,
   });
@@ -56,7 +56,7 @@ export function createPaymentMetrics({ ledger, payments, registry }: MeteredPart
     },
   });
   return {
-    count: (route: Pick<Route, "key">, outcome: SaleOutcome["kind"] | "unpaid") =>
+    count: (route: Pick<Route, "key">, outcome: SaleOutcome["kind"] | "replayed" | "unpaid") =>
       requests.inc({ route: route.key, outcome }),
     charge: ({ route, amount }: PaymentClaim) => charged.inc({ route }, Number(amount)),
     async timeUpstream(route: Route, work: () => Promise<UpstreamResult>): Promise<UpstreamResult> {

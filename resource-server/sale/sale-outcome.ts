@@ -16,7 +16,7 @@ import type { UpstreamResult } from "../upstream/upstream.ts";
  * - `no-ledger`: the ledger could not be read or written; anything already started is found later, and the same payment gets the result.
  */
 export type SaleOutcome = Readonly<
-  | { kind: "sold"; response: SoldResponse; settlement: SettleResponse; end?: (isDelivered: boolean) => Promise<void> }
+  | SoldOutcome
   | {
       kind: "invalid";
       reason: string;
@@ -30,5 +30,14 @@ export type SaleOutcome = Readonly<
   | SaleWithoutLedger
   | Exclude<UpstreamResult, { kind: "resource" }>
 >;
+
+export type SoldOutcome = Readonly<{
+  kind: "sold";
+  response: SoldResponse;
+  settlement: SettleResponse;
+  /** Whether the response had been delivered before. */
+  isReplay?: boolean;
+  end?: (isDelivered: boolean) => Promise<void>;
+}>;
 
 export type SaleWithoutLedger = Readonly<{ kind: "no-ledger"; cause: Error }>;

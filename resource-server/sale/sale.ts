@@ -238,7 +238,7 @@ async function collect(key: ClaimKey, request: Collection, parts: SaleParts): Pr
     case "settling":
       return recordOutcome(claim, await resumeClaim(claim, facilitation, request.trace), parts);
     default:
-      return createSoldOutcome(claim, parts);
+      return { ...createSoldOutcome(claim, parts), isReplay: claim.state === "delivered" };
   }
 }
 
