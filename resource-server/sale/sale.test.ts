@@ -216,7 +216,11 @@ describe("sell", () => {
     const authorization = { ...(paid.payload["authorization"] as object), validBefore };
     const outcome = await buy(createPayment({ ...paid, payload: { ...paid.payload, authorization } }));
     if (validity === 3_660) return expect(outcome.kind).toBe("sold");
-    expect(outcome).toEqual({ kind: "invalid", reason: "invalid_exact_evm_payload_authorization_valid_before" });
+    expect(outcome).toEqual({
+      kind: "invalid",
+      reason: "invalid_exact_evm_payload_authorization_valid_before",
+      message: `the payment expires at ${validBefore}, but may be valid for at most 3660 s from now; sign a new one.`,
+    });
     expect(asked).toEqual([]);
     return undefined;
   });

@@ -61,9 +61,8 @@ export async function sell(request: SaleRequest, parts: SellingParts): Promise<S
   const busy = rejectIfBusy(claim, payment);
   if (busy !== undefined) return busy;
   if (requirements === undefined) return { kind: "invalid", reason: noOffer };
-  const validitySeconds = Math.max(requirements.maxTimeoutSeconds, acceptedValiditySeconds);
-  const latest = parts.clock() / 1_000 + validitySeconds + clockSkewSeconds;
-  if (payment.validBefore > latest) return { kind: "invalid", reason: reason.validBefore };
+  const tooLong = rejectValidity(payment, requirements, parts.clock());
+  if (tooLong !== undefined) return tooLong;
   if (!parts.responses.hasRoom(key.payer)) return { kind: "busy" };
   const order = { ...request, requirements };
   const earlier = await findIdentified(payment, parts);
@@ -124,6 +123,17 @@ async function runAsOwner(
 const acceptedValiditySeconds = 3_600;
 /** Max seconds by which a client's clock may be ahead. */
 const clockSkewSeconds = 60;
+
+function rejectValidity(
+  { validBefore }: Payment,
+  { maxTimeoutSeconds }: PaymentRequirements,
+  nowMs: number,
+): SaleOutcome | undefined {
+  const validitySeconds = Math.max(maxTimeoutSeconds, acceptedValiditySeconds) + clockSkewSeconds;
+  if (validBefore <= nowMs / 1_000 + validitySeconds) return undefined;
+  const message = `the payment expires at ${validBefore}, but may be valid for at most ${validitySeconds} s from now; sign a new one.`;
+  return { kind: "invalid", reason: reason.validBefore, message };
+}
 
 /** SDK's reason for a payment that accepts an offer that does not exist. */
 export const noOffer = "No matching payment requirements";
