@@ -19,6 +19,8 @@ export type SqliteStoreOptions = Readonly<{
   /** The other process that may have locked the file, and the setting for another file, for the error message. */
   rival: string;
   setting: string;
+  /** What to do if the file is locked. Default: stop the other process, or set another file. */
+  remedy?: string | undefined;
   /** Whether other processes may share the file: successive processes of one service. Default: exclusive to this process. */
   isShared?: boolean | undefined;
   /** Time to wait for other processes that lock the file. Default: five seconds. */
@@ -72,7 +74,15 @@ export function createSqliteStore(database: DatabaseSync, log: LogFile): SqlStor
   };
 }
 
-function open({ path, migrations, rival, setting, waitMs, isShared = false }: SqliteStoreOptions): DatabaseSync {
+function open({
+  path,
+  migrations,
+  rival,
+  setting,
+  remedy,
+  waitMs,
+  isShared = false,
+}: SqliteStoreOptions): DatabaseSync {
   try {
     const database = openSqlite(path, migrations, { setting, waitMs });
     // A read doesn't detect a process with an exclusive lock, which blocks only writes.
@@ -80,9 +90,8 @@ function open({ path, migrations, rival, setting, waitMs, isShared = false }: Sq
     return database;
   } catch (cause) {
     if (!hasCode(cause, takenCodes)) throw cause;
-    throw new StartupError(`the ledger ${path} is in use; stop ${rival}, or set ${setting} to another file.`, {
-      cause,
-    });
+    const usualRemedy = `stop ${rival}, or set ${setting} to another file`;
+    throw new StartupError(`the ledger ${path} is in use; ${remedy ?? usualRemedy}.`, { cause });
   }
 }
 

@@ -57,7 +57,8 @@ export async function openLedgerAccess({
   await using resources = new AsyncDisposableStack();
   const log = createLog({ service: "facilitator", level: "silent" });
   // Shared, as the ledger is with the next process during a hot restart.
-  const { store } = await openLedgerStore({ ...ledger, isHandedOver: true }, { log });
+  const remedy = "stop the facilitator, or run it with --hot-restart";
+  const { store } = await openLedgerStore({ ...ledger, isHandedOver: true, remedy }, { log });
   resources.use(store);
   const owned = resources.move();
   const { monotonicMs } = systemClock;

@@ -36,7 +36,7 @@ export async function openClaimLedger(
   await using resources = new AsyncDisposableStack();
   const store = resources.use(
     url === undefined
-      ? openFile(path ?? defaultPath, { setting: nameSetting("path"), rival: "the other", isShared: isHandedOver })
+      ? openFile(path ?? defaultPath, { setting: nameSetting("path"), isShared: isHandedOver })
       : await openDatabase({ ...limits, url }, nameSetting("url"), log),
   );
   const isShared = isHandedOver || url !== undefined;
@@ -62,7 +62,11 @@ export async function openClaimLookup(location: string): Promise<ClaimLookup> {
   const limits = resourceServerSettings.schema.shape.ledger.parse({});
   const store = isDatabaseUrl
     ? await openDatabase({ ...limits, url: new Secret(location) }, setting, log)
-    : openFile(location, { setting, rival: "the", isShared: true });
+    : openFile(location, {
+        setting,
+        isShared: true,
+        remedy: "stop the resource server, or run it with --hot-restart",
+      });
   const text = "SELECT state FROM claims WHERE network = $1 AND asset = $2 AND payer = $3 AND nonce = $4";
   return {
     find: async ({ network, asset, payer, nonce }) =>
@@ -71,12 +75,9 @@ export async function openClaimLookup(location: string): Promise<ClaimLookup> {
   };
 }
 
-function openFile(
-  path: string,
-  { setting, rival, isShared }: Readonly<{ setting: string; rival: "the" | "the other"; isShared: boolean }>,
-): SqlStore {
+function openFile(path: string, options: Readonly<{ setting: string; isShared: boolean; remedy?: string }>): SqlStore {
   const migrations = sqliteClaimMigrations;
-  return openSqliteStore({ path, setting, migrations, rival: `${rival} resource server`, isShared });
+  return openSqliteStore({ ...options, path, migrations, rival: "the other resource server" });
 }
 
 async function openDatabase(

@@ -5,7 +5,12 @@ import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { postgresLedgerMigrations, sqliteLedgerMigrations } from "./schema.ts";
 
-export type LedgerLocation = Readonly<{ path?: string | undefined; isHandedOver?: boolean | undefined }> &
+export type LedgerLocation = Readonly<{
+  path?: string | undefined;
+  isHandedOver?: boolean | undefined;
+  /** What to do if a SQLite file is locked; see {@link openSqliteStore}. */
+  remedy?: string | undefined;
+}> &
   PostgresSettings;
 
 export type LedgerStore = Readonly<{ store: SqlStore; isShared: boolean }>;
@@ -20,7 +25,7 @@ export const defaultLedgerPath = ".gatehouse/facilitator.sqlite";
  * @throws {StartupError} when both are configured, or the configured one can't be used.
  */
 export async function openLedgerStore(
-  { path, url, isHandedOver = false, ...limits }: LedgerLocation,
+  { path, url, isHandedOver = false, remedy, ...limits }: LedgerLocation,
   { log }: Readonly<{ log: Logger }>,
 ): Promise<LedgerStore> {
   if (path !== undefined && url !== undefined)
@@ -30,6 +35,7 @@ export async function openLedgerStore(
       path: path ?? defaultLedgerPath,
       setting: nameSetting("ledger", "path"),
       rival: "the other facilitator",
+      remedy,
     };
     const options = { ...place, migrations: sqliteLedgerMigrations, isShared: isHandedOver };
     return { store: openSqliteStore(options), isShared: isHandedOver };
