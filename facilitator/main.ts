@@ -80,8 +80,10 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     port.opened();
     yields(service.yieldTerm);
     leaves(async () => void (await Promise.all([operations.leave(), payments.leave()])));
-    for (const { signers, network } of service.networks)
-      log.info({ event: "settling-payments", signers, network }, "settling payments");
+    // The watches have logged why a network can't settle yet.
+    for (const { signers, network, checks } of service.networks)
+      if (Object.values(checks()).every(({ ok }) => ok))
+        log.info({ event: "settling-payments", signers, network }, "settling payments");
     return {
       urls: { facilitator: payments.url, "facilitator-operations": operations.url },
       announced: { url: operations.url },
