@@ -84,7 +84,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
 
   const address = findClientAddress(settings.listen);
   const { bodyLimitBytes } = settings.listen;
-  const app = createApp({ crossOrigin: allowOtherOrigins }, { log, metrics: registry });
+  const app = createApp({ crossOrigin: allowOtherOrigins(find) }, { log, metrics: registry });
   app.get("/health", (c) => c.json({ status: "ok" }));
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
   const serveSold = createSelling({

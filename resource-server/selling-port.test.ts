@@ -35,7 +35,7 @@ async function openShop() {
   const onWork = () => void facilitation.asked.push("work");
   const { serveSold, ...selling } = resources.use(await openTestSelling({ find }, { facilitation, onWork }));
   const { registry } = selling;
-  const app = createApp({ bodyLimitBytes: 65_536, crossOrigin: allowOtherOrigins }, { log, metrics: registry });
+  const app = createApp({ bodyLimitBytes: 65_536, crossOrigin: allowOtherOrigins(find) }, { log, metrics: registry });
   app.get("/health", (c) => c.json({ status: "ok" }));
   const port = createSellingPort(app, { find, serveSold, bodyLimitBytes: 65_536, metrics: registry, log });
   const listener = getRequestListener((asked, env) => port.fetch(asked, env as NodeBindings));

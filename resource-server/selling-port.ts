@@ -30,9 +30,8 @@ type SellingPortParts = Readonly<{
 export function createSellingPort(app: App, { find, serveSold, bodyLimitBytes, ...reporting }: SellingPortParts) {
   const reports = createRequestReports(reporting);
   const answerUnsold = (method: string, path: string) => {
-    const sold = routeMethods.filter((each) => find(each, path) !== undefined);
-    const all = sold.length === 0 ? [] : [...(sold.includes("GET") ? ["HEAD"] : []), ...sold, "OPTIONS"];
-    return respondNoRoute(method, path, all);
+    const sold = listSoldMethods(find, path);
+    return respondNoRoute(method, path, sold.length === 0 ? [] : [...sold, "OPTIONS"]);
   };
   const ownPaths = new Set(app.routes.filter(({ method }) => method !== METHOD_NAME_ALL).map(({ path }) => path));
   app.all("*", (c) => {
@@ -77,6 +76,11 @@ export function createSellingPort(app: App, { find, serveSold, bodyLimitBytes, .
   };
 }
 
+function listSoldMethods(find: FindOfferedRoute, path: string): readonly string[] {
+  const sold = routeMethods.filter((each) => find(each, path) !== undefined);
+  return sold.includes("GET") ? ["HEAD", ...sold] : sold;
+}
+
 /** Route label of a request that matches no route, in metrics and logs, as in Hono. */
 const unsold = "/*";
 
@@ -85,14 +89,19 @@ const exposedHeaders =
   "PAYMENT-REQUIRED PAYMENT-RESPONSE Allow Content-Disposition ETag Link Location Retry-After X-Request-Id".split(" ");
 
 /**
- * Allows pages of every origin to buy: only the payment counts, and no cookie is set. Preflights also succeed for paths
- * that are not for sale, so that a page can collect its purchase from a removed route, and can read a 404.
+ * Allows pages of every origin to buy by the methods that a path is sold by: only the payment counts, and no cookie is set. Preflights also
+ * succeed for paths that are not for sale, so that a page can collect its purchase from a removed route, and can read a 404.
  */
-export const allowOtherOrigins = cors({
-  allowMethods: ["HEAD", ...routeMethods],
-  exposeHeaders: exposedHeaders,
-  maxAge: 600,
-});
+export function allowOtherOrigins(find: FindOfferedRoute) {
+  return cors({
+    allowMethods: (_origin, c) => {
+      const sold = listSoldMethods(find, readPath((c.env as NodeBindings).incoming));
+      return sold.length === 0 ? ["HEAD", ...routeMethods] : [...sold];
+    },
+    exposeHeaders: exposedHeaders,
+    maxAge: 600,
+  });
+}
 
 const otherOriginHeaders = {
   "access-control-allow-origin": "*",

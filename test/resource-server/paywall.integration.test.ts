@@ -145,7 +145,11 @@ describe("HTTP on a sold route", () => {
       "*",
       "payment-signature,access-control-expose-headers",
     ]);
-    expect(allows("Methods")?.split(",")).toContain("get");
+    expect(allows("Methods")).toBe("head,get");
+    const posted = await fetch(new URL("/api/info", market.url), { method: "OPTIONS" });
+    expect(posted.headers.get("Access-Control-Allow-Methods")).toBe("POST");
+    const removed = await fetch(new URL("/nothing", market.url), { method: "OPTIONS" });
+    expect(removed.headers.get("Access-Control-Allow-Methods")).toMatch(/^HEAD,GET,.*POST/);
     for (const path of ["/data", "/free", "/health"]) {
       const { headers } = await fetch(new URL(path, market.url));
       expect([path, headers.get("Access-Control-Allow-Origin")]).toEqual([path, "*"]);
