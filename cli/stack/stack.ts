@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Paint } from "#daemon/command-line/paint.ts";
 import { formatFailure } from "#daemon/command-line/start-failure.ts";
-import { waitForAbort, createStopSignal } from "#daemon/process/stop-signal.ts";
+import { waitForAbort, createStopSignal, stopStatuses } from "#daemon/process/stop-signal.ts";
 import { prepareNode, requireAnvil } from "#devnet/prepared-node.ts";
 import { deriveEmbeddedAccounts, writeKeyFile } from "./accounts.ts";
 import { type Variables, watchLauncher } from "./child-environment.ts";
@@ -54,12 +54,9 @@ const releasesMemory = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072"
 const maxPrice = "0.05";
 const purchaseTimeoutMs = 30_000;
 
-/** Exit status that shells expect from a command interrupted by Ctrl-C. */
-const interruptedStatus = 130;
-
 /**
  * Runs the embedded stack: starts each part in its own process, makes one paid request, then keeps running until SIGINT or SIGTERM. Returns
- * the exit status: 0; 1 if a step failed, which `stderr` reports; or 130 if it was stopped before the payment.
+ * the exit status: 0; 1 if a step failed, which `stderr` reports; or with `once` 128 plus the number of the signal that stopped it before the payment.
  */
 export async function runStack(options: StackOptions, dependencies: StackDependencies): Promise<number> {
   const { stdout, stderr, paint } = dependencies;
@@ -96,13 +93,23 @@ async function runUntilStopped(
     if (options.once) return 0;
     dependencies.stdout.write(`${hints}\n`);
     await waitForAbort(signal);
-    dependencies.stdout.write("\nstopping\n");
-    return 0;
+    return reportStop(signal, options, dependencies);
   } catch (error) {
-    if (signal.aborted) return interruptedStatus;
+    if (signal.aborted) return reportStop(signal, options, dependencies);
     for (const line of formatFailure(error)) dependencies.stderr.write(`${line}\n`);
     return 1;
   }
+}
+
+/** Returns the exit status of a stopped stack; with `once`, its payment is missing. */
+function reportStop(
+  { reason }: AbortSignal,
+  { once }: Pick<StackOptions, "once">,
+  { stdout }: Pick<StackDependencies, "stdout">,
+): number {
+  stdout.write("\nstopping\n");
+  if (!once) return 0;
+  return Object.entries(stopStatuses).find(([name]) => name === reason)?.[1] ?? 1;
 }
 
 type Start = Readonly<{ directory: StateDirectory; startedAt: number }> &

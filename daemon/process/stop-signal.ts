@@ -1,7 +1,7 @@
 import { endProcess } from "./end-process.ts";
 
 /** Signals that stop a service, and the exit status if received twice (128 plus the signal's number). */
-const stopStatuses = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+export const stopStatuses = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
  * Creates one signal for every reason to stop a service: SIGINT, SIGTERM, SIGHUP (a closed terminal), or the exit of a parent that started
