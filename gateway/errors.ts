@@ -22,7 +22,6 @@ export const rpcErrors = {
   parse: { code: rpcCodes.parse, message: "parse error" },
   invalidRequest: { code: rpcCodes.invalidRequest, message: "invalid request" },
   emptyBatch: { code: rpcCodes.invalidRequest, message: "empty batch" },
-  batchTooLarge: { code: rpcCodes.invalidRequest, message: "batch too large" },
   pendingLogs: { code: rpcCodes.server, message: "pending logs are not supported" },
   nonArrayParams: { code: rpcCodes.invalidParams, message: "non-array args" },
   invertedRange: { code: rpcCodes.invalidParams, message: "invalid block range params" },
@@ -88,6 +87,10 @@ export function methodNotFound(method: string): RpcError {
   const shown = cutName(method);
   const end = shown === method ? "" : "...";
   return { code: rpcCodes.methodNotFound, message: `the method ${shown}${end} does not exist/is not available` };
+}
+
+export function batchTooLarge(items: number): RpcError {
+  return { code: rpcCodes.invalidRequest, message: `batch too large: limited to ${items} calls` };
 }
 
 export function callTooLarge({ callBytes, callValues }: Readonly<{ callBytes: number; callValues: number }>): RpcError {

@@ -86,7 +86,7 @@ describe("readMessage", () => {
     });
     expect(read("[]")).toMatchObject({ call: { id: "null", error: { code: -32600, message: "empty batch" } } });
     expect(read("[1,2,3,4]")).toMatchObject({
-      call: { id: "null", error: { code: -32600, message: "batch too large" } },
+      call: { id: "null", error: { code: -32600, message: "batch too large: limited to 3 calls" } },
     });
   });
 

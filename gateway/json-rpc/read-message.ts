@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { callTooLarge, rpcErrors, type RpcError } from "../errors.ts";
+import { batchTooLarge, callTooLarge, rpcErrors, type RpcError } from "../errors.ts";
 import { CallReader } from "./call-reader.ts";
 import type { Message, MessageLimits, BadCall, Call } from "./call.ts";
 import { skipSpace } from "./json-scanner.ts";
@@ -66,7 +66,8 @@ class BatchReading {
       if (reader.openBatch() === "empty")
         return buildRejection(reader.isAtEnd() ? rpcErrors.emptyBatch : rpcErrors.parse);
     }
-    if (this.#calls.length === this.#limits.batchItems) return buildRejection(rpcErrors.batchTooLarge, "batch");
+    if (this.#calls.length === this.#limits.batchItems)
+      return buildRejection(batchTooLarge(this.#limits.batchItems), "batch");
     const call = reader.read();
     if (reader.isOver) return buildRejection(callTooLarge(this.#limits), "message");
     this.#calls.push(call);

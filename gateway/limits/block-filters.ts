@@ -170,7 +170,11 @@ function readRange(from: unknown, to: unknown, head: ChainHead | undefined): Blo
   const [fromBound, toBound] = [readBound(from), readBound(to)];
   if (fromBound === undefined || toBound === undefined) {
     const name = fromBound === undefined ? "fromBlock" : "toBlock";
-    return reject(invalidParams(`invalid ${name}: expected a hexadecimal number, latest, earliest, safe or finalized`));
+    return reject(
+      invalidParams(
+        `invalid ${name}: expected a hexadecimal number of at most 64 bits without leading zeros, latest, earliest, safe or finalized`,
+      ),
+    );
   }
   const areNumbers = typeof fromBound === "bigint" && typeof toBound === "bigint";
   if (head === undefined && !areNumbers) return reject(rpcErrors.headUnknown);

@@ -85,7 +85,10 @@ const messages: readonly Row[] = [
   ["[", error("null", -32700, "parse error")],
   ["", error("null", -32700, "parse error")],
   ["[]", error("null", -32600, "empty batch")],
-  [`[${Array.from({ length: 1_001 }, () => "1").join(",")}]`, error("null", -32600, "batch too large")],
+  [
+    `[${Array.from({ length: 1_001 }, () => "1").join(",")}]`,
+    error("null", -32600, "batch too large: limited to 1000 calls"),
+  ],
 ];
 
 /** A notification, which gets no response. */
