@@ -3,6 +3,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { conditionTypes, type Condition, type ConditionReport, type ConditionType } from "./condition.ts";
 import type { EventLog } from "./event-log.ts";
+import { findRunbook } from "./runbook.ts";
 
 /** The node's current conditions, as reported by the sidecar's components. */
 export type ConditionBoard = Readonly<{
@@ -44,8 +45,9 @@ export function createConditionBoard(
     info.set({ type: next.type, reason: next.reason }, 1);
     value.set({ type: next.type }, { True: 1, False: 0, Unknown: -1 }[next.status]);
     const line = `${next.type} is ${next.status} (${next.reason}): ${next.message}`;
-    if (next.status === "False") log.warn({ event: "condition-failed", condition: next }, line);
-    else log.info({ event: "condition-recovered", condition: next }, line);
+    if (next.status === "False") {
+      log.warn({ event: "condition-failed", condition: next, runbook: `docs/runbooks/${findRunbook(next)}` }, line);
+    } else log.info({ event: "condition-recovered", condition: next }, line);
     if (before !== undefined || next.status === "False") events.add("condition", line);
   };
   const list = () => conditionTypes.flatMap((type) => current.get(type) ?? []);

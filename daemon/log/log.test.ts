@@ -75,3 +75,9 @@ test("facts added to a log appear on each of its lines, with or without their ow
   ]);
   expect(lines[0]).toMatchObject({ "event.action": "service-ready", message: "ready" });
 });
+
+test("links the runbook that a line specifies", () => {
+  const { lines, log } = written();
+  log.warn({ event: "condition-failed", runbook: "docs/runbooks/paused.md" }, "paused");
+  expect(lines[0]).toMatchObject({ "event.reference": "docs/runbooks/paused.md" });
+});

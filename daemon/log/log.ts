@@ -112,6 +112,7 @@ const named: Readonly<Record<string, string>> = {
   requestId: "http.request.id",
   traceId: "trace.id",
   spanId: "span.id",
+  runbook: "event.reference",
 };
 
 /** Converts an event's facts to fields: its name and runbook, its error, the facts with an ECS field, and the rest. */

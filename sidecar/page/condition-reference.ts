@@ -6,7 +6,7 @@ import type { Condition, ConditionType } from "#status/condition.ts";
 import { sidecarSettings } from "../settings.ts";
 import { listSteps } from "./advice/advice.ts";
 import { buildDeployment } from "./advice/deployment.ts";
-import { findRunbook } from "./advice/runbooks.ts";
+import { findRunbook } from "#status/runbook.ts";
 
 export function renderConditionReference(): string {
   return [

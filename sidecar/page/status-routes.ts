@@ -6,7 +6,7 @@ import { addAssets, addReadable } from "#status/page/static-routes.ts";
 import type { Condition } from "#status/condition.ts";
 import type { Deployment } from "./advice/deployment.ts";
 import { listSteps } from "./advice/advice.ts";
-import { findRunbook } from "./advice/runbooks.ts";
+import { findRunbook } from "#status/runbook.ts";
 import { renderRunbook } from "./runbook-page.ts";
 
 export type UpkeepMode = "adopt" | "enforce" | "observe";

@@ -4,8 +4,7 @@ export const upkeepEvents = {
   "condition-recovered": { level: "info" },
   "condition-failed": {
     level: "warn",
-    act: "The status page links the condition's runbook.",
-    runbook: "condition-false",
+    act: "Follow the condition's runbook, which the line links.",
   },
   "reconcile-failed": {
     level: "error",

@@ -6,7 +6,8 @@ import type { Condition, ConditionType } from "#status/condition.ts";
 import { sidecarSettings } from "../../settings.ts";
 import { listSteps } from "./advice.ts";
 import { buildDeployment } from "./deployment.ts";
-import { readRunbooks, findRunbook } from "./runbooks.ts";
+import { findRunbook } from "#status/runbook.ts";
+import { readRunbooks } from "./runbooks.ts";
 
 function deployment(env: Readonly<Record<string, string>>) {
   const settings = readSettings(sidecarSettings, {
