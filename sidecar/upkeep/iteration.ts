@@ -90,6 +90,7 @@ export function createIteration(seen: Observations, parts: UpkeepParts, watch: I
     const pruning = {
       // Irreversible work isn't started without a node.conf, because the node may be a different one or may not exist.
       idle: idle ?? (reading.ok ? undefined : "node.conf is invalid (see ConfigReconciled)"),
+      authority,
       isRestarting: parts.isRestarting(),
       stalledAfterMs: settings.prune.stalledAfterMs,
       signal,

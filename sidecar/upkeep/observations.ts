@@ -69,7 +69,7 @@ export function deriveConditions(
     ...deriveVersionConditions(seen.version.now()),
     ...deriveConfigConditions(seen.config.now(), command),
     ...derivePauseConditions(seen.adoption.now(), restarts, { mode, command }),
-    ...derivePruneConditions(seen.prune.now()),
+    ...derivePruneConditions(seen.prune.now(), command),
     ...deriveRestartConditions(restarts, { driver }),
     ...deriveUpgradeConditions(seen.upgrade.now()),
     ...deriveDataConditions(seen.data.now()),

@@ -69,6 +69,11 @@ test("changes nothing on first contact, shows the plan everywhere, applies it af
 
   const shown = await runGatehouse(["adopt", "--json", "--state-directory", state]);
   expect([shown.status, JSON.parse(shown.stdout)]).toMatchObject([1, { result: "waits", view: { mode: "adopt" } }]);
+  const unheldYet = await runGatehouse(["resume", "--state-directory", state]);
+  expect([unheldYet.status, unheldYet.stdout]).toEqual([
+    0,
+    expect.stringContaining(`It is waiting for your approval: run gatehouse adopt --state-directory ${state}.`),
+  ]);
   const said = await runGatehouse(["adopt", "--yes"], firstContact(node));
   expect([said.status, said.stderr]).toEqual([0, ""]);
   expect(said.stdout).toContain(`(process ${first.pid} on host `);

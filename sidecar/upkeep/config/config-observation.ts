@@ -6,6 +6,7 @@ import type { ConfigWriteFailure, ConfigWriteResult } from "./config-writer.ts";
 import { describeChange } from "#node/conf/describe-change.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { CommandText } from "../command-text.ts";
+import { capitalize } from "../sentence.ts";
 
 /** Whether node.conf is usable and, if not, the planned restore. Times are wall-clock times. */
 export type ConfigValidity = Readonly<
@@ -109,7 +110,7 @@ function describeComparison(comparison: ConfigComparison, path: string): ConfigR
   const { planned, result, idle } = comparison;
   if (result?.ok === false && result.reason === "Locked") {
     const changes = findWrite(planned)?.changes.map(describeChange).join("; ") ?? "";
-    const message = `${formatSentence(result.message)} node.conf differs from the desired configuration: ${changes}`;
+    const message = `${capitalize(result.message)} node.conf differs from the desired configuration: ${changes}`;
     return { type, status: "False", reason: result.reason, message };
   }
   if (result?.ok === false && result.reason !== "ChangedMeanwhile") {
@@ -117,7 +118,7 @@ function describeComparison(comparison: ConfigComparison, path: string): ConfigR
     return { type, status: "False", reason: result.reason, message };
   }
   for (const { reason, message } of planned.problems) {
-    if (reason !== "CannotDisable") return { type, status: "False", reason, message: formatSentence(message) };
+    if (reason !== "CannotDisable") return { type, status: "False", reason, message: capitalize(message) };
   }
   const action = findWrite(planned);
   if (action === undefined)
@@ -151,9 +152,4 @@ function reportContest(other: OtherWriter, corrected: readonly string[], command
     `\`auditctl -w ${path} -p wa\` and \`ausearch -f ${path}\` show the program. The node is not restarted for this until ${new Date(untilMs).toISOString()} ` +
     `or until you run \`${command("resume")}\`.`;
   return { type, status: "False", reason: "Contested", message };
-}
-
-function formatSentence(message: string): string {
-  // A file name isn't capitalized.
-  return message.startsWith("node.conf") ? message : message.charAt(0).toUpperCase() + message.slice(1);
 }

@@ -39,6 +39,8 @@ export const resumeResponse = z.object({
   /** Whether another program was considered a writer of node.conf; this is now reset. */
   wasContested: z.boolean().optional(),
   asksAgain: z.boolean().optional(),
+  /** Whether the sidecar may not act before `gatehouse adopt`; absent from an older sidecar. */
+  waits: z.boolean().optional(),
   node: controlView.shape.node,
 });
 

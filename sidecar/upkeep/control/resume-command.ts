@@ -1,5 +1,6 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { requestControl, runControlCommand, type ControlTarget } from "./request-control.ts";
+import { repeatOptions } from "./control-options.ts";
 import { resumeResponse } from "./control-responses.ts";
 
 /** Lifts a pause and retries what failed. Returns 0 if the sidecar reported that it is lifted or that there was none. */
@@ -10,7 +11,7 @@ export function runResumeCommand(
 ): Promise<number> {
   return runControlCommand("resume", output, async () => {
     const answer = await requestControl(target, { path: "/resume", answer: resumeResponse });
-    const { result, hold, next, wasContested, asksAgain, node } = answer;
+    const { result, hold, next, wasContested, asksAgain, waits, node } = answer;
     if (json) {
       output.out(`${JSON.stringify(answer)}\n`);
       return result === "busy" ? exitStatus.error : exitStatus.clean;
@@ -23,7 +24,7 @@ export function runResumeCommand(
     const since = hold === undefined ? "" : new Date(hold.sinceMs).toISOString();
     output.out(
       result === "none"
-        ? `Gatehouse is not paused on ${node.words}.\n`
+        ? `Gatehouse is not paused on ${node.words}.${waits === true ? explainApproval(target) : ""}\n`
         : `Gatehouse resumed on ${node.words}. It was paused since ${since}: ${message}\n${next ?? ""}\n`,
     );
     if (wasContested === true) {
@@ -36,4 +37,8 @@ export function runResumeCommand(
     }
     return exitStatus.clean;
   });
+}
+
+function explainApproval({ typed = {} }: ControlTarget): string {
+  return ` It is waiting for your approval: run gatehouse adopt${repeatOptions(typed)}.`;
 }

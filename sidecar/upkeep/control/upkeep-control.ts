@@ -52,7 +52,9 @@ export function createUpkeepControl(seen: Observations, parts: UpkeepParts) {
     rate.forget();
     const asksAgain = forgetRejection(seen.config);
     if (wasContested || asksAgain) wake();
-    if (before.hold === undefined) return { result: "none", wasContested, asksAgain, node: node() };
+    if (before.hold === undefined) {
+      return { result: "none", wasContested, asksAgain, waits: authority() === "waits", node: node() };
+    }
     // A rollback pauses the sidecar first, and again at its end, so lifting the pause in between would have no lasting effect.
     if (isRestarting()) return { result: "busy", ...before, node: node() };
     const next = liftPause({ why: "gatehouse resume was run", byPerson: true }, parts);

@@ -3,6 +3,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { RpcState } from "#health/rpc-state.ts";
 import type { Charts } from "#status/charts.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
+import type { Authority } from "../adoption/authority.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { NodeObserver } from "../version/node-observer.ts";
@@ -23,6 +24,7 @@ export type ApplyPruneDependencies = Readonly<{
 
 export type ApplyPruneOptions = Readonly<{
   idle: string | undefined;
+  authority: Authority;
   isRestarting: boolean;
   stalledAfterMs: number;
   signal: AbortSignal;
@@ -36,7 +38,7 @@ export function applyPrune(
   dependencies: ApplyPruneDependencies,
 ): void {
   const { observer, nodeCli, metrics, log, wake } = dependencies;
-  const { idle, isRestarting, signal } = options;
+  const { idle, authority, isRestarting, signal } = options;
   const info = observer.pruneInfo();
   metrics.pruneInfo(info);
   if (info === undefined) return seen.note({ autoPrune: { kind: "unknown" } });
@@ -45,7 +47,9 @@ export function applyPrune(
   if (action === undefined || nodeCli === undefined) {
     return seen.note({ autoPrune: deriveAutoPrune(info.autoPrune, planned) });
   }
-  if (idle !== undefined) return seen.note({ autoPrune: { kind: "off", idle, command: nodeCli.enableCommand() } });
+  if (idle !== undefined) {
+    return seen.note({ autoPrune: { kind: "off", idle, authority, command: nodeCli.enableCommand() } });
+  }
   const { running, prunedOn } = seen.now();
   if (running !== undefined || isRestarting || prunedOn === info) return;
   seen.note({

@@ -1,13 +1,15 @@
 import type { Observation } from "#health/observation.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { ConditionReport, ReasonOf } from "#status/condition.ts";
+import type { Authority } from "../adoption/authority.ts";
+import type { CommandText } from "../command-text.ts";
 
-/** `off`: should be on but isn't; `idle`: why it isn't enabled; `command`: the command that enables it. */
+/** `off`: should be on but isn't; `idle`: why it isn't enabled; `command`: enables it without the sidecar. */
 export type AutoPrune = Readonly<
   | { kind: "unknown" }
   | { kind: "on" | "offAsDesired" }
   | { kind: "staysOn"; message: string }
-  | { kind: "off"; idle: string; command: string }
+  | { kind: "off"; idle: string; authority: Authority; command: string }
   | { kind: "notSwitchedOn"; reason: ReasonOf<"Pruning", "False">; message: string }
 >;
 
@@ -32,15 +34,16 @@ export type PruningState = Readonly<{
 
 export type ObservedPruning = Observation<PruningState>;
 
-export function derivePruneConditions(seen: PruningState): readonly ConditionReport[] {
+export function derivePruneConditions(seen: PruningState, command: CommandText): readonly ConditionReport[] {
   const { tool, autoPrune } = seen;
   if (tool !== undefined) return [tool];
-  return autoPrune === undefined || autoPrune.kind === "unknown" ? [] : [derivePruning(autoPrune, seen)];
+  return autoPrune === undefined || autoPrune.kind === "unknown" ? [] : [derivePruning(autoPrune, seen, command)];
 }
 
 function derivePruning(
   found: Exclude<AutoPrune, { kind: "unknown" }>,
   { progress, lastCheck }: Pick<PruningState, "progress" | "lastCheck">,
+  command: CommandText,
 ): ConditionReport<"Pruning"> {
   const type = "Pruning";
   switch (found.kind) {
@@ -59,13 +62,22 @@ function derivePruning(
     case "staysOn":
       return { type, status: "False", reason: "CannotDisable", message: found.message };
     case "off": {
-      const message = `Auto-pruning is off, and ${found.idle}: enable it with \`${found.command}\`.`;
+      const message = `Auto-pruning is off, and ${found.idle}${describeRemedy(found, command)}`;
       return { type, status: "False", reason: "Disabled", message };
     }
     case "notSwitchedOn":
       return { type, status: "False", reason: found.reason, message: found.message };
   }
 }
+
+/** Only a sidecar that never acts leaves the irreversible command to the operator. */
+function describeRemedy({ authority, command: enable }: AutoPruneOff, command: CommandText): string {
+  if (authority === "observes") return `: enable it with \`${enable}\`.`;
+  if (authority === "waits") return `. Gatehouse enables it once you approve with \`${command("adopt")}\`.`;
+  return ". Gatehouse enables it once that is resolved.";
+}
+
+type AutoPruneOff = Extract<AutoPrune, { kind: "off" }>;
 
 /** Progress of pruning, and the chain's height when pruning last advanced. A plain value, replaced at each query. */
 type PruneProgress = Readonly<{

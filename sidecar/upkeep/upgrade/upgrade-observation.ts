@@ -3,6 +3,7 @@ import type { ConditionReport } from "#status/condition.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { listStages, stageDescriptions } from "../../upgrade/progress.ts";
 import { firstNewVersionStage, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
+import { capitalize } from "../sentence.ts";
 
 export type UpgradeState = Readonly<{
   record: UpgradeRecord | undefined;
@@ -36,7 +37,7 @@ export function deriveUpgradeConditions({ record, blocked }: UpgradeState): read
 export function formatUpgrade(record: UpgradeRecord): string {
   const { from, to, stage, failure, end, note, stores, directory } = record;
   const what = `The upgrade from ${from} to ${to}`;
-  const why = failure === undefined ? "" : ` ${beginWithCapital(to)} failed: ${failure}.`;
+  const why = failure === undefined ? "" : ` ${capitalize(to)} failed: ${failure}.`;
   const more = note === undefined ? "" : ` ${formatSentence(note)}`;
   const remove = `rm -r -- ${listUpgradeDirectories(record).map(quoteShellWord).join(" ")}`;
   switch (end) {
@@ -68,10 +69,6 @@ export function formatUpgrade(record: UpgradeRecord): string {
   }
 }
 
-function beginWithCapital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 function formatSentence(text: string): string {
-  return /[.!?]$/.test(text) ? beginWithCapital(text) : `${beginWithCapital(text)}.`;
+  return /[.!?]$/.test(text) ? capitalize(text) : `${capitalize(text)}.`;
 }
