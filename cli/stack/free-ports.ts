@@ -1,7 +1,8 @@
 import { createServer } from "node:net";
-import { isSameListener, readUrlPort } from "#daemon/http/address.ts";
+import { readUrlPort } from "#daemon/http/address.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { listRunningServices } from "#daemon/running-services.ts";
+import { isSameListener } from "#daemon/settings/port-conflicts.ts";
 
 export type RequestedPort = Readonly<{ host: string; port: number; owner: string; setting: string }>;
 

@@ -47,12 +47,3 @@ function readHostName(header: string | undefined): string {
 export function findReachedHost(host: string): string {
   return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
 }
-
-/** Checks whether two listeners can't both listen: same port, and an address in common. Port 0 means any free port. */
-export function isSameListener(a: Listener, b: Listener): boolean {
-  if (a.port !== b.port || a.port === 0) return false;
-  const isWildcard = [a, b].some(({ host }) => host === "0.0.0.0" || host === "::");
-  return isWildcard || a.host === b.host;
-}
-
-type Listener = Readonly<{ host: string; port: number }>;

@@ -1,4 +1,3 @@
-import { isSameListener } from "../http/address.ts";
 import type { SettingsLeaf } from "./leaf.ts";
 import type { NameOrigin, SettingsProblem } from "./problem.ts";
 import { getValueAt } from "./value.ts";
@@ -25,3 +24,12 @@ export function findPortConflicts(
     ];
   });
 }
+
+/** Checks whether two listeners can't both listen: same port, and an address in common. Port 0 means any free port. */
+export function isSameListener(a: Listener, b: Listener): boolean {
+  if (a.port !== b.port || a.port === 0) return false;
+  const isWildcard = [a, b].some(({ host }) => host === "0.0.0.0" || host === "::");
+  return isWildcard || a.host === b.host;
+}
+
+type Listener = Readonly<{ host: string; port: number }>;

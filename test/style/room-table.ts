@@ -141,7 +141,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // gatehouse upgrade --stack checks node.conf for a version, and queries a sidecar, as the sidecar and gatehouse
       // status do.
       "node/{layout,versions,settled-block,lint/lint-config,lint/new-findings}.ts",
-      "status/{request-status,status-command}.ts",
+      "status/{request-status,status-command,verdict}.ts",
       // gatehouse status --page and the stack serve one page about several services.
       "sidecar/overview/{overview,targets}.ts",
       "sidecar/upkeep/plan/plan-document.ts",
