@@ -110,7 +110,7 @@ describe.skipIf(!found.ok)(`the deployed stack on a real engine${skipReason(foun
       "-c",
       "id -u; grep CapEff /proc/self/status; touch /x 2>/dev/null || echo rejected",
     ]);
-    expect(identity).toMatch(/^65534\nCapEff:\s+0{16}\nrefused\n$/);
+    expect(identity).toMatch(/^65534\nCapEff:\s+0{16}\nrejected\n$/);
   });
 
   test("publishes no port of the node's RPC", async () => {
