@@ -23,6 +23,12 @@ export function testKills(running: () => RunningStack): void {
     expect(clientBefore - (await readBalance(node, client.address))).toBe(10_000n);
   }
 
+  /** The resource server responds 503 until its own next check, up to half a second after the facilitator is ready. */
+  async function untilSelling(): Promise<void> {
+    const data = at(running().ports.resourceServer, "/data");
+    await until("a request without a payment gets 402", generousMs, async () => (await fetch(data)).status === 402);
+  }
+
   describe("after kill -9", () => {
     it.each(["pushgateway", "sidecar", "facilitator", "upstream", "resource-server"])(
       "restarts the %s, and the next payment is charged once",
@@ -31,6 +37,7 @@ export function testKills(running: () => RunningStack): void {
         expect(pid).toBeDefined();
         process.kill(pid!, "SIGKILL");
         await until(`${name} is ready again`, generousMs, () => running().output().includes(`${name} is ready again`));
+        await untilSelling();
         await buyOnce();
       },
     );
@@ -47,6 +54,7 @@ export function testKills(running: () => RunningStack): void {
       const before = await height();
       process.kill(findStackProcesses(running()).get("node")!, "SIGKILL");
       await until("the node answers again, further on than before", 60_000, async () => (await height()) > before);
+      await untilSelling();
       await buyOnce();
     });
   });
