@@ -30,8 +30,8 @@ process.env["UV_THREADPOOL_SIZE"] ??= "16";
 const [, , command] = process.argv;
 if (["sidecar", "compile-sidecar", "facilitator"].includes(command)) {
   // Saves memory: a sidecar shares memory with a node that needs it, and a facilitator mostly waits for blocks. Both optimize for speed
-  // under load.
-  for (const flag of v8Flags.room) setFlagsFromString(flag);
+  // under load. The garbage collector's threads are off: in a container with one CPU they use up its share, and it is throttled.
+  for (const flag of [...v8Flags.room, ...v8Flags.singleThreadedGc]) setFlagsFromString(flag);
 }
 // The single executable is one file, compiled at build time: there is nothing to cache.
 const isOneFile = isSea();

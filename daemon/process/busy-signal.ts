@@ -28,7 +28,7 @@ export function watchBusy({ busyCalls, completed, becameBusy }: BusySignalOption
 /**
  * Lets V8 optimize for speed again, gives young objects more space, and lets the rest of the heap double between two full collections;
  * `cli/launch.js` disables all this for a sidecar and a facilitator. With a heap that grows by a tenth, floods caused two full collections
- * per second, on several threads at once: a container with one CPU then uses up its share and is throttled.
+ * per second.
  */
 export function optimizeForSpeed(): void {
   for (const flag of v8Flags.speed) setFlagsFromString(flag);

@@ -10,7 +10,7 @@ import v8Flags from "#daemon/process/v8-flags.json" with { type: "json" };
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 
 // Limits memory as `cli/gatehouse.js` does for a sidecar; on the command line, the flags would have more effects.
-for (const flag of v8Flags.room) setFlagsFromString(flag);
+for (const flag of [...v8Flags.room, ...v8Flags.singleThreadedGc]) setFlagsFromString(flag);
 
 /**
  * The gateway alone in a process, as used by the benchmark. Arguments: port, node's HTTP URL, node's WebSocket URL, and
