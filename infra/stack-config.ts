@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { assignAt, getValueAt } from "#daemon/settings/value.ts";
 import { configSchema, secretKeys, type StackConfig } from "./config/config-schema.ts";
-import { isNotSet } from "./config/declared-key.ts";
+import { isNotSet, keyDeclarations } from "./config/declared-key.ts";
 import { findExposureProblems } from "./config/exposure.ts";
 import { findOwnDatabaseProblems } from "./services/postgres-spec.ts";
 import { findObservabilityProblems } from "./services/observability/observability-args.ts";
@@ -17,6 +17,7 @@ import { findTrustedProxiesProblems } from "./services/trusted-proxies.ts";
 import {
   ConfigError,
   describeProblem,
+  describeUnneeded,
   findRootKey,
   setKey,
   setKeyTo,
@@ -136,8 +137,7 @@ function findExpected(schema: z.ZodType | undefined): unknown {
 }
 
 function findContradictions(config: StackConfig): readonly ConfigProblem[] {
-  const { devAccounts, nodeImage, nodeUser, renderTo, restore, signerPrivateKey, target } = config;
-  const isDocker = target === "docker";
+  const { devAccounts, nodeImage, nodeUser, renderTo, restore, signerPrivateKey } = config;
   const together: readonly (readonly [isFound: boolean, key: string, message: string])[] = [
     [
       devAccounts && nodeImage !== undefined,
@@ -154,8 +154,6 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
       "kubernetesContext",
       "found together with renderTo, which writes files and doesn't contact the cluster. Remove one of the two.",
     ],
-    [isDocker && config.volumeGrowth !== undefined, "volumeGrowth", withoutSupport],
-    [isDocker && config.volumeSnapshots !== undefined, "volumeSnapshots", withoutSupport],
     [
       restore !== undefined && nodeImage === undefined,
       "restore",
@@ -168,6 +166,7 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
     ],
   ];
   return [
+    ...findForeignKeys(config),
     ...findMissingImages(config),
     ...findPeerProblems(config),
     ...findPushgatewayProblems(config),
@@ -183,7 +182,17 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
   ];
 }
 
-const withoutSupport = "found together with target docker, whose volumes do not support it. Remove it.";
+const unset: Readonly<Record<string, unknown>> = configSchema.parse({});
+
+/** Reports keys that the target would ignore: the description of such a key begins with the only target that reads it. */
+function findForeignKeys(config: StackConfig): readonly ConfigProblem[] {
+  const other = config.target === "docker" ? "Kubernetes: " : "Docker: ";
+  const wrong = `found together with target ${config.target}, which does not support it.`;
+  return Object.entries(config)
+    .filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(unset[key]))
+    .filter(([key]) => keyDeclarations.get(key)?.description.startsWith(other))
+    .map(([key]) => describeUnneeded(key, wrong));
+}
 
 /** Reports images without a reference. On Kubernetes every image needs one, because no local engine could build it for the cluster. */
 function findMissingImages(config: StackConfig): readonly ConfigProblem[] {

@@ -29,7 +29,7 @@ export const stackQuestions: readonly StackQuestion[] = [
   {
     key: "nodeHealthCommand",
     ask: 'Health check command in the image, such as ["bash", "-c", "…"]',
-    when: isReal,
+    when: (answers) => isReal(answers) && !onKubernetes(answers),
   },
   {
     key: "signerPrivateKey",

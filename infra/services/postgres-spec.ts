@@ -1,6 +1,6 @@
 import { stackServices } from "../stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { describeMissing, describeProblem, removeKey, setKeyTo, type ConfigProblem } from "../config/config-problem.ts";
+import { describeMissing, describeProblem, removeKey, type ConfigProblem } from "../config/config-problem.ts";
 import type { BuiltService } from "./built-service.ts";
 import { filesDirectory, oneReplica, serviceUser, type ServiceSpec } from "./service-spec.ts";
 import type { StackContext } from "./stack-context.ts";
@@ -64,24 +64,14 @@ export const databaseExample = {
   value: "postgresql://<user>:<password>@<host>:5432/<database>",
 } as const;
 
-/** Reports problems with the stack's own server: it must be a single container on a Docker host, with a password and without another database. */
+/** Reports problems with the stack's own server, which needs a password and excludes another database. */
 export function findOwnDatabaseProblems(config: StackConfig): readonly ConfigProblem[] {
-  const { postgresImage, postgresPassword, databaseUrl, target } = config;
+  const { postgresImage, postgresPassword, databaseUrl } = config;
   if (postgresImage === undefined) {
     if (postgresPassword === undefined) return [];
     return [{ key: "postgresPassword", message: "found without postgresImage; set both or remove it." }];
   }
-  if (target !== "docker") {
-    return [
-      describeProblem(
-        "postgresImage",
-        `found together with target ${target}, which uses an existing database.`,
-        "Remove it, and ",
-        setKeyTo("set ", "databaseUrl", databaseExample),
-        ".",
-      ),
-    ];
-  }
+  if (config.target !== "docker") return [];
   const problems: ConfigProblem[] = [];
   if (databaseUrl !== undefined) {
     const wrong = "found together with databaseUrl; the ledgers use only one database.";

@@ -52,7 +52,7 @@ export function findDatabase(
   };
 }
 
-/** Reports problems with a stack's replicas: multiple replicas require a database, and Docker runs one container per service. */
+/** Reports problems with a stack's replicas: multiple replicas require a database. */
 export function findReplicationProblems(config: StackConfig): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   for (const key of ["facilitatorReplicas", "resourceServerReplicas"] as const) {
@@ -61,13 +61,7 @@ export function findReplicationProblems(config: StackConfig): readonly ConfigPro
       const wrong = `found max ${max} below min ${min}.`;
       problems.push(describeProblem(key, wrong, "Correct it", setKey(), "."));
     }
-    if (max === 1) continue;
-    if (config.target === "docker") {
-      problems.push({
-        key,
-        message: `found ${max}; on Docker, a service has one container. Use target kubernetes, or 1.`,
-      });
-    } else if (config.databaseUrl === undefined) {
+    if (max > 1 && config.target === "kubernetes" && config.databaseUrl === undefined) {
       const wrong = `found ${max} without databaseUrl; replicas must share a PostgreSQL database, because one with its own ledger would accept a payment a second time.`;
       problems.push(describeProblem(key, wrong, setKeyTo("Set ", "databaseUrl", databaseExample), "."));
     }

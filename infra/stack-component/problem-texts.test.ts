@@ -47,6 +47,7 @@ const versioned = { ...node, nodeVersion: "0.16.2" };
 const images = { gatehouseImage: "registry.example/gatehouse:1", devnetImage: "registry.example/devnet:1" };
 const onKubernetes = { target: "kubernetes", ...images };
 const json = (value: unknown) => JSON.stringify(value);
+const devnetOnly = { devAccounts: "true", tokenAddress: `0x${"1".repeat(40)}` };
 const signerPrivateKey = `0x${"1".repeat(64)}`;
 const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example", tlsSecret: "tls" };
 const entryPoint = { nodeKeysPassword: "hidden", nodeGenesis: "{}", nodeForks: "{}", nodeFiles: '{"a": "b"}' };
@@ -112,6 +113,10 @@ const rejected: readonly (readonly [what: string, raw: Readonly<Record<string, s
   ],
   ["no keys", versioned],
   ["no keys in a cluster", { ...onKubernetes, ...versioned }],
+  [
+    "what only a cluster reads",
+    { ...devnetOnly, ingress: json(hosts), peers: "host-port", renderTo: "out", createNamespace: "false" },
+  ],
   ["replicas that can't be", { ...onKubernetes, facilitatorReplicas: json({ min: 3, max: 2 }) }],
   [
     "no replicas, and a database of another kind",
@@ -125,6 +130,7 @@ const rejected: readonly (readonly [what: string, raw: Readonly<Record<string, s
   [
     "two public ways in",
     {
+      ...onKubernetes,
       ingress: json(hosts),
       gatewayApi: json({ ...hosts, tlsSecret: undefined, name: "public", namespace: "gateways" }),
     },

@@ -128,14 +128,6 @@ export function findNodeImageProblems(config: StackConfig): readonly ConfigProbl
     ...misplaced.map((key) =>
       describeProblem(key, `found with the node family ${family.name};`, remedy, setKey("nodeFamily"), "."),
     ),
-    ...(config.target === "kubernetes" && config.nodeUlimits !== undefined
-      ? [
-          describeUnneeded(
-            "nodeUlimits",
-            "found together with target kubernetes, where each machine's container runtime sets it.",
-          ),
-        ]
-      : []),
     ...findIgnoredSettings(config),
     ...findTakenNames(config, family),
     ...findUnreadableFiles(config),

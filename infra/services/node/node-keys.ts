@@ -1,12 +1,5 @@
 import type { StackConfig } from "../../config/config-schema.ts";
-import {
-  describeUnneeded,
-  describeProblem,
-  removeKey,
-  setKey,
-  setKeyTo,
-  type ConfigProblem,
-} from "../../config/config-problem.ts";
+import { describeProblem, removeKey, setKey, setKeyTo, type ConfigProblem } from "../../config/config-problem.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
 import type { FileSpec, ForeignFiles } from "../service-spec.ts";
 
@@ -37,10 +30,10 @@ export function readNodeKeys(config: StackConfig, secret: (text: string) => Depl
   return { files, foreign: undefined };
 }
 
-/** Reports problems with the sources of the keys: all keys must come from one source, which the target must support. */
+/** Reports problems with the sources of the keys: all keys must come from one source. */
 export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem[] {
   const given = keyNames.filter((key) => config[key] !== undefined);
-  const { nodeImage, nodeKeysSecret, nodeKeysDirectory, target } = config;
+  const { nodeImage, nodeKeysSecret, nodeKeysDirectory } = config;
   const ready = [
     ...(nodeKeysSecret === undefined ? [] : (["nodeKeysSecret"] as const)),
     ...(nodeKeysDirectory === undefined ? [] : (["nodeKeysDirectory"] as const)),
@@ -49,10 +42,6 @@ export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem
   if (nodeImage === undefined) {
     const wrong = "found without nodeImage; the devnet node has no keys.";
     return [...ready, ...given].map((key) => describeProblem(key, wrong, "Remove it", removeKey(), "."));
-  }
-  const foreignTarget = target === "docker" ? "nodeKeysSecret" : "nodeKeysDirectory";
-  if (ready.includes(foreignTarget)) {
-    return [describeUnneeded(foreignTarget, `found together with target ${target}, which does not support it.`)];
   }
   if (ready.length > 0 && another !== undefined) {
     const wrong = `found together with ${another}; only one source of keys is allowed.`;
