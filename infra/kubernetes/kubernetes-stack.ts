@@ -4,7 +4,7 @@ import { secret, Stash, type Output } from "@pulumi/pulumi";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Scope } from "../platform.ts";
-import { devAccounts } from "../services/node/dev-accounts.ts";
+import { findStackSecret } from "../services/node/dev-accounts.ts";
 import { findPeerWarning } from "../services/node/peers.ts";
 import { listImages } from "../services/stack-images.ts";
 import { KubernetesNamespace } from "./kubernetes-platform.ts";
@@ -15,11 +15,13 @@ import { findTrustedProxyWarning } from "../services/trusted-proxies.ts";
  * documentation, "Stash"): a key that changed with the signer's key would roll every pod.
  */
 function keepRevisionKey(
-  { signerPrivateKey }: StackConfig,
+  config: StackConfig,
   { prefix, scope }: Readonly<{ prefix: string; scope: Scope | undefined }>,
 ): Output<string> {
-  const signer = signerPrivateKey ?? devAccounts.signer.privateKey;
-  const first = createHmac("sha256", signer).update("gatehouse revision of files").digest("hex");
+  // Preflight rejects a stack without a secret.
+  const first = createHmac("sha256", findStackSecret(config) ?? "")
+    .update("gatehouse revision of files")
+    .digest("hex");
   const kept = new Stash(
     `${prefix}-revision-key`,
     { input: secret(first) },

@@ -5,6 +5,8 @@ import { parseConfig } from "../stack-config.ts";
 import { buildSignerOutput } from "../stack-outputs.ts";
 import { buildServices, findServiceProblems } from "./built-stack.ts";
 import { deriveGrafanaPassword } from "./observability/observability-args.ts";
+import { recordStack } from "../testing/deployed-stack.ts";
+import { onKubernetes } from "../testing/stack-configs.ts";
 import { deriveAccessTokens } from "./access-tokens.ts";
 import { describeTarget } from "./stack-context.ts";
 
@@ -56,4 +58,15 @@ it("a stackSecret keeps tokens and Grafana's password across a signer change", (
   expect(derive({ stackSecret: one?.signerPrivateKey ?? "" }), "the former signer's key kept as the secret").toEqual(
     derive({ ...one }),
   );
+});
+
+async function readChecksumKey(secret: string): Promise<unknown> {
+  const recorded = await recordStack({ ...onKubernetes, ...common, settings, stackSecret: secret }, { preview: false });
+  return recorded.find(({ type }) => type === "pulumi:index:Stash")?.inputs["input"];
+}
+
+it("a stack with only KMS signers derives the key of its pods' checksums from its stackSecret", async () => {
+  const [one, other] = [await readChecksumKey(stackSecret), await readChecksumKey("60".repeat(32))];
+  expect(one).toBeDefined();
+  expect(other).not.toEqual(one);
 });
