@@ -1,7 +1,7 @@
 import { getProject, getRootDirectory, getStack, RunError, runtime } from "@pulumi/pulumi";
 import { readConfig } from "./stack-config.ts";
 import { deployStack } from "./deploy-stack.ts";
-import { readImageArchitecture } from "./docker/engine.ts";
+import { readEngineTraits } from "./docker/engine.ts";
 import { watchInterruptions } from "./interruption-watch.ts";
 import { findUnconfiguredImages } from "./services/stack-images.ts";
 import { ImageDependenciesError, installImageDependencies } from "./images/image-dependencies.ts";
@@ -17,7 +17,7 @@ const prefix = `${project}-${getStack()}`;
 const { config, problems } = readConfig(readStackConfiguration(project));
 await preflight(config, { prefix, environment: process.env, problems });
 if (config.target === "docker") {
-  const architecture = await readImageArchitecture(config);
+  const { architecture } = await readEngineTraits(config);
   prepareImages(getRootDirectory(), { images: findUnconfiguredImages(config), architecture });
 }
 const engine = createStackEngine(config);

@@ -4,7 +4,7 @@ import type { Scope } from "../platform.ts";
 import { listImages, findUnconfiguredImages } from "../services/stack-images.ts";
 import { listHostPorts } from "../services/host-ports.ts";
 import { DockerHost, type DockerHostArgs } from "./docker-host.ts";
-import { findEngineSocket, findSocketGroup, readEngineTraits, readImageArchitecture } from "./engine.ts";
+import { findEngineSocket, findSocketGroup, readEngineTraits } from "./engine.ts";
 import { GatehouseImages } from "./gatehouse-images.ts";
 
 /**
@@ -17,7 +17,7 @@ export async function createDockerHost(
   { prefix, root, scope }: Readonly<{ prefix: string; root: string; scope: Scope | undefined }>,
 ): Promise<DockerHost> {
   const path = findEngineSocket(config.dockerEngine);
-  const { builder, startInterval } = await readEngineTraits(config);
+  const { builder, architecture, startInterval } = await readEngineTraits(config);
   const here = scope && { parent: scope.parent };
   // A program may contain several components; only the name distinguishes their URNs.
   const begin = scope === undefined ? "" : `${prefix}-`;
@@ -33,7 +33,7 @@ export async function createDockerHost(
       prefix,
       begin,
       builder,
-      architecture: await readImageArchitecture(config),
+      architecture,
     },
     { ...here, providers: { docker: provider } },
   );

@@ -4,7 +4,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, describe } from "vitest";
-import { readEngineTraits, readImageArchitecture, formatEngineCpus, formatEngineDuration } from "./engine.ts";
+import { readEngineTraits, formatEngineCpus, formatEngineDuration } from "./engine.ts";
 
 /** An engine that returns these headers at `/_ping`, and this document at `/version`. */
 async function engineSaying(headers: Readonly<Record<string, string>>, version: unknown = {}) {
@@ -19,6 +19,8 @@ async function engineSaying(headers: Readonly<Record<string, string>>, version: 
   };
 }
 
+const configured = { imageBuilder: "auto", imageArchitecture: "auto" } as const;
+
 it.each([
   { api: "1.41", builder: undefined, expected: { builder: "BuilderV1", startInterval: false } },
   { api: "1.43", builder: "2", expected: { builder: "BuilderBuildKit", startInterval: false } },
@@ -26,18 +28,20 @@ it.each([
   { api: "1.52", builder: "1", expected: { builder: "BuilderV1", startInterval: true } },
 ])("detects the builder and start interval of an engine with API $api", async ({ api, builder, expected }) => {
   await using engine = await engineSaying({ "Api-Version": api, ...(builder && { "Builder-Version": builder }) });
-  expect(await readEngineTraits({ imageBuilder: "auto", dockerEngine: engine.dockerEngine })).toEqual(expected);
+  expect(await readEngineTraits({ ...configured, dockerEngine: engine.dockerEngine })).toMatchObject(expected);
 });
 
 it("prefers the configured builder over the engine's", async () => {
   await using engine = await engineSaying({ "Api-Version": "1.44", "Builder-Version": "2" });
-  const { builder } = await readEngineTraits({ imageBuilder: "classic", dockerEngine: engine.dockerEngine });
+  const config = { ...configured, imageBuilder: "classic", dockerEngine: engine.dockerEngine } as const;
+  const { builder } = await readEngineTraits(config);
   expect(builder).toBe("BuilderV1");
 });
 
-it("assumes BuildKit and no start interval for a remote engine", async () => {
-  expect(await readEngineTraits({ imageBuilder: "auto", dockerEngine: "ssh://ops@host.example" })).toEqual({
+it("assumes BuildKit, amd64 and no start interval for a remote engine", async () => {
+  expect(await readEngineTraits({ ...configured, dockerEngine: "ssh://ops@host.example" })).toEqual({
     builder: "BuilderBuildKit",
+    architecture: "amd64",
     startInterval: false,
   });
 });
@@ -49,19 +53,16 @@ describe("the image architecture", () => {
     { answers: "s390x", expected: "amd64" },
   ] as const)("is $expected for an $answers engine", async ({ answers, expected }) => {
     await using engine = await engineSaying({}, { Arch: answers });
-    expect(await readImageArchitecture({ imageArchitecture: "auto", dockerEngine: engine.dockerEngine })).toBe(
-      expected,
-    );
+    const { architecture } = await readEngineTraits({ ...configured, dockerEngine: engine.dockerEngine });
+    expect(architecture).toBe(expected);
   });
 
-  it("prefers the configuration, and defaults to amd64 for a remote engine", async () => {
-    await using engine = await engineSaying({}, { Arch: "arm64" });
-    expect(await readImageArchitecture({ imageArchitecture: "amd64", dockerEngine: engine.dockerEngine })).toBe(
-      "amd64",
-    );
-    const dockerEngine = "ssh://ops@host.example";
-    expect(await readImageArchitecture({ imageArchitecture: "arm64", dockerEngine })).toBe("arm64");
-    expect(await readImageArchitecture({ imageArchitecture: "auto", dockerEngine })).toBe("amd64");
+  it("is the configured one, also for a remote engine", async () => {
+    await using engine = await engineSaying({}, { Arch: "s390x" });
+    for (const dockerEngine of [engine.dockerEngine, "ssh://ops@host.example"]) {
+      const { architecture } = await readEngineTraits({ ...configured, imageArchitecture: "arm64", dockerEngine });
+      expect(architecture).toBe("arm64");
+    }
   });
 });
 

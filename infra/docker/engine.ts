@@ -30,9 +30,10 @@ export function findSocketGroup(path: string): number | undefined {
 /** Docker's two builders, as named by the provider. */
 export type ImageBuilder = "BuilderV1" | "BuilderBuildKit";
 
-/** Engine features that depend on its version. */
+/** What determines how an engine's images are built and checked. */
 export type EngineTraits = Readonly<{
   builder: ImageBuilder;
+  architecture: ImageArchitecture;
   /** Whether health checks may have a start interval; the provider rejects a start interval for an older engine. */
   startInterval: boolean;
 }>;
@@ -40,43 +41,30 @@ export type EngineTraits = Readonly<{
 /** First minor version of Engine API 1 that supports a start interval: Docker 25. */
 const startIntervalMinor = 44;
 
+const engineVersion = z.object({ Arch: z.string() });
+
 /**
- * Queries the engine at `/_ping` (Docker Engine API, "Ping") for its API version and, unless the builder is configured, for its recommended
- * builder. Engines before version 23 recommend none and default to the classic builder. A remote engine is not queried: it is assumed to
- * use BuildKit and not to support a start interval.
+ * Queries the engine at `/_ping` and `/version` (Docker Engine API) for its API version and, unless they are configured, for its recommended
+ * builder and its architecture. Engines before version 23 recommend no builder and default to the classic one. A remote engine is not
+ * queried: it is assumed to use BuildKit, not to support a start interval, and to run amd64, which another architecture must emulate.
  *
  * @throws {Error} if the engine does not respond.
  */
 export async function readEngineTraits({
+  imageArchitecture,
   imageBuilder,
   dockerEngine,
-}: Pick<StackConfig, "imageBuilder" | "dockerEngine">): Promise<EngineTraits> {
+}: Pick<StackConfig, "imageArchitecture" | "imageBuilder" | "dockerEngine">): Promise<EngineTraits> {
   const requestEngine = dockerEngine.startsWith("unix:") ? createEngineClient(dockerEngine, false) : undefined;
   const headers = (await requestEngine?.("/_ping"))?.headers;
   const recommended = headers === undefined || headers["builder-version"] === "2" ? "buildkit" : "classic";
   const chosen = imageBuilder === "auto" ? recommended : imageBuilder;
+  const version = engineVersion.safeParse((await requestEngine?.("/version"))?.body).data;
   return {
     builder: chosen === "classic" ? "BuilderV1" : "BuilderBuildKit",
+    architecture: imageArchitecture === "auto" ? (findImageArchitecture(version?.Arch) ?? "amd64") : imageArchitecture,
     startInterval: Number(String(headers?.["api-version"]).split(".")[1] ?? 0) >= startIntervalMinor,
   };
-}
-
-const engineVersion = z.object({ Arch: z.string() });
-
-/**
- * Returns the architecture for a stack's images: the configured one, or the engine's own (Docker Engine API, "GetVersion"). A remote engine
- * is not queried: amd64 is assumed, which an engine on another architecture must emulate.
- *
- * @throws {Error} if the engine does not respond.
- */
-export async function readImageArchitecture({
-  imageArchitecture,
-  dockerEngine,
-}: Pick<StackConfig, "imageArchitecture" | "dockerEngine">): Promise<ImageArchitecture> {
-  if (imageArchitecture !== "auto") return imageArchitecture;
-  const requestEngine = dockerEngine.startsWith("unix:") ? createEngineClient(dockerEngine, false) : undefined;
-  const version = engineVersion.safeParse((await requestEngine?.("/version"))?.body);
-  return findImageArchitecture(version.data?.Arch) ?? "amd64";
 }
 
 /**

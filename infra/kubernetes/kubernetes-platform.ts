@@ -3,8 +3,8 @@ import { ComponentResource, type ComponentResourceOptions, type ProviderResource
 import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
 import { workspaceVolume } from "../services/node/node-layout.ts";
 import type { ServiceName, ServiceSpec, VolumeSpec } from "../services/service-spec.ts";
-import { kubernetesAddresses, type RestartRoute } from "../services/stack-context.ts";
-import { buildNodeAccess, nodePod, type ServiceAccess } from "./service-account.ts";
+import { describeKubernetesNamespace, type Addresses, type RestartRoute } from "../services/stack-context.ts";
+import { buildNodeAccess, type ServiceAccess } from "./service-account.ts";
 import { buildAutoscaler, buildDeployment, buildDisruptionBudget, listAutoscaledFields } from "./deployment.ts";
 import {
   buildMetadata,
@@ -47,7 +47,7 @@ const rolloutTimeout = "10m";
  * console.log(platform.addresses.sidecarStatus); // sidecar-status
  */
 export class KubernetesNamespace extends ComponentResource implements Platform {
-  readonly addresses = kubernetesAddresses;
+  readonly addresses: Addresses;
   readonly restart: RestartRoute;
   readonly #options: KubernetesOptions;
   readonly #protectData: boolean;
@@ -65,8 +65,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     this.#provider = args.provider;
     this.#options = args;
     this.#protectData = args.protectData;
-    const exec = `kubectl exec -n ${args.namespace} ${nodePod} -c sidecar --`;
-    this.restart = { driver: "kubernetes", strategy: args.nodeRestart, pod: nodePod, exec };
+    ({ addresses: this.addresses, restart: this.restart } = describeKubernetesNamespace(args));
     this.#namespace = args.createNamespace === false ? [] : [this.#makeNamespace(`${name}-namespace`)];
     new k8s.networking.v1.NetworkPolicy(`${name}-default-deny`, denyAll(args), this.#inNamespace(this));
     this.#publicWay(args);

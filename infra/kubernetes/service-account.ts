@@ -1,5 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
 import { workspaceVolume } from "../services/node/node-layout.ts";
+import { nodePod } from "../services/stack-context.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildMetadata, type Component } from "./metadata.ts";
 import { nodeAccount } from "./node-stateful-set.ts";
@@ -29,9 +30,6 @@ export function buildServiceAccess(
     },
   };
 }
-
-/** Name of the node's only pod: StatefulSets number their pods from 0. */
-export const nodePod = "node-0";
 
 /** Builds the account for the node's pod, which may read its own pod, run node_cli in it, and delete it for a restart. */
 export function buildNodeAccess(options: KubernetesOptions): ServiceAccess {

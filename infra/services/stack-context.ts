@@ -60,7 +60,7 @@ export const dockerAddresses: Addresses = {
 };
 
 /** Host names on Kubernetes, where the sidecar runs in the node's pod and has one Service for each kind of client. */
-export const kubernetesAddresses: Addresses = {
+const kubernetesAddresses: Addresses = {
   ...ownNames,
   nodeOfSidecar: "127.0.0.1",
   sidecarStatus: "sidecar-status",
@@ -84,13 +84,25 @@ export function describeDockerHost({ prefix, publishAddress }: Readonly<{ prefix
   } as const satisfies TargetContext;
 }
 
-/** Describes the target of a stack, before any of its resources are registered. */
-export function describeTarget({ target, publishAddress, nodeRestart }: StackConfig, prefix: string): TargetContext {
-  if (target === "docker") return describeDockerHost({ prefix, publishAddress });
+/** Name of the node's only pod: StatefulSets number their pods from 0. */
+export const nodePod = "node-0";
+
+export function describeKubernetesNamespace({
+  namespace,
+  nodeRestart: strategy,
+}: Pick<StackConfig, "namespace" | "nodeRestart">) {
+  const exec = `kubectl exec -n ${namespace} ${nodePod} -c sidecar --`;
   return {
     addresses: kubernetesAddresses,
-    restart: { driver: "kubernetes", strategy: nodeRestart, pod: "node-0", exec: "kubectl exec node-0 --" },
-  };
+    restart: { driver: "kubernetes", strategy, pod: nodePod, exec },
+  } as const satisfies TargetContext;
+}
+
+/** Describes the target of a stack, before any of its resources are registered. */
+export function describeTarget(config: StackConfig, prefix: string): TargetContext {
+  return config.target === "docker"
+    ? describeDockerHost({ prefix, publishAddress: config.publishAddress })
+    : describeKubernetesNamespace(config);
 }
 
 /** Lists the Host headers, besides addresses and localhost, that a published service's operator listener accepts; absent: any. */
