@@ -140,23 +140,20 @@ describe.skipIf(!found.ok)(`a stack upgrade on a real engine${skipReason(found)}
     expect(await runDocker("ps", "--all", "--format", "{{.Names}}")).not.toContain(`${node}-upgrade`);
   });
 
-  test.each([
-    ["0.17.1", "corrupts", "its data differs"],
-    ["0.17.2", "silent", "is healthy"],
-  ] as const)("rolls back image, data and configuration of version %s (%s)", async (version, behaviour, why) => {
+  test("rolls back image, data and configuration of a version that does not respond", async () => {
     const before = await chain();
-    const done = await upgrade(await image(version, behaviour));
+    const done = await upgrade(await image("0.17.2", "silent"));
     expect(done.printed).toContain(`Rolled back: ${stack} runs 0.17.0`);
-    expect(done.printed).toContain(why);
+    expect(done.printed).toContain("is healthy");
     expect(done.status).toBe(1);
     expect((await chain()).slice(0, before.length)).toEqual(before);
-    expect(await starts()).not.toContain(version);
+    expect(await starts()).not.toContain("0.17.2");
     expect(await readConfig()).toMatchObject({ nodeImage: await image("0.17.0"), nodeVersion: "0.17.0" });
     const discard = /docker ((?:--host \S+ )?run --rm .* discard \S+ \S+)/.exec(done.printed)?.[1] ?? "";
     await runDocker(...discard.split(" "));
   });
 
-  test("resumes after kill -9 during copy, update and rollback, and rolls back", async () => {
+  test("resumes after kill -9 during copy, update and rollback, and rolls back a version that overwrites the data", async () => {
     const before = await chain();
     const bad = await image("0.17.4", "corrupts");
     for (const line of ["Now copying", "Now running pulumi up", "Now restoring the old data"]) {
@@ -172,6 +169,7 @@ describe.skipIf(!found.ok)(`a stack upgrade on a real engine${skipReason(found)}
     expect(done.status).toBe(1);
     expect((await chain()).slice(0, before.length)).toEqual(before);
     expect(await starts()).not.toContain("0.17.4");
+    expect(await readConfig()).toMatchObject({ nodeImage: await image("0.17.0"), nodeVersion: "0.17.0" });
   });
 
   test("verifies a version that the node does not report by its image ID, with a warning", async () => {
