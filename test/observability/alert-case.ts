@@ -18,8 +18,9 @@ export type AlertCase = Readonly<{
   series: readonly InputSeries[];
   silentAt: readonly number[];
   firesAt: number;
-  resolvedAt: number;
-  /** Labels in addition to the severity. */
+  /** Default: just after `trouble`. */
+  resolvedAt?: number;
+  /** Labels in addition to the severity; by default the target's. */
   labels?: Readonly<Record<string, string>>;
   summary: string;
   /** Minutes between two samples and between two evaluations; default 1. */
@@ -94,7 +95,7 @@ export function buildConditionCase({
   labels?: Readonly<Record<string, string>>;
   others?: readonly InputSeries[];
 }>): AlertCase {
-  const { from, to, end } = trouble;
+  const { from, end } = trouble;
   const others = more.others ?? [];
   const short = buildWrong(type, reason, { from, to: from + Math.max(1, forMinutes - 1), end });
   return {
@@ -104,7 +105,6 @@ export function buildConditionCase({
     series: [...buildWrong(type, reason), ...others],
     silentAt: [from - 1, from + forMinutes - 1],
     firesAt: from + forMinutes + 1,
-    resolvedAt: to + 1,
     labels: { ...target, ...more.labels },
     summary,
     nearMiss: { series: [...short, ...others], silentAt: [from + forMinutes, from + forMinutes + 1, end - 1] },

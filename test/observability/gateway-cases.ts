@@ -65,7 +65,6 @@ export const gatewayCases: readonly AlertCase[] = [
     silentAt: [59, 61],
     firesAt: 120,
     resolvedAt: 170,
-    labels: target,
     summary: `5% of calls to ${who} failed in the last five minutes.`,
     // 1 % is slower than this alert's threshold; callers' own errors and a few failed calls don't count.
     nearMiss: { series: [...errorsFast(6), calls("rejected", "0+500x300")], silentAt: [120, 159] },
@@ -77,7 +76,6 @@ export const gatewayCases: readonly AlertCase[] = [
     silentAt: [59, 80],
     firesAt: 420,
     resolvedAt: 640,
-    labels: target,
     summary: `2% of calls to ${who} failed in the last half hour, and for hours before.`,
     nearMiss: {
       // One failed call of a node with hardly any calls.
@@ -92,7 +90,6 @@ export const gatewayCases: readonly AlertCase[] = [
     silentAt: [59, 62],
     firesAt: 130,
     resolvedAt: 170,
-    labels: target,
     summary: `25% of calls to ${who} took longer than 0.5 s in the last five minutes.`,
     nearMiss: { series: latency(60, 100, 300), silentAt: [130, 159] },
   },
@@ -103,7 +100,6 @@ export const gatewayCases: readonly AlertCase[] = [
     silentAt: [59, 90],
     firesAt: 420,
     resolvedAt: 640,
-    labels: target,
     summary: `10% of calls to ${who} took longer than 0.5 s in the last half hour, and for hours before.`,
     nearMiss: { series: latency(24, 500, day), silentAt: [420, 559] },
   },
@@ -115,8 +111,6 @@ export const gatewayCases: readonly AlertCase[] = [
     ],
     silentAt: [9, 12],
     firesAt: 14,
-    resolvedAt: 61,
-    labels: target,
     summary: `The gateway ${who} has no WebSocket connection to its node (0 links).`,
     nearMiss: {
       series: [
@@ -172,7 +166,6 @@ export const gatewayCases: readonly AlertCase[] = [
     silentAt: [9, 19],
     firesAt: 30,
     resolvedAt: 70,
-    labels: target,
     summary: `2.0 calls per second are rejected by ${who} because it is overloaded.`,
     // A single burst, and another limit.
     nearMiss: {

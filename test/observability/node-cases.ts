@@ -31,8 +31,6 @@ export const nodeCases: readonly AlertCase[] = [
     series: [up(buildPhases("1", "0")), ...buildWrong("RpcResponding", "ConnectionRefused")],
     silentAt: [9, 12],
     firesAt: 14,
-    resolvedAt: 61,
-    labels: target,
     summary: `The node behind ${who} is not responding (0 of 1): ConnectionRefused.`,
     nearMiss: {
       series: [up(buildPhases("1", "0", restarting)), ...buildWrong("NoRestartPending", "Running", restarting)],
@@ -49,8 +47,6 @@ export const nodeCases: readonly AlertCase[] = [
     ],
     silentAt: [9, 28],
     firesAt: 35,
-    resolvedAt: 61,
-    labels: target,
     summary: `The node behind ${who} is not responding (0 of 1): TimedOut.`,
     nearMiss: { series: [up(steady(1)), ...buildWrong("NoRestartPending", "Settling")], silentAt: [35, 50] },
   },
@@ -61,7 +57,6 @@ export const nodeCases: readonly AlertCase[] = [
     silentAt: [14, 40, 69, 71],
     firesAt: 74,
     resolvedAt: 131,
-    labels: target,
     summary: `The node behind ${who} is not responding (0 of 1): unknown.`,
     // The node is down for an hour while its data is copied.
     nearMiss: {
@@ -139,7 +134,6 @@ export const nodeCases: readonly AlertCase[] = [
     silentAt: [8 * 60, 10 * 60],
     firesAt: 20 * 60,
     resolvedAt: 40 * 60,
-    labels: target,
     summary: `The data disk of the node behind ${who} has 80.13GiB left, and is full within 4 days or can't grow (unknown).`,
     nearMiss: {
       // Half a GiB per hour lasts for eight days.
@@ -170,7 +164,6 @@ export const nodeCases: readonly AlertCase[] = [
     silentAt: [9, 69],
     firesAt: 71,
     resolvedAt: 101,
-    labels: target,
     summary: `The data disk of the node behind ${who} has 60GiB left, and is full within 4 days or can't grow (AtMaxSize).`,
     nearMiss: {
       series: [...buildWrong("DiskSpaceSufficient", "ResizeFailed", { from: 10, to: 69, end: 130 }), roomyDisk],

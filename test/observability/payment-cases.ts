@@ -75,7 +75,6 @@ export const paymentCases: readonly AlertCase[] = [
     series: [balance("0.001x90"), usable(buildPhases("1", "0"))],
     silentAt: [9, 11],
     firesAt: 13,
-    resolvedAt: 61,
     labels: { ...ofNetwork, signer },
     summary: `The signer ${signer} of the facilitator ${who} has a balance of 0.001 and can't settle.`,
     nearMiss: { series: [balance(unknown(90)), usable("0x90")], silentAt: [13, 40] },
@@ -146,7 +145,6 @@ export const paymentCases: readonly AlertCase[] = [
     series: [mismatches(buildPhases("0", "2"))],
     silentAt: [9, 14],
     firesAt: 16,
-    resolvedAt: 61,
     labels: ofNetwork,
     summary: `2 payments that are settled in the ledger of the facilitator ${target.instance} are not on the chain ${network}.`,
     // A replica that does not settle compares nothing; in one replica, a check hit a lagging node; in another, the
@@ -159,7 +157,6 @@ export const paymentCases: readonly AlertCase[] = [
     series: [settler("1x90"), compared("0+60x9 540x49 3600+60x30")],
     silentAt: [9, 23],
     firesAt: 26,
-    resolvedAt: 61,
     labels: ofNetwork,
     summary: `The facilitator ${target.instance} settles but has not compared its ledger with the chain ${network} for five minutes (1 settler).`,
     // A replica that does not settle; then one that has started to, and whose first check comes a minute later.
@@ -174,7 +171,6 @@ export const paymentCases: readonly AlertCase[] = [
     series: [settler("1x90"), compared(`${unknown(60)} 3600+60x30`)],
     silentAt: [9],
     firesAt: 11,
-    resolvedAt: 61,
     labels: ofNetwork,
     summary: `The facilitator ${target.instance} settles but has not compared its ledger with the chain ${network} for five minutes (1 settler).`,
     nearMiss: { series: [settler("1x90"), compared("0+60x90")], silentAt: [30, 80] },
@@ -206,7 +202,6 @@ export const paymentCases: readonly AlertCase[] = [
     series: [settler(buildPhases("1", "0"))],
     silentAt: [9, 12],
     firesAt: 14,
-    resolvedAt: 61,
     labels: job,
     summary: `No replica of the facilitator ${target.job} settles on ${network} (0 leaders).`,
     nearMiss: {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { readRuleGroups, renderRuleFile, renderRuleResource, type Alert } from "#infra/observability/rules.ts";
-import type { AlertCase } from "./alert-case.ts";
+import { target, trouble, type AlertCase } from "./alert-case.ts";
 import { alerts as runbooks, listAlertRules, ruleGroups } from "./committed-rules.ts";
 import { gatewayCases } from "./gateway-cases.ts";
 import { nodeCases } from "./node-cases.ts";
@@ -30,11 +30,14 @@ function definitionOf({ alert: name, severity }: AlertCase): Alert {
 }
 
 /** The description as an operator reads it: with this alert's labels, and the results of its queries. */
-function shownDescription({ annotations }: Alert, { series, labels }: AlertCase): string {
+function shownDescription({ annotations }: Alert, { series, labels = target }: AlertCase): string {
   const command = /command="([^"]*)"/.exec(series.map(([selector]) => selector).join(" "))?.[1] ?? "";
   return annotations.description
     .replace(/\{\{ with .*\{\{ end \}\}/, command)
-    .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => labels?.[label] ?? "");
+    .replaceAll(
+      /\{\{ \$labels\.(\w+) \}\}/g,
+      (_, label: string) => (labels as Readonly<Record<string, string>>)[label] ?? "",
+    );
 }
 
 /** Only the alert's own rules: itself, and its recordings. */
@@ -58,7 +61,7 @@ function testFile(one: AlertCase, rulesFile: string): string {
   const definition = definitionOf(one);
   const interval = `${one.stepMinutes ?? 1}m`;
   const firing = {
-    exp_labels: { ...definition.labels, ...one.labels },
+    exp_labels: { ...definition.labels, ...(one.labels ?? target) },
     exp_annotations: {
       summary: one.summary,
       description: shownDescription(definition, one),
@@ -80,7 +83,7 @@ function testFile(one: AlertCase, rulesFile: string): string {
         alert_rule_test: [
           ...one.silentAt.map((minute) => look(minute, [])),
           look(one.firesAt, [firing]),
-          look(one.resolvedAt, []),
+          look(one.resolvedAt ?? trouble.to + 1, []),
         ],
       },
       {

@@ -17,7 +17,6 @@ export const serviceCases: readonly AlertCase[] = [
     series: [buildUpSample(buildPhases("1", "0")), build("sidecar", scrapedUntilTrouble)],
     silentAt: [9, 12],
     firesAt: 14,
-    resolvedAt: 61,
     labels: { ...target, service: "sidecar" },
     summary: `The sidecar ${who} of job gatehouse is down.`,
     nearMiss: {
@@ -31,7 +30,6 @@ export const serviceCases: readonly AlertCase[] = [
     series: [buildUpSample(scrapedUntilTrouble), build("sidecar", scrapedUntilTrouble)],
     silentAt: [9, 12],
     firesAt: 14,
-    resolvedAt: 61,
     labels: { job: target.job, service: "sidecar" },
     summary: `The sidecar  of job gatehouse is down.`,
     nearMiss: { series: [buildUpSample("1x90"), build("sidecar", scrapedUntilTrouble)], silentAt: [14, 40] },
@@ -41,7 +39,6 @@ export const serviceCases: readonly AlertCase[] = [
     series: [buildUpSample(buildPhases("1", "0")), build("facilitator", scrapedUntilTrouble)],
     silentAt: [9, 12],
     firesAt: 14,
-    resolvedAt: 61,
     labels: { ...target, service: "facilitator" },
     summary: `The facilitator ${who} of job gatehouse is down.`,
     nearMiss: {
@@ -56,7 +53,6 @@ export const serviceCases: readonly AlertCase[] = [
     series: [[labelled("up", "sidecar"), "0x59 1x30"]],
     silentAt: [3, 16],
     firesAt: 20,
-    resolvedAt: 61,
     labels: { ...target, service: "sidecar" },
     summary: `The sidecar ${who} of job gatehouse is down.`,
     nearMiss: {
@@ -73,7 +69,6 @@ export const serviceCases: readonly AlertCase[] = [
     series: [[labelled("up", "pushgateway"), "0x59 1x30"]],
     silentAt: [3, 16],
     firesAt: 20,
-    resolvedAt: 61,
     labels: { ...target, service: "pushgateway" },
     summary: `The pushgateway ${who} of job gatehouse is down.`,
     nearMiss: {
@@ -105,8 +100,6 @@ export const serviceCases: readonly AlertCase[] = [
     series: [buildSample("gatehouse_time_seconds", {}, "0+60x9 720+60x49 3600+60x30")],
     silentAt: [9, 19],
     firesAt: 21,
-    resolvedAt: 61,
-    labels: target,
     summary: `The clock of ${who} and Prometheus's clock differ by 2m 0s.`,
     nearMiss: { series: [buildSample("gatehouse_time_seconds", {}, "5+60x90")], silentAt: [21, 60] },
   },
@@ -115,7 +108,6 @@ export const serviceCases: readonly AlertCase[] = [
     series: [buildSample("gatehouse_file_loaded", { setting: "gateway.policyPath" }, buildPhases("1", "0"))],
     silentAt: [9, 11],
     firesAt: 13,
-    resolvedAt: 61,
     labels: { ...target, setting: "gateway.policyPath" },
     summary: `The file of gateway.policyPath at ${who} was rejected (0 of 1); the previous content stays active.`,
     nearMiss: {

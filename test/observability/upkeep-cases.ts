@@ -96,8 +96,6 @@ export const upkeepCases: readonly AlertCase[] = [
     ],
     silentAt: [9, 12],
     firesAt: 14,
-    resolvedAt: 61,
-    labels: target,
     summary: `The sidecar ${who} has not completed a reconcile for 5m 0s.`,
     nearMiss: {
       series: [buildSample("gatehouse_reconcile_last_success_timestamp_seconds", {}, `0+60x${trouble.end}`)],
@@ -113,8 +111,6 @@ export const upkeepCases: readonly AlertCase[] = [
     ],
     silentAt: [9, 12, 15],
     firesAt: 17,
-    resolvedAt: 61,
-    labels: target,
     summary: `The sidecar ${who} has not completed a reconcile for 7m 0s.`,
     // The first iteration takes four minutes.
     nearMiss: {
@@ -135,8 +131,6 @@ export const upkeepCases: readonly AlertCase[] = [
     silentAt: [9, 24],
     // Down is worse than wrong, and does not restart the fifteen minutes.
     firesAt: 26,
-    resolvedAt: 61,
-    labels: target,
     summary: `The sidecar ${who} reports its node as down (1 of 1).`,
     nearMiss: {
       series: [buildSample("gatehouse_verdict", { level: "working" }, `1x${trouble.end}`)],
