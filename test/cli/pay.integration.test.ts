@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openMarket, payee, payer, createTemporaryFolder, findUrl, type Market } from "../support/payments/shop.ts";
 import { tokenReader } from "#client/token-reader.ts";
@@ -71,12 +70,6 @@ it("pays nothing with --dry-run", async () => {
   const checked = await pay(...allowed, "--dry-run", "--key-file", payerFile);
   expect([checked.status, checked.gain]).toEqual([0, 0n]);
   expect(checked.stderr).toContain("Nothing was signed. Without --dry-run it is paid.\n");
-});
-
-it("writes the response body to the file given with -o", async () => {
-  const file = join(folder.path, "goods.json");
-  const { status, stdout } = await pay(...allowed, "--key-file", payerFile, "-o", file);
-  expect([status, stdout, await readFile(file, "utf8")]).toEqual([0, "", '{"sold":1}']);
 });
 
 it("reports the account, its balance and the required amount if the balance is too low, and signs nothing", async () => {
@@ -219,17 +212,6 @@ it("reports what a payment may still cost if stopped after signing", async () =>
   child.kill("SIGINT");
   expect(await once(child, "close")).toEqual([5, null]);
   expect(stderr).toMatch(/can't be bought: .*The payment of 0\.01 .* is not charged yet, but can be until \d{4}-/);
-});
-
-it("reports how the shell has changed the amount", async () => {
-  const line = `"$NODE" "$PROGRAM" pay ${url} --max-amount "$0.05" --asset ${market.chain.token} --key-file ${payerFile}`;
-  const env = { PATH: process.env["PATH"] ?? "", NODE: process.execPath, PROGRAM: gatehouseProgram };
-  const child = spawn("bash", ["-c", line], { env, stdio: ["ignore", "ignore", "pipe"] });
-  const stderr = text(child.stderr);
-  expect([await once(child, "exit"), await stderr]).toEqual([
-    [2, null],
-    expect.stringContaining('"bash.05" is not an amount; a shell replaces $ and the digit after it.'),
-  ]);
 });
 
 it("lists every exit status in its help", async () => {

@@ -206,17 +206,6 @@ test("enforces a named seller's limits, and its gas of 24 hours even after kill 
   expect(limited.process.output()).not.toMatch(/seller-[AB]/);
 });
 
-test("refuses to start beyond loopback without keys and payees, and names the settings", async () => {
-  const env = buildFacilitatorEnvironment(
-    scene.place("open", { env: { GATEHOUSE_FACILITATOR_LISTEN_HOST: "0.0.0.0" } }),
-  );
-  const { status, stderr } = await runToEnd("facilitator", env);
-  expect(status).toBe(1);
-  expect(stderr).toMatch(
-    /the signer would pay the gas .*GATEHOUSE_FACILITATOR_PAYEES .*GATEHOUSE_FACILITATOR_API_KEYS/,
-  );
-});
-
 test("refuses to start with a too short key, without printing it", async () => {
   const env = buildFacilitatorEnvironment(
     scene.place("short", { env: { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA} short-one` } }),

@@ -31,13 +31,7 @@ describe.each(["hono", "express"] as const)("@x402/%s", (framework) => {
   });
   afterAll(() => shop[Symbol.asyncDispose]());
 
-  test("delivers once for a hundred concurrent copies of a payment", async () => {
-    const header = await shop.signPayment("/quick");
-    expect(await gainOf(() => sendCopies(header, [shop.urlOf("/quick")], 100))).toEqual(once);
-    expect(await sendCopies(header, [shop.urlOf("/quick")], 3), "nor ever again").toBe(0);
-  });
-
-  test("delivers once for a payment sent to a fast and a slow route", async () => {
+  test("delivers once for a hundred concurrent copies of a payment to a fast and a slow route", async () => {
     const header = await shop.signPayment("/quick");
     const urls = [shop.urlOf("/quick"), shop.urlOf("/slow")];
     expect(await gainOf(() => sendCopies(header, urls, 100))).toEqual(once);
