@@ -1,10 +1,10 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { Agent as Dispatcher, request as undiciRequest } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BodyTooLargeError, limitChunks, discardBody, readBody, readBodyStart, readText, type Body } from "./bytes.ts";
 import { sendRequest } from "./http/send-request.ts";
+import { listenLocally } from "./testing/local-server.ts";
 
 let endlessSocket: Socket | undefined;
 
@@ -25,9 +25,7 @@ const server = createServer((incoming, response) => {
 let origin = "";
 
 beforeAll(async () => {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  origin = (await listenLocally(server)).url;
 });
 afterAll(() => server.close());
 

@@ -1,30 +1,26 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterEach, expect, it } from "vitest";
 import { createHttpClient, type OutgoingRequest } from "./http-client.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 const resources: AsyncDisposable[] = [];
 afterEach(() => Promise.all(resources.splice(0).map((one) => one[Symbol.asyncDispose]())));
 
 /** Starts a server, and counts its connections. */
 async function serve(listener: RequestListener) {
-  const server = createServer(listener).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const server = createServer(listener);
+  const local = await listenLocally(server);
   const connections: PromiseWithResolvers<void>[] = [];
   server.on("connection", (socket) => {
     const closed = Promise.withResolvers<void>();
     connections.push(closed);
     socket.on("close", () => closed.resolve());
   });
-  const close = async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => void server.close(resolve));
-  };
-  resources.push({ [Symbol.asyncDispose]: close });
-  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/a?b=%20`);
+  resources.push(local);
+  const url = new URL(`${local.url}/a?b=%20`);
   return { url, connections, arrived: once(server, "request") };
 }
 

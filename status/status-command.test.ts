@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { runStatusCommand, type StatusCommandOptions } from "./status-command.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 const at = "2026-01-01T12:00:00.000Z";
 const healthyStatus = {
@@ -33,12 +32,8 @@ const down = {
   verdict: { level: "down" },
 };
 
-async function startListener(status: number, body: string) {
-  const server = createServer((_, response) => response.writeHead(status).end(body)).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { url, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
-}
+const startListener = (status: number, body: string) =>
+  listenLocally(createServer((_, response) => response.writeHead(status).end(body)));
 
 async function run(where: StatusCommandOptions["where"], json = false) {
   let [out, error] = ["", ""];

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createJsonRpcClient, type JsonRpcClientDependencies } from "./json-rpc-client.ts";
+import { listenLocally, type LocalServer } from "../testing/local-server.ts";
 
 /** Answers by path. */
 const answers: Record<string, (incoming: IncomingMessage, response: ServerResponse) => unknown> = {
@@ -35,20 +36,13 @@ const answers: Record<string, (incoming: IncomingMessage, response: ServerRespon
   },
 };
 const server = createServer((incoming, response) => void answers[incoming.url ?? ""]?.(incoming, response));
-let host = "";
-beforeAll(async () => {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+let local: LocalServer;
+beforeAll(async () => void (local = await listenLocally(server)));
+afterAll(() => local[Symbol.asyncDispose]());
 
 const clientOf = (path: string, dependencies: JsonRpcClientDependencies = {}, more: Readonly<{ agent?: Agent }> = {}) =>
   createJsonRpcClient(
-    { url: `http://${host}${path}`, timeoutMs: 20_000, answerBytesMax: 100_000, ...more },
+    { url: `${local.url}${path}`, timeoutMs: 20_000, answerBytesMax: 100_000, ...more },
     dependencies,
   );
 const whyNot = async (path: string, dependencies?: JsonRpcClientDependencies, signal?: AbortSignal) =>
@@ -69,7 +63,7 @@ it("calls a method with its params, without keep-alive", async () => {
 it("sends the URL's credentials, and keeps connections alive with an agent", async () => {
   const agent = new Agent({ keepAlive: true });
   const call = createJsonRpcClient({
-    url: `http://me:p%40ss@${host}/echo`,
+    url: `http://me:p%40ss@127.0.0.1:${local.port}/echo`,
     timeoutMs: 20_000,
     answerBytesMax: 1_000,
     agent,

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -11,20 +11,18 @@ import {
   sliceReads,
   type SocketReads,
 } from "./raw-connections.ts";
+import { listenLocally } from "../testing/local-server.ts";
 
 /** Waits until something holds, and names it by its code where it does not. */
 const soon = (holds: () => boolean) => until(holds.toString(), generousMs, holds);
 
 /** A server on a free port, until the end of the test. */
 async function listening(server: Server) {
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
+  const local = await listenLocally(server);
+  const { port } = local;
   return {
     port,
-    [Symbol.asyncDispose]: async () => {
-      server.close();
-      await once(server, "close");
-    },
+    [Symbol.asyncDispose]: local[Symbol.asyncDispose],
   };
 }
 

@@ -1,19 +1,17 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
-import { connect, type AddressInfo } from "node:net";
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { limitChunks } from "./request-chunks.ts";
+import { listenLocally } from "../testing/local-server.ts";
 
 async function startServer(serve: RequestListener) {
   const server = createServer(serve);
   limitChunks(server);
-  await once(server.listen(0, "127.0.0.1"), "listening");
+  const local = await listenLocally(server);
   return {
-    port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: async () => {
-      server.close();
-      await once(server, "close");
-    },
+    port: local.port,
+    [Symbol.asyncDispose]: local[Symbol.asyncDispose],
   };
 }
 

@@ -1,8 +1,8 @@
-import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { AnvilRequestError, AnvilUnreachableError, createAnvilClient, type AnvilClient } from "./anvil-request.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 const server = createServer((incoming, response) => {
   incoming.setEncoding("utf8").once("data", (text: string) => {
@@ -27,9 +27,7 @@ function flood(response: ServerResponse): void {
 
 let client: AnvilClient;
 beforeAll(async () => {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url } = await listenLocally(server);
   client = createAnvilClient({ url, requestTimeoutMs: 20_000, answerBytesMax: 100_000, connectionsMax: 1 });
 });
 afterAll(() => {

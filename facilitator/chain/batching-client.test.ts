@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { pause } from "#daemon/time.ts";
 import { createBatchingClient, limitCallTime } from "./batching-client.ts";
 import { createHttpTransport } from "./node-transport.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 type Request = { id: number; method: string; params: unknown[] };
 
@@ -19,8 +19,8 @@ async function startNode(respond: (body: Request | Request[]) => string | undefi
     const answer = respond(body);
     if (answer !== undefined) response.writeHead(status).end(answer);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/rpc?key=1`;
+  const local = await listenLocally(server);
+  const url = `${local.url}/rpc?key=1`;
   const close = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

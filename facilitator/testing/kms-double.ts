@@ -1,8 +1,8 @@
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import secp256k1 from "secp256k1";
 import type { Hex } from "#x402/hex.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 /** What the double does with requests to sign. */
 type SigningMode = "signs" | "rejects" | "hangs";
@@ -43,20 +43,17 @@ export async function startKmsDouble(keys: Readonly<Record<string, Hex>>): Promi
       );
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const local = await listenLocally(server);
   return {
     env: {
-      AWS_ENDPOINT_URL_KMS: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      AWS_ENDPOINT_URL_KMS: local.url,
       AWS_REGION: "eu-central-1",
       AWS_ACCESS_KEY_ID: "AKIAEXAMPLE",
       AWS_SECRET_ACCESS_KEY: "a-secret-of-the-test",
     },
     setMode: (next) => void (mode = next),
     asked,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: local[Symbol.asyncDispose],
   };
 }
 

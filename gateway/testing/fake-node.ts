@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
 import { pause } from "#daemon/time.ts";
 import { formatResultResponse } from "../json-rpc/read-answer.ts";
 import { splitElements } from "../json-rpc/read-object.ts";
 import { respondBatchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, type HttpLimits } from "./geth-http.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 export type NodeRequest = Readonly<{ id: unknown; method: string; params: readonly unknown[]; raw: string }>;
 
@@ -84,8 +84,7 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
     return void answerAsGeth(request, response, { state, httpLimits, answerTo });
   });
   const link = serveSubscriptions(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port, ...local } = await listenLocally(server);
   return {
     httpUrl: `http://127.0.0.1:${port}`,
     webSocketUrl: `ws://127.0.0.1:${port}`,
@@ -110,8 +109,7 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
     takeUpgrade: link.takeUpgrade,
     [Symbol.asyncDispose]: async () => {
       link.cut();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await local[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,8 +1,7 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 /** Builds the response to a request; a rejection breaks the connection. */
 export type AnswerRequest = (request: Request) => Response | Promise<Response>;
@@ -13,16 +12,9 @@ export async function startAnsweringServer(
 ): Promise<AsyncDisposable & Readonly<{ origin: string }>> {
   const server = createServer((incoming, outgoing) => {
     serve(incoming, outgoing, answer).catch(() => outgoing.destroy());
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
-    },
-  };
+  });
+  const local = await listenLocally(server);
+  return { ...local, origin: local.url };
 }
 
 async function serve(incoming: IncomingMessage, outgoing: ServerResponse, answer: AnswerRequest): Promise<void> {

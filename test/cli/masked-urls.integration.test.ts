@@ -1,13 +1,12 @@
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { takeSlice } from "../support/run-size.ts";
 import { runToEnd, startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { listenLocally, type LocalServer } from "#daemon/testing/local-server.ts";
 
 const password = "correct-horse-8c41";
 const pathKey = "4f9d2c7ab1e84b6f9a0c3d5e77aa10b2";
@@ -24,25 +23,23 @@ const signer = `0x${"7".repeat(63)}1`;
 const listShownSecrets = (text: string) => secrets.filter((secret) => text.includes(secret));
 
 let folder: string;
-let echo: Server;
+let echo: LocalServer;
 const nowhere = "127.0.0.1:1";
 /** Address of a server that repeats every request in an error's message. */
 let echoing: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "gatehouse-mask-"));
-  echo = createServer(({ url, headers }, response) => {
+  const server = createServer(({ url, headers }, response) => {
     response.writeHead(500, { "Content-Type": "application/json" });
     response.end(JSON.stringify({ error: `no ${url} for ${headers.authorization}`, url, headers }));
   });
-  echo.listen(0, "127.0.0.1");
-  await once(echo, "listening");
-  echoing = `127.0.0.1:${(echo.address() as AddressInfo).port}`;
+  echo = await listenLocally(server);
+  echoing = `127.0.0.1:${echo.port}`;
 });
 
 afterAll(async () => {
-  echo.closeAllConnections();
-  echo.close();
+  await echo[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });
 

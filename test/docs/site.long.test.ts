@@ -1,8 +1,6 @@
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -12,6 +10,7 @@ import { Hono } from "hono";
 import { expect, it } from "vitest";
 import { generousMs } from "#daemon/testing/until.ts";
 import { findChromium, startChromium } from "../support/page/chromium.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 const root = join(import.meta.dirname, "../..");
 const executablePath = findChromium();
@@ -25,16 +24,11 @@ async function temporaryFolder(): Promise<AsyncDisposable & Readonly<{ path: str
 async function served(folder: string): Promise<AsyncDisposable & Readonly<{ url: string }>> {
   const app = new Hono().use(serveStatic({ root: folder, rewriteRequestPath: (path) => pageFile(path) }));
   const server = createServer(getRequestListener(app.fetch));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const local = await listenLocally(server);
+  const { port } = local;
   return {
     url: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    [Symbol.asyncDispose]: local[Symbol.asyncDispose],
   };
 }
 

@@ -1,8 +1,6 @@
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { x402Client } from "@x402/core/client";
 import { decodePaymentResponseHeader, HTTPFacilitatorClient } from "@x402/core/http";
@@ -40,6 +38,7 @@ import {
   startFacilitator,
   type RunningFacilitator,
 } from "../support/facilitator/running-facilitator.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 const scene = useFacilitatorScene({
   ledger: "channels",
@@ -149,16 +148,11 @@ async function openShop(at: RunningFacilitator): Promise<AsyncDisposable & { url
   app.get("/", (c) => c.text("sold"));
   const listener = getRequestListener(app.fetch);
   const web: Server = createServer((request, response) => void listener(request, response));
-  web.listen(0, "127.0.0.1");
-  await once(web, "listening");
+  const local = await listenLocally(web);
   return {
-    url: `http://127.0.0.1:${(web.address() as AddressInfo).port}/`,
+    url: `${local.url}/`,
     seller,
-    async [Symbol.asyncDispose]() {
-      web.closeAllConnections();
-      web.close();
-      await once(web, "close");
-    },
+    [Symbol.asyncDispose]: local[Symbol.asyncDispose],
   };
 }
 

@@ -1,5 +1,5 @@
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 /** A node that responds to storage reads with as many bytes as a test says, at little cost. */
 export type LargeResponseNode = AsyncDisposable & Readonly<{ httpUrl: string; setAnswer: (bytes: number) => void }>;
@@ -41,15 +41,12 @@ export async function startLargeResponseNode(): Promise<LargeResponseNode> {
     request.on("data", (part: Buffer) => body.push(part));
     request.on("end", () => answer(response, JSON.parse(Buffer.concat(body).toString()) as Request));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const local = await listenLocally(server);
   return {
-    httpUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    httpUrl: local.url,
     setAnswer: (bytes) => {
       filler = Buffer.alloc(bytes, "z");
     },
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: local[Symbol.asyncDispose],
   };
 }

@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 const program = join(import.meta.dirname, "../../infra/images/health-check.mjs");
 const hourMs = 3_600_000;
@@ -21,8 +21,8 @@ async function service() {
     state.askedAt = performance.now();
     response.writeHead(state.status).end();
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/readyz`;
+  const local = await listenLocally(server);
+  const url = `${local.url}/readyz`;
   const check = async (restMs: number) => {
     const startedAt = performance.now();
     const child = spawn(process.execPath, [program, "http", url, String(restMs)], { env: { TMPDIR: directory } });

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 /** Fault in calls of `/verify` or `/settle`. */
 type ProxyFault =
@@ -52,15 +52,11 @@ export async function startFacilitatorProxy(target: string): Promise<Facilitator
     if (path !== "/supported") calls.push(path);
     await passOn(request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const local = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...local,
     calls,
     settled: () => settled,
     fault: (next) => void (fault = next),
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
   };
 }

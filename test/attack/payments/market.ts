@@ -1,6 +1,5 @@
 import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createPublicClient, http } from "viem";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
@@ -10,6 +9,7 @@ import { createTemporaryFolder } from "../../support/payments/shop.ts";
 import { startContained, startLocally, startWithinMs } from "../attacked-sidecar.ts";
 import type { Target } from "../attacks/attack.ts";
 import { forgedAddress } from "./hostile-payments.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 /** Price of every product, in the token's smallest unit. */
 const price = 10_000n;
@@ -154,13 +154,9 @@ async function startUpstream() {
     request.resume();
     response.end(request.url === "/long" ? long : '{"sold":true}');
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const local = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...local,
     forged: () => forged,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
   };
 }

@@ -1,12 +1,11 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from "jose";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 type Signer = Readonly<{ kid: string; publicJwk: JWK; privateKey: CryptoKey }>;
 
@@ -30,16 +29,11 @@ async function startKeyServer() {
     if (state.isAway) response.destroy();
     else response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ keys: state.keys }));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const local = await listenLocally(server);
   return {
     state,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/.well-known/jwks.json`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
+    url: `${local.url}/.well-known/jwks.json`,
+    [Symbol.asyncDispose]: local[Symbol.asyncDispose],
   };
 }
 

@@ -1,12 +1,11 @@
-import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 const initialMs = 20;
 const maxMs = 160;
@@ -15,7 +14,6 @@ const subscribe = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["n
 /** Occupies the port of the node's WebSocket, rejecting and recording connection attempts until the node is up. */
 async function startPlace(node: FakeNode) {
   const state = { attempts: [] as number[], entryExists: false };
-  const target = new URL(node.webSocketUrl);
   const server: Server = createServer();
   server.on("upgrade", (request, socket, head) => {
     state.attempts.push(performance.now());
@@ -25,17 +23,8 @@ async function startPlace(node: FakeNode) {
     node.takeUpgrade(request, socket, head);
     return undefined;
   });
-  server.listen(0, target.hostname);
-  await once(server, "listening");
-  return {
-    state,
-    url: `ws://${target.hostname}:${(server.address() as AddressInfo).port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
+  const local = await listenLocally(server);
+  return { ...local, state, url: local.url.replace("http", "ws") };
 }
 
 describe("the link to a node without a WebSocket", () => {

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { gatehouseProgram } from "../programs/place.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 /** Where a command is killed: at a request, by body and number, before it arrives or after its response. */
 export type KillPoint = (body: string, number: number, answer: string | undefined) => boolean;
@@ -26,9 +26,8 @@ export async function runKilled(
     const given = await answer.text();
     if (point?.(body, number, given) === true) return void child.kill("SIGKILL");
     response.writeHead(answer.status, { "Content-Type": "application/json" }).end(given);
-  }).listen(0, "127.0.0.1");
-  await once(proxy, "listening");
-  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  });
+  const { url, ...local } = await listenLocally(proxy);
   const child = spawn(process.execPath, [gatehouseProgram, ...args], {
     env: { PATH: process.env["PATH"] ?? "", ...env, GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: url },
     stdio: ["ignore", "pipe", "pipe"],
@@ -36,7 +35,6 @@ export async function runKilled(
   child.stdout.on("data", (chunk: Buffer) => (printed.stdout += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (printed.stderr += chunk.toString()));
   const [status] = (await once(child, "close")) as [number | null];
-  proxy.closeAllConnections();
-  proxy.close();
+  await local[Symbol.asyncDispose]();
   return { status, ...printed, requests };
 }

@@ -1,6 +1,4 @@
-import { once } from "node:events";
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type RequestListener } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { getRequestListener } from "@hono/node-server";
 import { decodePaymentRequiredHeader, encodePaymentSignatureHeader, HTTPFacilitatorClient } from "@x402/core/http";
@@ -14,6 +12,7 @@ import express from "express";
 import { Hono } from "hono";
 import type { Address } from "viem";
 import { testAccount } from "../payments/payment-chain.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 export type PublishedSeller = AsyncDisposable &
   Readonly<{
@@ -41,9 +40,8 @@ export async function startPublishedSeller(options: SellerOptions): Promise<Publ
   const server = createServer(
     options.framework === "hono" ? createHonoListener(options) : createExpressListener(options),
   );
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const urlOf = (route: SoldRoute) => `http://127.0.0.1:${(server.address() as AddressInfo).port}${route}`;
+  const local = await listenLocally(server);
+  const urlOf = (route: SoldRoute) => `${local.url}${route}`;
   return {
     urlOf,
     signPayment: async (route) => {
@@ -53,7 +51,7 @@ export async function startPublishedSeller(options: SellerOptions): Promise<Publ
       const { payload } = await new ExactEvmClient(testAccount(1).account).createPaymentPayload(2, accepted);
       return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });
     },
-    [Symbol.asyncDispose]: () => close(server),
+    [Symbol.asyncDispose]: local[Symbol.asyncDispose],
   };
 }
 
@@ -108,10 +106,4 @@ function buildRoutes({ token, paymentFlow }: SellerOptions): RoutesConfig {
     price: { amount: "10000", asset: token, extra },
   } as const;
   return Object.fromEntries(routes.map((route) => [`GET ${route}`, { accepts, description: "sold" }]));
-}
-
-async function close(server: Server): Promise<void> {
-  server.closeAllConnections();
-  server.close();
-  await once(server, "close");
 }

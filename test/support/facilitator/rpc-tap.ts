@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 type TappedCall = Readonly<{ id: number; method: string; params: readonly unknown[] }>;
 
@@ -42,18 +42,14 @@ export async function startRpcTap(nodeUrl: string): Promise<RpcTap> {
       response.once("close", () => hanging.delete(response));
     } else await applyRule(rule, { nodeUrl, body, response });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const local = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...local,
     counts,
     total: () => [...counts.values()].reduce((sum, count) => sum + count, 0),
     rule: (next) => (decide = next),
     release: () => {
       for (const response of hanging) response.destroy();
-    },
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

@@ -1,6 +1,5 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 export type SentSpan = Readonly<{
   traceId: string;
@@ -27,21 +26,16 @@ export async function startCollector(mayAnswer: Promise<unknown> = Promise.resol
       response.writeHead(200, { "Content-Type": "application/json" }).end("{}");
     });
   });
-  collector.listen(0, "127.0.0.1");
-  await once(collector, "listening");
+  const local = await listenLocally(collector);
   const spans = () =>
     texts.flatMap((text) =>
       (JSON.parse(text) as Sent).resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)),
     );
   return {
-    url: `http://127.0.0.1:${(collector.address() as AddressInfo).port}/v1/traces`,
+    url: `${local.url}/v1/traces`,
     texts,
     authorizations,
     spans,
-    [Symbol.asyncDispose]: async () => {
-      collector.closeAllConnections();
-      collector.close();
-      await once(collector, "close");
-    },
+    [Symbol.asyncDispose]: local[Symbol.asyncDispose],
   };
 }

@@ -1,14 +1,13 @@
 import { execFile } from "node:child_process";
 import { cp, mkdir, rm } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
 import { createServer } from "node:https";
-import { once } from "node:events";
 import { join } from "node:path";
 import { pino } from "pino";
 import { poll } from "#daemon/time.ts";
 import type { Certificate } from "../certificates.ts";
 import type { ApiServer } from "./api-server.ts";
 import type { ClusterObject } from "./cluster-client.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 /**
  * Parts of a test's cluster for one node: its StatefulSet's controller, a machine with its kubelet, and the controllers
@@ -74,9 +73,8 @@ export async function startStandInControllers(
     const name = (request.url ?? "").split("/")[3] ?? "";
     response.end(printed.get(name) ?? "");
   });
-  kubelet.listen(0, "127.0.0.1");
-  await once(kubelet, "listening");
-  await registerMachine(cluster, (kubelet.address() as AddressInfo).port);
+  const local = await listenLocally(kubelet);
+  await registerMachine(cluster, local.port);
 
   async function syncNode(pods: readonly Pod[]): Promise<void> {
     const path = `/apis/apps/v1/namespaces/${namespace}/statefulsets/node`;

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 /** Behaviour of the upstream from now on; `data` unless a test says otherwise. */
 type UpstreamBehaviour = "data" | "held" | "error" | "hang" | "large" | "largest" | "too large" | "declined";
@@ -38,9 +38,9 @@ export async function startUpstream(): Promise<TestUpstream> {
     if (behaviour === "held") held.push(() => response.end(answer));
     else response.end(answer);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const local = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...local,
     hits: () => seen.length,
     seen,
     behave(next, headers = {}) {
@@ -52,9 +52,5 @@ export async function startUpstream(): Promise<TestUpstream> {
       for (const answer of held.splice(0)) answer();
     },
     breakOff: () => server.closeAllConnections(),
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
   };
 }

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { isOneFrame, encodeTextFrames, writeTextFrame } from "#gateway/listener/websocket/text-frame.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 
 const textOf = (length: number) => `${"x".repeat(length)}é`;
 
@@ -25,9 +25,8 @@ it("frames of any length are decoded correctly, interleaved with those that the 
       }
     }),
   );
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const local = await listenLocally(server);
+  const client = new WebSocket(`ws://127.0.0.1:${local.port}`);
   const texts: string[] = [];
   client.on("message", (data: Buffer, isBinary) => texts.push(isBinary ? "binary" : data.toString()));
   const short = lengths.filter((length) => isOneFrame(length + 12)).length;
