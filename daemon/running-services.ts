@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { z } from "zod";
 import type { Logger } from "./log/log.ts";
@@ -36,7 +36,7 @@ export function announceService(service: RunningService, env: Variables): Dispos
   const [directory = ""] = listRuntimeDirectories(env);
   const path = join(directory, `${service.service}-${service.pid}.json`);
   createDirectory(directory);
-  removeLeftovers(directory);
+  removeLeftovers(directory, service);
   writeFileSync(path, JSON.stringify(service), { mode: 0o600 });
   return { [Symbol.dispose]: () => rmSync(path, { force: true }) };
 }
@@ -82,10 +82,26 @@ function listRuntimeDirectories(env: Variables): readonly string[] {
   ];
 }
 
-/** Removes the files of processes that could not remove them, such as killed ones. */
-function removeLeftovers(directory: string): void {
-  for (const { path, service } of listEntries(directory))
-    if (!isProcessAlive(service.pid)) rmSync(path, { force: true });
+/** Max announcements of other killed services that are kept. */
+const leftoversMax = 32;
+
+/** Removes what killed processes of this service left, and of other services all but the newest, which report that those are down. */
+function removeLeftovers(directory: string, own: RunningService): void {
+  const left = listEntries(directory).filter(({ service }) => !isProcessAlive(service.pid));
+  const { own: replaced = [], others = [] } = Object.groupBy(left, ({ service }) =>
+    isSameService(service, own) ? "own" : "others",
+  );
+  const surplus = others.toSorted((a, b) => readChangedMs(b.path) - readChangedMs(a.path)).slice(leftoversMax);
+  for (const { path } of [...replaced, ...surplus]) rmSync(path, { force: true });
+}
+
+function isSameService(one: RunningService, other: RunningService): boolean {
+  const isMoved = one.stateDirectory !== undefined && one.stateDirectory === other.stateDirectory;
+  return one.service === other.service && (one.url === other.url || isMoved);
+}
+
+function readChangedMs(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 function listEntries(directory: string): readonly AnnouncedService[] {

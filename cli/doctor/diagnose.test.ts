@@ -1,11 +1,11 @@
-import { existsSync } from "node:fs";
+import { existsSync, utimesSync } from "node:fs";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { extract } from "tar";
 import { expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
-import { announceService } from "#daemon/running-services.ts";
+import { announceService, listKilledServices } from "#daemon/running-services.ts";
 import { version } from "#daemon/version.ts";
 import {
   runDoctor,
@@ -188,6 +188,36 @@ test("reports a killed service until it runs again", async () => {
   ]);
   using _restarted = announceService({ service: "facilitator", pid: process.pid, stopPid: process.pid, url }, env);
   expect(listFindings(await runDoctor({ env }), "service")).toEqual([`ok: runs at ${url} and is ready`]);
+});
+
+test("reports a killed service although another one starts", async () => {
+  const folder = await makeTestDirectory();
+  const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder };
+  const pid = 2 ** 22 + 1;
+  const sidecar = { service: "sidecar", pid, stopPid: pid, url: "http://127.0.0.1:1", stateDirectory: folder };
+  using _killed = announceService(sidecar, env);
+  const url = await startServiceThat({ service: "facilitator" });
+  using _other = announceService({ service: "facilitator", pid: process.pid, stopPid: process.pid, url }, env);
+  expect(listFindings(await runDoctor({ env }), "service")).toEqual([
+    expect.stringMatching(/^failed: announced at http:\/\/127\.0\.0\.1:1, but its process/),
+    `ok: runs at ${url} and is ready`,
+  ]);
+  const moved = { ...sidecar, pid: process.ppid, stopPid: process.ppid, url: "http://127.0.0.1:2" };
+  using _restarted = announceService(moved, env);
+  expect(listKilledServices(env)).toEqual([]);
+});
+
+test("keeps the announcements of at most 32 other killed services, the newest", async () => {
+  const folder = await makeTestDirectory();
+  const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder };
+  for (let index = 0; index <= 33; index += 1) {
+    const pid = 2 ** 22 + 1 + index;
+    announceService({ service: "gateway", pid, stopPid: pid, url: `http://127.0.0.1:${index + 1}` }, env);
+    utimesSync(join(folder, "gatehouse", `gateway-${pid}.json`), index + 1, index + 1);
+  }
+  const left = listKilledServices(env).map(({ service }) => service.url);
+  expect(left).toHaveLength(33);
+  expect(left).not.toContain("http://127.0.0.1:1");
 });
 
 test("reports conditions that should be known, and counts the others as expected", async () => {
