@@ -148,7 +148,7 @@ function followSettings(hotRestart: HotRestart, { files, log }: Pick<ServiceCont
   hotRestart.followSettings(({ path, sha256, rejected }) => {
     files.recordActive({ setting, path, sha256 });
     if (rejected === undefined) return;
-    files.rejected(setting, [rejected]);
+    files.recordRejected(setting, [rejected]);
     log.error({ event: "file-rejected", path }, `${path}: ${rejected}; the previous settings stay active`);
   });
 }

@@ -18,7 +18,7 @@ export type ActiveFiles = Readonly<{
   /** Records that a file's content is now active. */
   recordActive: (file: Pick<ActiveFile, "setting" | "path" | "sha256">) => void;
   /** Records that a file's current content is invalid; the previous content stays active. */
-  rejected: (setting: string, problems: readonly string[]) => void;
+  recordRejected: (setting: string, problems: readonly string[]) => void;
   list: () => readonly ActiveFile[];
 }>;
 
@@ -36,7 +36,7 @@ export function createActiveFiles(metrics: Registry, clock: () => number = Date.
       files.set(file.setting, { ...file, readAt: new Date(clock()).toISOString() });
       gauge.set({ setting: file.setting }, 1);
     },
-    rejected: (setting, problems) => {
+    recordRejected: (setting, problems) => {
       const file = files.get(setting);
       if (file === undefined) return;
       files.set(setting, { ...file, problems });

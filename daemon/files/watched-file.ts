@@ -105,7 +105,7 @@ function createWatchedFile(
     /** Reports the result of a reload. */
     report: (problems: readonly string[]) => {
       if (problems.length === 0) return log.info({ event: "file-reloaded", path }, `${setting} was reloaded`);
-      files.rejected(setting, problems);
+      files.recordRejected(setting, problems);
       log.error(
         { event: "file-rejected", path },
         `the previous content stays active; ${setting}: ${path}: ${problems.join(" ")}`,

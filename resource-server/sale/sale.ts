@@ -1,10 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { PaymentRequirements } from "@x402/core/types";
-import type { FairSlots } from "#daemon/fair-shares.ts";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import { readVerifyState } from "#x402/answer.ts";
-import { reason } from "#x402/reason.ts";
 import {
   areSamePurchase,
   nameHolder,
@@ -13,12 +10,12 @@ import {
   type PaymentClaim,
 } from "../claims/payment-claim.ts";
 import type { RetainedResponses } from "../claims/retained-responses.ts";
-import { FacilitationError } from "../facilitators/facilitation.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 import { createSoldOutcome, recordOutcome, resumeClaim, settleClaim, type SaleParts } from "./claim-settlement.ts";
 import type { Payment } from "./payment-header.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import { chargeWork, skipWork } from "./used-amount.ts";
+import { rejectValidity, requestVerdict, type VerdictParts } from "./verdict.ts";
 
 export type SaleRequest = Readonly<{
   payment: Payment;
@@ -36,12 +33,7 @@ export type SaleRequest = Readonly<{
 
 type Order = SaleRequest & Readonly<{ requirements: PaymentRequirements }>;
 
-export type SellingParts = SaleParts &
-  Readonly<{
-    responses: Pick<RetainedResponses, "hasRoom">;
-    /** Slots for payments that await a verdict: any client can send them, and they must leave capacity for valid ones. */
-    unverified: FairSlots;
-  }>;
+export type SellingParts = SaleParts & VerdictParts & Readonly<{ responses: Pick<RetainedResponses, "hasRoom"> }>;
 
 /**
  * Sells a response for a payment according to the states of `payment-claim.ts`, in the specification's order: verify,
@@ -116,53 +108,8 @@ async function runAsOwner(
   }
 }
 
-/**
- * Validity that is accepted even if the offer's `maxTimeoutSeconds` is shorter, because the published Go client signs
- * each authorization for an hour. A longer one is rejected: its response would be retained as long.
- */
-const acceptedValiditySeconds = 3_600;
-/** Max seconds by which a client's clock may be ahead. */
-const clockSkewSeconds = 60;
-
-function rejectValidity(
-  { validBefore }: Payment,
-  { maxTimeoutSeconds }: PaymentRequirements,
-  nowMs: number,
-): SaleOutcome | undefined {
-  const validitySeconds = Math.max(maxTimeoutSeconds, acceptedValiditySeconds) + clockSkewSeconds;
-  if (validBefore <= nowMs / 1_000 + validitySeconds) return undefined;
-  const message = `the payment expires at ${validBefore}, but may be valid for at most ${validitySeconds} s from now; sign a new one.`;
-  return { kind: "invalid", reason: reason.validBefore, message };
-}
-
 /** SDK's reason for a payment that accepts an offer that does not exist. */
 export const noOffer = "No matching payment requirements";
-
-const malformed = "invalid_payload";
-
-async function requestVerdict(
-  { payment, requirements, client, trace }: Order,
-  { facilitation, unverified }: SellingParts,
-): Promise<SaleOutcome | undefined> {
-  const entry = unverified.enter(client);
-  if (!entry.ok) return { kind: "busy" };
-  using _slot = entry.slot;
-  try {
-    const verdict = await facilitation.verify(payment.read, requirements, trace);
-    const state = readVerifyState(verdict);
-    if (state === "valid") return undefined;
-    const { invalidReason, invalidMessage: message, extra } = verdict;
-    if (state === "rejected") {
-      const corrected = extra && { ...requirements, extra: { ...requirements.extra, ...extra } };
-      return { kind: "invalid", reason: invalidReason ?? malformed, message, corrected };
-    }
-    const cause = new FacilitationError("failed", `the facilitator's verdict is its own fault: ${invalidReason}`);
-    return { kind: "no-verdict", cause };
-  } catch (error) {
-    if (!(error instanceof FacilitationError)) throw error;
-    return error.code === "rejected" ? { kind: "invalid", reason: malformed } : { kind: "no-verdict", cause: error };
-  }
-}
 
 /**
  * Returns whether a request repeats the purchase of a claim, so that the buyer gets the response it paid for. A payment
