@@ -45,6 +45,11 @@ export function parseConfig(bytes: Uint8Array): ConfigParseResult {
   return { ok: true, document: { ...parsed, byteOrderMark, value, chain } };
 }
 
+/** Encodes a document's changed text, with the byte order mark of the original. */
+export function encodeConfig({ byteOrderMark }: Pick<ConfigDocument, "byteOrderMark">, text: string): Uint8Array {
+  return Buffer.from(`${byteOrderMark ? "\uFEFF" : ""}${text}`);
+}
+
 /** Returns whether a value is an object with keys (not an array or null). */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

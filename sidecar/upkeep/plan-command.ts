@@ -8,6 +8,7 @@ import { readConfigFile, type UsableReading } from "./config/config-file.ts";
 import { createConfigVersions, type ConfigVersions } from "./config/config-versions.ts";
 import { planWithEarlierValues } from "./config/healthy-config.ts";
 import { findPathsDirectory } from "#node/layout.ts";
+import { encodeConfig } from "#node/conf/document.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { parseNodeVersion, type NodeVersion } from "#node/versions.ts";
 import { buildConfigTree } from "#node/lint/config-tree.ts";
@@ -94,7 +95,7 @@ async function writePlanned(planned: Plan, { options, reading, settings }: Writi
   if (!options.write || text === undefined || planned.problems.length > 0) return undefined;
   const path = options.configPath;
   using lock = createWriterLock(path);
-  const content = Buffer.from(`${reading.document.byteOrderMark ? "\uFEFF" : ""}${text}`);
+  const content = encodeConfig(reading.document, text);
   const limitBytes = settings.upkeep.configLimitBytes;
   const write = { path, limitBytes, expectedHash: reading.contentHash, content };
   // A checkout has its own history, so no earlier versions are saved.

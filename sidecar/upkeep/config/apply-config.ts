@@ -4,7 +4,7 @@ import { deriveConfigReconciled, type OtherWriter } from "./config-observation.t
 import { replaceConfig, type ConfigWriteResult } from "./config-writer.ts";
 import type { ConfigReading, UsableReading } from "./config-file.ts";
 import { fingerprintConfig, matchesFingerprint } from "#node/conf/config-fingerprint.ts";
-import { parseConfig } from "#node/conf/document.ts";
+import { encodeConfig, parseConfig } from "#node/conf/document.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
 import { findWrite, type Plan } from "../plan/plan.ts";
 import type { NodeVersion } from "#node/versions.ts";
@@ -21,7 +21,7 @@ export async function applyConfig(
   const { config, place, rate, metrics } = context;
   const action = findWrite(planned);
   if (action === undefined) return { again: false };
-  const content = Buffer.from(reading.document.byteOrderMark ? `\uFEFF${action.text}` : action.text);
+  const content = encodeConfig(reading.document, action.text);
   forgetWhatNodeHas(reading, version, context);
   const name = basename(place.layout().configPath);
   const changes = action.changes.map((change) => ({

@@ -5,6 +5,7 @@ import { entryExists } from "#daemon/files/entry-exists.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
+import { encodeConfig } from "#node/conf/document.ts";
 import { fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { parseNodeVersion } from "#node/versions.ts";
@@ -68,7 +69,7 @@ export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigS
     message: `${basename(record.configPath)}: ${formatChange(change)}.`,
     why: `the upgrade from ${record.from} to ${record.to}`,
   }));
-  await replace(reading, Buffer.from(write.text), changes, record, dependencies);
+  await replace(reading, encodeConfig(reading.document, write.text), changes, record, dependencies);
 }
 
 /** Restores the old node.conf. Does nothing if none was saved, or if it is already restored. */

@@ -18,6 +18,7 @@ test("shows an upgrade, rejects it without confirmation, then verifies version, 
   await using settled = await startSettledFake();
   const { node, upkeep } = settled;
   const source = await node.release("0.16.2", "good");
+  await node.save(`\uFEFF${await node.config()}`);
   const before = await node.config();
   const shown = await upgradeNode(upkeep, source, { dryRun: true });
   expect(shown).toMatchObject({ status: 0, errors: "" });
@@ -43,7 +44,7 @@ test("shows an upgrade, rejects it without confirmation, then verifies version, 
   expect(await node.version()).toBe("0.16.2");
   expect(await readHash(node, 2)).toBe(hash);
   expect(await readHeight(node)).toBeGreaterThan(height);
-  expect(await node.config()).toContain("storage_enable_cetina");
+  expect(await node.config()).toMatch(/^\uFEFF.*storage_enable_cetina/s);
   expect((await upkeep.reason("UpgradeVerified", "Verified")).status).toBe("True");
   expect(await readdir(join(node.workspace, ".gatehouse-upgrade"))).toEqual([]);
   // The new version's keys are already present: they need no second restart.
