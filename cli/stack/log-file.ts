@@ -1,5 +1,5 @@
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
-import { StartupError } from "#daemon/process/startup-error.ts";
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
+import { openToAppend } from "#daemon/files/append-file.ts";
 
 const logBytesMax = 10_485_760;
 const pieceBytes = 1_048_576;
@@ -11,7 +11,7 @@ const pieceBytes = 1_048_576;
  * @throws {StartupError} for a symbolic link, which another user may have put in place of the file.
  */
 export function openLogFile(path: string): number {
-  const file = openRegular(path);
+  const file = openToAppend(path);
   try {
     if (fstatSync(file).size > logBytesMax) moveContent(file, `${path}.1`);
     return file;
@@ -24,19 +24,6 @@ export function openLogFile(path: string): number {
 /** Truncates a log file larger than 10 MiB, and keeps its content as `<path>.1`. Writers append, so they continue in the same file. */
 export function trimLogFile(path: string): void {
   closeSync(openLogFile(path));
-}
-
-function openRegular(path: string): number {
-  const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-  try {
-    const file = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
-    if (fstatSync(file).isFile()) return file;
-    closeSync(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ELOOP") throw error;
-    throw new StartupError(`${path} is a symbolic link; remove it`, { cause: error });
-  }
-  throw new StartupError(`${path} is not a regular file; remove it`);
 }
 
 function moveContent(from: number, path: string): void {

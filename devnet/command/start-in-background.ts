@@ -1,9 +1,10 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, ftruncateSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { findFamily } from "#node/families.ts";
+import { openToAppend } from "#daemon/files/append-file.ts";
 import { createJsonRpcClient } from "#daemon/http/json-rpc-client.ts";
 import { DeadlineError, pause, within } from "#daemon/time.ts";
 import { findRunningNode } from "../node/running-node.ts";
@@ -72,8 +73,9 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
 
 /** Spawns the node and redirects its output to a file truncated at each start: the node's log has its own file. */
 function spawnNode(args: readonly string[], directory: string, outputPath: string): ChildProcess {
-  const output = openSync(outputPath, "w", 0o600);
+  const output = openToAppend(outputPath);
   try {
+    ftruncateSync(output);
     return spawn(process.execPath, [program, ...args], {
       cwd: directory,
       detached: true,

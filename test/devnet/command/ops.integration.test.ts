@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -110,6 +110,20 @@ describe("ops", () => {
     expect(taken.status).toBe(1);
     expect(taken.errors).toContain(`port ${port} on 127.0.0.1 is in use`);
     expect(taken.errors).toContain("init_config.http_port");
+  });
+
+  test("does not start, or overwrite another file, if its output file is a symbolic link", async () => {
+    await using node = await createTestNode({ version: "0.16.2" });
+    const output = join(node.workspace.runDirectory, "node.err");
+    const victim = join(node.workspace.runDirectory, "victim");
+    await writeFile(victim, "kept");
+    await symlink(victim, output);
+    const started = await node.run("ops", "start", "--config", "./node.conf");
+    expect([started.status, started.errors]).toEqual([
+      1,
+      expect.stringContaining(`${output} is a symbolic link; remove it`),
+    ]);
+    expect(await readFile(victim, "utf8")).toBe("kept");
   });
 
   test("restarts a killed node, or one whose chain was killed, without losing a mined transaction", async () => {
