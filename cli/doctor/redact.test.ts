@@ -55,6 +55,7 @@ test.each([
   ["a UUID in an encoded path", `{"url":"https:\\/\\/rpc.example\\/${uuid}"} %2F${uuid}`, "f408412a"],
   ["a UUID without letters in a path", `https://rpc.example/11111111-2222-3333-4444-555555555555`, "5555"],
   ["a key in a path before punctuation", `(https://rpc.example/v3/0123456789abcdef0123): timeout`, "0123456789abcdef"],
+  ["a secret in the middle of a dotted name", `db.password.value=hunter2`, "hunter2"],
   ["a key in a path of a log entry", `{"path":"/v3/Abcd1234Efgh5678Ijkl"}`, "Abcd1234"],
 ])("redacts %s", (_, text, secret) => {
   expect(text).toContain(secret);
@@ -92,7 +93,7 @@ test.each([
   `${uuid} GET /data 200`,
   "TOKEN_ADDRESS=0x70997970C51812dc3A010C7d01b50e0d17dc79C8 SIGNER_PRIVATE_KEY_FILE=/run/secrets/signer",
   '{"tokenDecimals":6,"secretive":"no"} --key-file keys/domain.key --token-name USDC',
-  "at /srv/gatehouse-mainnet-0/cli/read-token.ts:14:5",
+  "at /srv/gatehouse-mainnet-0/cli/read-token.ts:14:5, secrets.json: damaged; correct signer.privateKey.file: missing",
 ])('keeps "%s"', (text) => {
   expect(redact(text, createMask())).toBe(text);
 });

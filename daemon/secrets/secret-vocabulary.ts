@@ -14,8 +14,11 @@ const secretWord = String.raw`(?:(?:(?:${keyKinds})[ _-]?key|secret|passw(?:or)?
 const describing =
   "file|path|dir|address|name|version|issuer|audience|decimals|type|size|count|limit|max|min|ms|seconds";
 
-/** A name with a secret word in any position, up to the name's end. */
-export const secretName = String.raw`${secretWord}[\w-]{0,64}(?![\w-])(?<!${describing})`;
+/** The end of a file's name, e.g. before a line number. */
+const extension = String.raw`\.(?:[cm]?[jt]s|json5?|ya?ml|txt|pem|md)`;
+
+/** A name, which may have dots (`db.password.value`), with a secret word in any position, up to the name's end. */
+export const secretName = String.raw`${secretWord}[\w-]{0,64}(?:\.[\w-]{1,64}){0,4}(?![\w-]|\.\w)(?<!${describing}|${extension})`;
 
 /** Parameters of a query, besides those with a secret name, that contain a key. */
 export const secretParameters = "key|auth|sig|jwt|session|access";

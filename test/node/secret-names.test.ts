@@ -27,6 +27,7 @@ test.each([
   ...kinds.split(" ").map((kind) => `${kind}_key`),
   ..."secret password passwd key_pwd passphrase keypass store_pass mnemonic token credentials api_keys".split(" "),
   ..."token_value secret_key_base api_key_prod db_password_2 client_secret".split(" "),
+  ..."db.password.value app.api_key.1 spring.datasource.password".split(" "),
 ])("recognizes %s as a secret in node.conf, a variable and the doctor's bundle", (name) => {
   expect(listUses(name)).toEqual(["lint", "policy", "doctor"]);
 });
@@ -34,6 +35,7 @@ test.each([
 test.each([
   ..."token_address token_name token_decimals private_key_file domain_key_path secret_name".split(" "),
   ..."public_key primary_key bypass pass_deadline_ms token_bucket_size".split(" "),
+  ..."token.address db.password.file secrets.json".split(" "),
 ])("accepts the value of %s everywhere", (name) => {
   expect(listUses(name)).toEqual([]);
 });
