@@ -47,11 +47,20 @@ export function findUnknownVariables(
       const [, instead] =
         Object.entries(removed).find(([key]) => isOf(name, toEnvironmentName(service, key.split(".")))) ?? [];
       if (instead !== undefined) return [{ name, message: `${explainRemovedSetting(instead)}.` }];
-      const meant = findNearestWord(name, [...known]);
+      const meant = findNearestVariable(name, prefix, [...known]);
       const hint = meant === undefined ? "no such setting;" : `no such setting; did you mean ${meant}?`;
       const list = `"gatehouse ${service} --help" lists them.`;
       return [{ name, message: `${hint} ${list} Correct the name or remove it.` }];
     });
+}
+
+/** Compares only what follows the service's prefix, which would make any two variables similar. */
+function findNearestVariable(name: string, prefix: string, known: readonly string[]): string | undefined {
+  const nearest = findNearestWord(
+    name.slice(prefix.length),
+    known.map((each) => each.slice(prefix.length)),
+  );
+  return nearest === undefined ? undefined : `${prefix}${nearest}`;
 }
 
 /** Checks whether a variable matches a setting, or a setting of a section. */
@@ -66,7 +75,7 @@ function findMisspeltService(name: string, prefix: string, known: readonly strin
     .map((length) => words.slice(0, length).join("_"))
     .find((start) => start !== "" && isSimilar(start, own));
   if (head === undefined) return [];
-  const meant = findNearestWord(`${prefix}${name.slice(`GATEHOUSE_${head}_`.length)}`, known);
+  const meant = findNearestVariable(`${prefix}${name.slice(`GATEHOUSE_${head}_`.length)}`, prefix, known);
   if (meant === undefined) return [];
   return [{ name, message: `no such service as ${head}; did you mean ${meant}? Correct the name or remove it.` }];
 }

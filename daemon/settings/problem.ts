@@ -39,11 +39,27 @@ export class SettingsError extends Error {
   }
 }
 
-/** Finds the known word closest to a misspelt one; undefined if none is near. */
-export function findNearestWord(written: string, words: readonly string[]): string | undefined {
-  if (words.length === 0) return undefined;
-  const nearest = closest(written, words);
-  return isSimilar(written, nearest) ? nearest : undefined;
+/** Finds the known name closest to a misspelt or incomplete one; undefined if none is near. */
+export function findNearestWord(written: string, names: readonly string[]): string | undefined {
+  if (names.length === 0) return undefined;
+  const nearest = closest(written, names);
+  return isSimilar(written, nearest) ? nearest : findByWords(written, names);
+}
+
+/** Finds the only name with the fewest words more than the written one, as `PRIVATE_KEY` for `KEY`, or fewer. */
+function findByWords(written: string, names: readonly string[]): string | undefined {
+  const words = listWords(written);
+  const near = names.flatMap((name) => {
+    const own = listWords(name);
+    return own.isSubsetOf(words) || words.isSubsetOf(own) ? [{ name, extra: Math.abs(own.size - words.size) }] : [];
+  });
+  const least = Math.min(...near.map(({ extra }) => extra));
+  const [found, another] = near.filter(({ extra }) => extra === least);
+  return another === undefined ? found?.name : undefined;
+}
+
+function listWords(name: string): ReadonlySet<string> {
+  return new Set(name.split(/[_.-]|(?<=[a-z])(?=[A-Z])/).map((word) => word.toLowerCase()));
 }
 
 /** Checks whether a word differs from another only by typos: one in a word of up to five letters, two in a longer word. */

@@ -134,6 +134,22 @@ describe("readSettings", () => {
     ).toEqual([]);
   });
 
+  it.each([
+    ["SIGNER_KEY", "SIGNER_PRIVATE_KEY"],
+    ["CHAIN_URL", "CHAIN_RPC_URL"],
+    ["SIGNER_PRIVATE_KEY_PATH", "SIGNER_PRIVATE_KEY"],
+  ])("suggests for %s the setting whose name has the same words", (written, meant) => {
+    expect(problemsOf({ ...right, [`GATEHOUSE_TILL_${written}`]: "x" })).toEqual([
+      `till: GATEHOUSE_TILL_${written}: no such setting; did you mean GATEHOUSE_TILL_${meant}? "gatehouse till --help" lists them. Correct the name or remove it.`,
+    ]);
+  });
+
+  it("suggests nothing for a variable that resembles a setting only by its prefix", () => {
+    expect(problemsOf({ ...right, GATEHOUSE_TILL_CHAIN_FEE: "x" })).toEqual([
+      'till: GATEHOUSE_TILL_CHAIN_FEE: no such setting; "gatehouse till --help" lists them. Correct the name or remove it.',
+    ]);
+  });
+
   it("reports a misspelt service in a variable, and ignores variables of other services", () => {
     expect(problemsOf({ ...right, GATEHOUSE_TIL_LISTEN_PORT: "1", GATEHOUSE_TELL_CHAIN_RPC_UR: "x" })).toEqual([
       "till: GATEHOUSE_TIL_LISTEN_PORT: no such service as TIL; did you mean GATEHOUSE_TILL_LISTEN_PORT? Correct the name or remove it.",
