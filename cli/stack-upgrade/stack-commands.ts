@@ -1,21 +1,21 @@
-import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import { formatShellWords } from "#daemon/command-line/shell-word.ts";
 
 export type CommandLocation = Readonly<{ stack: string; directory: string; configFile: string }>;
 
 export function formatContinueCommand({ stack, directory, configFile }: CommandLocation): string {
   const place = ["--cwd", directory, "--config-file", configFile];
-  return formatCommand("gatehouse", "upgrade", "--stack", stack, "--continue", ...place);
+  return formatShellWords(["gatehouse", "upgrade", "--stack", stack, "--continue", ...place]);
 }
 
 export function formatPulumiCommand(
   { stack, directory }: Omit<CommandLocation, "configFile">,
   ...words: readonly string[]
 ) {
-  return formatCommand("pulumi", "-C", directory, ...words, "--stack", stack);
+  return formatShellWords(["pulumi", "-C", directory, ...words, "--stack", stack]);
 }
 
 export function formatDockerCommand(engine: string, ...words: readonly string[]): string {
-  return formatCommand("docker", "--host", engine, ...words);
+  return formatShellWords(["docker", "--host", engine, ...words]);
 }
 
 export function formatKubectlCommand(
@@ -23,9 +23,5 @@ export function formatKubectlCommand(
   ...words: readonly string[]
 ): string {
   const inContext = context === undefined ? [] : ["--context", context];
-  return formatCommand("kubectl", ...inContext, "-n", namespace, ...words);
-}
-
-function formatCommand(...words: readonly string[]): string {
-  return words.map(quoteShellWord).join(" ");
+  return formatShellWords(["kubectl", ...inContext, "-n", namespace, ...words]);
 }

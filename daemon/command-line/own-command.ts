@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { join, relative } from "node:path";
 import { isSea } from "node:sea";
 import { findOnPath } from "../process/program-environment.ts";
-import { quoteShellWord } from "./shell-word.ts";
+import { formatShellWords, quoteShellWord } from "./shell-word.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -25,7 +25,7 @@ export function formatOwnCommand(directory?: string): string {
   if (isOnPath()) return "gatehouse";
   if (directory === root && !isSea()) return "npx gatehouse";
   if (!isSea() && existsSync(launcher)) return quoteShellWord(formatPath(launcher, directory));
-  return ownProgram.map((path) => quoteShellWord(formatPath(path, directory))).join(" ");
+  return formatShellWords(ownProgram.map((path) => formatPath(path, directory)));
 }
 
 function isOnPath(): boolean {

@@ -1,5 +1,9 @@
 import { describe, expect, it, test } from "vitest";
 import { resolveVersion } from "./version/version-resolution.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { resolveNodeLayout } from "#node/layout.ts";
+import { sidecarSettings } from "../settings.ts";
+import { formatOpsRestart } from "./drivers/ops-driver.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { createObservations, deriveConditions, type ConditionText, type Observations } from "./observations.ts";
@@ -7,7 +11,14 @@ import type { ConfigComparison } from "./config/config-observation.ts";
 import type { Plan } from "./plan/plan.ts";
 import type { UpgradeRecord } from "./state/upgrade-record.ts";
 
-const words: ConditionText = { mode: "adopt", driver: "ops", command: (verb) => `npx gatehouse-evm ${verb}` };
+const settings = readSettings(sidecarSettings, {
+  env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/data/my node" },
+});
+const words: ConditionText = {
+  mode: "adopt",
+  opsRestart: () => formatOpsRestart(settings, resolveNodeLayout(settings.node)),
+  command: (verb) => `npx gatehouse-evm ${verb}`,
+};
 
 type Subject = Exclude<keyof Observations, "process">;
 
@@ -324,13 +335,13 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "NoRestartPending",
     "EditRejected",
     { restarts: { settled: { rejectedEdit: "a key is missing." } } },
-    "a key is missing. The node keeps running with the version it loaded. Correct node.conf; to use it anyway, restart the node manually (`ops stop --force`, then `ops start`).",
+    "a key is missing. The node keeps running with the version it loaded. Correct node.conf; to use it anyway, restart the node manually (`cd '/data/my node/bin' && ./ops stop --force; ./ops start --config ./node.conf`).",
   ],
   [
     "NoRestartPending",
     "EditNotChecked",
     { restarts: { settled: { unjudgedEdit: "checking /keys hangs." } } },
-    "is unknown: checking /keys hangs. The node keeps running with the version it loaded and is restarted once this can be checked; if you know that it starts, restart it manually (`ops stop --force`, then `ops start`).",
+    "is unknown: checking /keys hangs. The node keeps running with the version it loaded and is restarted once this can be checked; if you know that it starts, restart it manually (`cd '/data/my node/bin' && ./ops stop --force; ./ops start --config ./node.conf`).",
   ],
 ];
 
@@ -372,6 +383,7 @@ test("shows no date if the sidecar may act by its setting", () => {
 });
 
 test("advises restarting a node with the tool of its own driver", () => {
-  const reported = conditions({ restarts: { settled: { rejectedEdit: "no key." } } }, { ...words, driver: "docker" });
+  const given = { ...words, opsRestart: () => undefined };
+  const reported = conditions({ restarts: { settled: { rejectedEdit: "no key." } } }, given);
   expect(reported[0]?.message).toContain("manually (with its own tool)");
 });

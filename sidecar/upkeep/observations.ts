@@ -8,7 +8,12 @@ import { deriveConfigConditions, observeConfig } from "./config/config-observati
 import { deriveDataConditions, observeData } from "./corruption/data-observation.ts";
 import { deriveReconcileConditions, type IterationState } from "./iteration-watch.ts";
 import { derivePruneConditions, type PruningState } from "./prune/prune-observation.ts";
-import { deriveRestartConditions, observeProcess, observeRestarts } from "./restart/restart-observation.ts";
+import {
+  deriveRestartConditions,
+  observeProcess,
+  observeRestarts,
+  type RestartText,
+} from "./restart/restart-observation.ts";
 import type { StoreState } from "./state/state-observation.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import { deriveUpgradeConditions, observeUpgrade } from "./upgrade/upgrade-observation.ts";
@@ -35,13 +40,7 @@ export function createObservations(
 }
 
 /** Creates empty observations; each change is published to the board at once. */
-export function observeAll(
-  state: UpkeepState,
-  { upkeep, restart }: SidecarSettings,
-  command: CommandText,
-  board: ConditionBoard,
-): Observations {
-  const words = { mode: upkeep.mode, driver: restart.driver, command };
+export function observeAll(state: UpkeepState, words: ConditionText, board: ConditionBoard): Observations {
   const seen = createObservations(state, () => {
     for (const condition of deriveConditions(seen, words)) board.set(condition);
   });
@@ -52,16 +51,12 @@ export function listRunning({ restarts, prune, data }: Observations) {
   return [restarts.now().running, prune.now().running, data.now().pendingCheck];
 }
 
-export type ConditionText = Readonly<{
-  mode: SidecarSettings["upkeep"]["mode"];
-  driver: SidecarSettings["restart"]["driver"];
-  command: CommandText;
-}>;
+export type ConditionText = RestartText & Readonly<{ mode: SidecarSettings["upkeep"]["mode"]; command: CommandText }>;
 
 /** Derives the conditions; those not checked yet are omitted. Watches outside of reconciliation (RPC, node_cli, pushes, disk) set their own. */
 export function deriveConditions(
   seen: Omit<Observations, "process">,
-  { mode, driver, command }: ConditionText,
+  { mode, command, opsRestart }: ConditionText,
 ): readonly ConditionReport[] {
   const restarts = seen.restarts.now();
   return [
@@ -70,7 +65,7 @@ export function deriveConditions(
     ...deriveConfigConditions(seen.config.now(), command),
     ...derivePauseConditions(seen.adoption.now(), restarts, { mode, command }),
     ...derivePruneConditions(seen.prune.now(), command),
-    ...deriveRestartConditions(restarts, { driver }),
+    ...deriveRestartConditions(restarts, { opsRestart }),
     ...deriveUpgradeConditions(seen.upgrade.now()),
     ...deriveDataConditions(seen.data.now()),
   ];

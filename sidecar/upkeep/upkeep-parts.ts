@@ -23,6 +23,7 @@ import { createCorrectionRate } from "./config/correction-rate.ts";
 import { findNode } from "./config/node-location.ts";
 import { createNodeProcesses } from "./drivers/host-processes.ts";
 import { guardDriver, guardNodeCli, type ReachabilityOptions } from "./drivers/guarded-driver.ts";
+import { formatOpsRestart } from "./drivers/ops-driver.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
 import { observeAll, type Observations } from "./observations.ts";
 import { buildPushIdentity } from "./pushgateway/evaluate-pushes.ts";
@@ -67,7 +68,8 @@ export function createUpkeepParts(
   const { answersWithinMs, budgetPerHour } = settings.restart;
   const { mode, fileTimeoutMs: withinMs } = settings.upkeep;
   const command = createCommandText(settings.upkeep);
-  const seen = observeAll(state, settings, command, board);
+  const opsRestart = () => formatOpsRestart(settings, node.place.layout());
+  const seen = observeAll(state, { mode, command, opsRestart }, board);
   const node = reachNode(settings, dependencies, seen, signal, wake);
   const { url, ...pushing } = settings.pushgateway;
   const identity = () => buildPushIdentity(seen.config.now().document, node.observer.version().version);

@@ -1,5 +1,5 @@
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
-import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import { formatShellWords, quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { CommandText } from "../../upkeep/command-text.ts";
 import type { OpsLocation } from "../../upkeep/drivers/ops-driver.ts";
@@ -103,10 +103,6 @@ function buildComposeCommands({ compose, node }: SidecarSettings): DriverCommand
     start: run("start", service),
     showDisk: run("exec", service, "df", "-h"),
   };
-}
-
-function formatShellWords(command: readonly string[]): string {
-  return command.map(quoteShellWord).join(" ");
 }
 
 function readPort(url: string): string {

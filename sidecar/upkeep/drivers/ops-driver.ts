@@ -1,5 +1,6 @@
 import { access, constants } from "node:fs/promises";
 import { basename, isAbsolute, resolve } from "node:path";
+import { formatShellWords, quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { ProcessResult } from "#daemon/process/bounded-process.ts";
 import { runLongRunningProcess } from "#daemon/process/long-running-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
@@ -161,6 +162,16 @@ async function isAccessible(path: string, mode: number = constants.F_OK): Promis
 }
 
 export type OpsLocation = Readonly<{ directory: string; start: readonly string[] }>;
+
+/** Formats the command with which an operator restarts the node; undefined with another driver, whose tool does it. */
+export function formatOpsRestart(
+  settings: Pick<SidecarSettings, "ops" | "restart">,
+  layout: NodeLayout,
+): string | undefined {
+  if (settings.restart.driver !== "ops") return undefined;
+  const { directory, start } = findOpsLocation(settings, layout);
+  return `cd ${quoteShellWord(directory)} && ${formatShellWords(settings.ops.stop)}; ${formatShellWords(start)}`;
+}
 
 /** Determines how to run `ops`, from the settings or else from the node's family (specification, "Node command line"). */
 export function findOpsLocation({ ops }: Pick<SidecarSettings, "ops">, layout: NodeLayout): OpsLocation {

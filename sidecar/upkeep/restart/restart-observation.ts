@@ -81,7 +81,8 @@ export function isUnread({ requestedStart }: ProcessState, contentHash: string |
   return requestedStart?.began === "before" && requestedStart.contentHash === contentHash;
 }
 
-type RestartText = Readonly<{ /** `restart.driver`. */ driver: string }>;
+/** `opsRestart`: the command that restarts the node, with the `ops` driver. */
+export type RestartText = Readonly<{ opsRestart: () => string | undefined }>;
 
 export function deriveRestartConditions(
   { settled, rollBack }: RestartState,
@@ -95,20 +96,23 @@ export function deriveRestartConditions(
 
 function deriveRestartSettled(
   settled: NonNullable<RestartState["settled"]>,
-  { driver }: RestartText,
+  { opsRestart }: RestartText,
 ): ConditionReport<"NoRestartPending"> {
   const type = "NoRestartPending";
-  const byHand = driver === "ops" ? "`ops stop --force`, then `ops start`" : "with its own tool";
+  const describeByHand = () => {
+    const command = opsRestart();
+    return command === undefined ? "with its own tool" : `\`${command}\``;
+  };
   if ("unjudgedEdit" in settled) {
     const message =
       `node.conf was changed, but whether the node can start with it is unknown: ${settled.unjudgedEdit} The node keeps running with the version it loaded ` +
-      `and is restarted once this can be checked; if you know that it starts, restart it manually (${byHand}).`;
+      `and is restarted once this can be checked; if you know that it starts, restart it manually (${describeByHand()}).`;
     return { type, status: "False", reason: "EditNotChecked", message };
   }
   if ("rejectedEdit" in settled) {
     const message =
       `node.conf was changed, and the node would not start with it: ${settled.rejectedEdit} The node keeps running with the version it loaded. ` +
-      `Correct node.conf; to use it anyway, restart the node manually (${byHand}).`;
+      `Correct node.conf; to use it anyway, restart the node manually (${describeByHand()}).`;
     return { type, status: "False", reason: "EditRejected", message };
   }
   if (settled.go) {
