@@ -61,6 +61,7 @@ export function createIteration(seen: Observations, parts: UpkeepParts, watch: I
     progress.step = `reading ${path}`;
     const auditedThen = state.auditedConfig.get();
     const reading = await place.read();
+    if (reading.ok && reading.contentHash !== config.now().contentHash) parts.observer.retryFailed();
     const isHanging = !reading.ok && reading.problem.reason === "Unresponsive";
     // Renewing the watch queries the file system without a time limit.
     if (!moved && !isHanging) await renewWatch(reading, isFirst, seen, parts);

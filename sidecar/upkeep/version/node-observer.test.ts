@@ -38,6 +38,7 @@ async function observedFailing() {
   return {
     now,
     asked,
+    retryFailed: observer.retryFailed,
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
       await observer.done;
@@ -61,6 +62,16 @@ test("retries a failed tool after one second, then with growing delays", async (
 test("retries a failed tool as soon as the node starts to respond", async () => {
   await using observed = await observedFailing();
   observed.now.health = { answers: 1, height: 7 };
+  await readUntil(
+    () => observed.asked,
+    (times) => times.length === 2,
+  );
+  expect(observed.asked).toEqual([0, 0]);
+});
+
+test("retries a failed tool at once after node.conf was changed", async () => {
+  await using observed = await observedFailing();
+  observed.retryFailed();
   await readUntil(
     () => observed.asked,
     (times) => times.length === 2,

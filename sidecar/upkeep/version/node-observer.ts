@@ -38,11 +38,10 @@ const checkMs = 1_000;
 
 const notRun = "node_cli is disabled (nodeCli.runner is none): pruning is neither monitored nor enabled.";
 
-/** A tool that failed is rerun after a second, then ever later, and once the node responds: in a pod, the tool's container starts later. */
+/** A tool that failed is rerun after a second, then ever later, once the node responds (in a pod, the tool's container starts later), and on request. */
 export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies) {
   const { nodeCli, health, clock, onTool, onChange } = dependencies;
   const versions = followVersions(options, dependencies);
-  let lastSummary: string | undefined;
   let answered: NodeCliResult<PruneInfo> | undefined;
   let hasLooked = nodeCli === undefined;
   let [failures, dueMs] = [0, -Infinity];
@@ -70,22 +69,15 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     onTool(explainFailure(answer, clock.wallMs() + computeWaitMs(failures, options.intervalMs)));
     onChange();
   };
-  const followVersion = () => {
-    versions.note();
-    const { version: now, doubt } = versions.resolve();
-    const summary = `${now?.text} ${doubt}`;
-    if (lastSummary !== undefined && summary !== lastSummary) onChange();
-    lastSummary = summary;
-  };
   const lookWhenDue = async (signal: AbortSignal) => {
-    followVersion();
+    if (versions.follow()) onChange();
     const hasBegunToAnswer = failures > 0 && !nodeAnswered && answersNow(health());
     if (clock.monotonicMs() < dueMs && !hasBegunToAnswer) return;
     await readVersion(signal);
     dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
   };
-  const polling = { ...options, name: "node_cli", failed, intervalMs: Math.min(checkMs, options.intervalMs) };
-  const { ended: done } = poll(polling, lookWhenDue, dependencies);
+  const everyMs = Math.min(checkMs, options.intervalMs);
+  const polling = poll({ ...options, name: "node_cli", failed, intervalMs: everyMs }, lookWhenDue, dependencies);
   const beganMs = clock.monotonicMs();
   /** Whether the node reported its version, or node and tool had a chance to: after an upgrade the configured one may be outdated. */
   const isReady = () => {
@@ -109,7 +101,13 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     missing: () => explainMissing(answered),
     check: lookNow,
     isReady,
-    done,
+    /** Reruns a tool that failed at once: the node.conf that it reads was changed. */
+    retryFailed: () => {
+      if (failures === 0) return;
+      dueMs = -Infinity;
+      polling.wake();
+    },
+    done: polling.ended,
   };
 }
 
@@ -125,8 +123,18 @@ function followVersions(
   let printed: string | undefined;
   // node_cli's version when the node last reported its own. If node_cli has since printed a different version, the node is a different one.
   let printedThen: string | undefined;
+  let lastSummary: string | undefined;
   const note = () => {
     if (health().binaryVersion?.isCurrent === true) printedThen = printed;
+  };
+  const resolve = (): VersionResolution => {
+    const { binaryVersion: reported, clientVersion: client, failure } = health();
+    const clientVersion = client === undefined ? undefined : { text: client, isCurrent: failure === undefined };
+    const commits = known();
+    const isReplaced =
+      reported?.isCurrent === false && isAnotherProgram({ now: printed, before: printedThen, ...options }, commits);
+    const binary = isReplaced ? undefined : reported;
+    return resolveVersion({ ...options, setting: options.version, binary, nodeCli: printed, clientVersion, commits });
   };
   return {
     printed: () => printed,
@@ -134,16 +142,15 @@ function followVersions(
       printed = text;
       note();
     },
-    note,
-    resolve: (): VersionResolution => {
-      const { binaryVersion: reported, clientVersion: client, failure } = health();
-      const clientVersion = client === undefined ? undefined : { text: client, isCurrent: failure === undefined };
-      const commits = known();
-      const isReplaced =
-        reported?.isCurrent === false && isAnotherProgram({ now: printed, before: printedThen, ...options }, commits);
-      const binary = isReplaced ? undefined : reported;
-      return resolveVersion({ ...options, setting: options.version, binary, nodeCli: printed, clientVersion, commits });
+    /** Returns whether the version differs from that at the last call. */
+    follow: (): boolean => {
+      note();
+      const { version: now, doubt } = resolve();
+      const [summary, before] = [`${now?.text} ${doubt}`, lastSummary];
+      lastSummary = summary;
+      return before !== undefined && summary !== before;
     },
+    resolve,
   };
 }
 
