@@ -1,5 +1,4 @@
-import { chmod, mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, writeFile } from "node:fs/promises";
 import { mnemonicToAccount } from "viem/accounts";
 import { bytesToHex, type Address, type Hex } from "viem";
 
@@ -22,11 +21,8 @@ function deriveAccount(addressIndex: number): EmbeddedAccount {
   return { address: derived.address, privateKey: bytesToHex(key) };
 }
 
-/** Writes a key to a file that only its owner can read, and returns the file's path. */
-export async function writeKeyFile(directory: string, name: string, { privateKey }: EmbeddedAccount): Promise<string> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const path = join(directory, name);
+/** Writes a key to a file that only its owner can read. */
+export async function writeKeyFile(path: string, { privateKey }: EmbeddedAccount): Promise<void> {
   await writeFile(path, `${privateKey}\n`, { mode: 0o600 });
   await chmod(path, 0o600);
-  return path;
 }

@@ -11,7 +11,7 @@ const file = "GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE";
 function findPushedMetrics(own: Readonly<Record<string, string>> = {}) {
   const env = { ...key, ...own };
   const directory = locateStateDirectory("/stack");
-  const { environments } = planStack({ directory, accounts, signerKeyFile: "/stack/key", env });
+  const { environments } = planStack({ directory, accounts, env });
   return [environments.pushgateway[file], environments.upstream[file]];
 }
 
@@ -22,7 +22,7 @@ it("keeps pushed metrics in the stack's own directory, never in a file shared wi
 
 it("makes Prometheus scrape each service with metrics at its own metrics listener", () => {
   const directory = locateStateDirectory("/stack");
-  const { scraped } = planStack({ directory, accounts, signerKeyFile: "/stack/key", env: key });
+  const { scraped } = planStack({ directory, accounts, env: key });
   expect(scraped).toMatchObject([
     { service: "sidecar", port: 9_600 },
     { service: "pushgateway", port: 9_091, honorLabels: true },
@@ -34,7 +34,7 @@ it("makes Prometheus scrape each service with metrics at its own metrics listene
 it("links to the pages at the ports that the user chose", () => {
   const directory = locateStateDirectory("/stack");
   const env = { ...key, GATEHOUSE_SIDECAR_LISTEN_PORT: "9700" };
-  const { environments } = planStack({ directory, accounts, signerKeyFile: "/stack/key", env });
+  const { environments } = planStack({ directory, accounts, env });
   const ports = { sidecar: 9_700, facilitator: 9_602, "resource-server": 9_601 };
   const pages = Object.entries(ports).map(([name, port]) => `${name}=http://127.0.0.1:${port}/`);
   expect(environments.sidecar["GATEHOUSE_SIDECAR_LISTEN_PAGES"]).toBe(pages.join(","));
@@ -49,7 +49,7 @@ it("gives each service the user's settings for it, and no other service's", () =
     GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: accounts.client.privateKey,
     HTTPS_PROXY: "http://127.0.0.1:3128",
   };
-  const { environments } = planStack({ directory, accounts, signerKeyFile: "/stack/key", env });
+  const { environments } = planStack({ directory, accounts, env });
   const holders = (name: string) =>
     Object.entries(environments).flatMap(([service, given]) => (given[name] === undefined ? [] : [service]));
   expect(holders("GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN")).toEqual(["sidecar"]);

@@ -44,7 +44,6 @@ type ChainInfo = Readonly<{
 type StackPlanOptions = Readonly<{
   directory: StateDirectory;
   accounts: EmbeddedAccounts;
-  signerKeyFile: string;
   /** The user's environment; overrides the stack's variables. */
   env: Variables;
 }>;
@@ -57,7 +56,7 @@ type Listener = Readonly<{ host: string; port: number }>;
  *
  * @throws {SettingsError} when a service's variables are invalid.
  */
-export function planStack({ directory, accounts, signerKeyFile, env: user }: StackPlanOptions): StackPlan {
+export function planStack({ directory, accounts, env: user }: StackPlanOptions): StackPlan {
   const environment = (own: Environment) => buildChildEnvironment(own, user);
   const pushgatewayEnv = environment({ GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE: directory.pushedMetrics });
   const pushgateway = readSettings(pushgatewaySettings, { env: pushgatewayEnv }).listen;
@@ -68,8 +67,8 @@ export function planStack({ directory, accounts, signerKeyFile, env: user }: Sta
   const chain = describeChain(devnet);
   const sidecarEnv = environment(buildSidecarEnvironment(directory, chain, formatUrl(pushgateway)));
   const sidecar = readSettings(sidecarSettings, { env: sidecarEnv });
-  const facilitatorEnv = environment(buildFacilitatorEnvironment(directory, chain, signerKeyFile));
-  const facilitator = readSettings(facilitatorSettings, { env: facilitatorEnv });
+  const facilitatorEnv = environment(buildFacilitatorEnvironment(directory, chain));
+  const facilitator = readSettings(facilitatorSettings, { env: useSignerKey(facilitatorEnv, directory, accounts) });
   const seller = { payee: accounts.payee.address, facilitatorUrl: formatUrl(facilitator.listen) };
   const resourceServerEnv = environment(buildResourceServerEnvironment(directory, chain, seller));
   const resourceServer = readSettings(resourceServerSettings, { env: resourceServerEnv });
@@ -170,19 +169,21 @@ function buildSidecarEnvironment(
   };
 }
 
-function buildFacilitatorEnvironment(
-  { facilitatorLedger }: StateDirectory,
-  chain: ChainInfo,
-  signerKeyFile: string,
-): Environment {
+function buildFacilitatorEnvironment({ facilitatorLedger, signerKey }: StateDirectory, chain: ChainInfo): Environment {
   return {
     GATEHOUSE_FACILITATOR_CHAIN_ID: String(chain.chainId),
     GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: chain.httpUrl,
-    GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: signerKeyFile,
+    GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: signerKey,
     // No minAmount: none is required on loopback, where sellers try their own prices.
     GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: chain.token, name: "USDC", version: "2" }]),
     GATEHOUSE_FACILITATOR_LEDGER_PATH: facilitatorLedger,
   };
+}
+
+/** Replaces the stack's own key file by the key: the file is written only once nothing can be rejected. */
+function useSignerKey(env: Environment, { signerKey }: StateDirectory, { signer }: EmbeddedAccounts): Environment {
+  const { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: file, ...others } = env;
+  return file === signerKey ? { ...others, GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: signer.privateKey } : env;
 }
 
 function buildResourceServerEnvironment(

@@ -4,10 +4,10 @@ import type { Paint } from "#daemon/command-line/paint.ts";
 import { formatFailure } from "#daemon/command-line/start-failure.ts";
 import { waitForAbort, createStopSignal, stopStatuses } from "#daemon/process/stop-signal.ts";
 import { prepareNode, requireAnvil } from "#devnet/prepared-node.ts";
-import { deriveEmbeddedAccounts, writeKeyFile } from "./accounts.ts";
+import { deriveEmbeddedAccounts, writeKeyFile, type EmbeddedAccounts } from "./accounts.ts";
 import { type Variables, watchLauncher } from "./child-environment.ts";
 import type { ChildService } from "./child-service.ts";
-import { requireFreePorts } from "./free-ports.ts";
+import { requireFreePorts, type RequestedPort } from "./free-ports.ts";
 import { createPartGroup, supervise } from "./supervisor.ts";
 import { startNode, stopLeftoverNode } from "./node-process.ts";
 import { purchase } from "./purchase.ts";
@@ -83,11 +83,13 @@ async function runUntilStopped(
     requireAnvil();
     if (options.observe !== undefined) (await import("./stack-prometheus.ts")).requirePrometheus();
     const directory = locateStateDirectory(options.stateDirectory);
+    const accounts = deriveEmbeddedAccounts();
+    const plan = planStack({ directory, accounts, env: options.env });
     resources.use(await lockStateDirectory(directory, options.fresh));
     await stopLeftoverNode(directory.node, limits.backStopDeadlineMs);
+    await requireFreePorts(listPorts(plan, options), options.env);
     if (options.fresh) await clearStateDirectory(directory);
-    await createStateDirectory(directory);
-    const start = { ...options, directory, startedAt };
+    const start = { ...options, directory, accounts, plan, startedAt };
     const { hints, document } = await startAndBuy(start, resources, { ...dependencies, signal });
     if (options.json) dependencies.documents.write(`${JSON.stringify(document)}\n`);
     if (options.once) return 0;
@@ -112,8 +114,13 @@ function reportStop(
   return Object.entries(stopStatuses).find(([name]) => name === reason)?.[1] ?? 1;
 }
 
-type Start = Readonly<{ directory: StateDirectory; startedAt: number }> &
-  Pick<StackOptions, "env" | "observe" | "verbose" | "json">;
+function listPorts({ ports }: StackPlan, { observe }: Pick<StackOptions, "observe">): readonly RequestedPort[] {
+  if (observe === undefined) return ports;
+  return [...ports, { owner: "Prometheus", host: "127.0.0.1", port: observe, setting: "--observe" }];
+}
+
+type Start = Readonly<{ directory: StateDirectory; accounts: EmbeddedAccounts; plan: StackPlan; startedAt: number }> &
+  Pick<StackOptions, "observe" | "verbose" | "json">;
 type Running = StackDependencies & Readonly<{ signal: AbortSignal }>;
 
 /** Document of `gatehouse stack --json`; `purchase` is that of `gatehouse pay --json`. */
@@ -121,17 +128,14 @@ type StackDocument = Readonly<{ parts: readonly ReadyRow[]; purchase: unknown; p
 
 /** Starts everything and buys one request; returns hints for the user on what to try next, and the JSON document. */
 async function startAndBuy(
-  { directory, startedAt, env, observe, verbose, json }: Start,
+  { directory, accounts, plan, startedAt, observe, verbose, json }: Start,
   resources: AsyncDisposableStack,
   dependencies: Running,
 ): Promise<Readonly<{ hints: string; document: StackDocument }>> {
   const { stdout, paint, signal } = dependencies;
-  const accounts = deriveEmbeddedAccounts();
-  const signerKeyFile = await writeKeyFile(directory.keys, "signer", accounts.signer);
-  const clientKeyFile = await writeKeyFile(directory.keys, "client", accounts.client);
-  const plan = planStack({ directory, accounts, signerKeyFile, env });
-  const observer = { owner: "Prometheus", host: "127.0.0.1", port: observe ?? 0, setting: "--observe" };
-  await requireFreePorts(observe === undefined ? plan.ports : [...plan.ports, observer], env);
+  createStateDirectory(directory);
+  await writeKeyFile(directory.signerKey, accounts.signer);
+  await writeKeyFile(directory.clientKey, accounts.client);
   await writeFile(directory.routes, renderRoutesFile(plan.chain.chainId, accounts.payee.address, plan.urls.upstream), {
     mode: 0o600,
   });
@@ -157,7 +161,7 @@ async function startAndBuy(
   );
   const paidAfterMs = Math.round(performance.now() - startedAt);
   stdout.write(`${paint(["bold", "green"], `First paid response ${paidAfterMs} ms after the start.`)}\n\n`);
-  const files = { nodeConfig: configPath, clientKeyFile, workingDirectory: process.cwd() };
+  const files = { nodeConfig: configPath, clientKeyFile: directory.clientKey, workingDirectory: process.cwd() };
   return { hints: formatThingsToTry(plan, files, paint), document: { parts, purchase: bought, paidAfterMs } };
 }
 

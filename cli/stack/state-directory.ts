@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Address } from "viem";
 import { StartupError } from "#daemon/process/startup-error.ts";
@@ -11,6 +11,8 @@ export type StateDirectory = Readonly<{
   root: string;
   node: string;
   keys: string;
+  signerKey: string;
+  clientKey: string;
   logs: string;
   sidecar: string;
   facilitatorLedger: string;
@@ -27,6 +29,8 @@ export function locateStateDirectory(root: string): StateDirectory {
     root: at,
     node: join(at, "node"),
     keys: join(at, "keys"),
+    signerKey: join(at, "keys/signer"),
+    clientKey: join(at, "keys/client"),
     logs: join(at, "log"),
     sidecar: join(at, "sidecar"),
     facilitatorLedger: join(at, "facilitator.sqlite"),
@@ -37,9 +41,9 @@ export function locateStateDirectory(root: string): StateDirectory {
   };
 }
 
-export async function createStateDirectory(directory: StateDirectory): Promise<void> {
-  createDirectory(directory.logs);
-  createDirectory(directory.keys);
+export function createStateDirectory({ logs, keys }: StateDirectory): void {
+  createDirectory(logs);
+  createDirectory(keys);
 }
 
 /** Renders the embedded stack's routes file: `GET /data` and `GET /api/info`, priced at one cent each and served by the sample upstream. */
@@ -66,7 +70,7 @@ const lockName = "stack.lock";
 
 /**
  * Locks a state directory for this process until disposal. If the process is killed, the kernel releases the lock. The lock file also marks
- * the directory as a stack's: `fresh` empties no other directory.
+ * the directory as a stack's: `fresh` empties no other directory. If nothing else was written, disposal removes what this created.
  *
  * @throws {StartupError} when another stack uses the directory, or `fresh` would empty a directory that no stack created.
  */
@@ -77,6 +81,7 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
       `${root} was not created by a stack, so --fresh does not delete it; specify another --state-dir.`,
     );
   }
+  const [isNewDirectory, isNewLock] = [!existsSync(root), !existsSync(path)];
   createDirectory(root);
   const lock = new DatabaseSync(path, { timeout: 0 });
   try {
@@ -86,11 +91,25 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
     lock.close();
     throw new StartupError(`another stack uses ${root}; stop it, or specify another --state-dir.`, { cause });
   }
-  return { [Symbol.dispose]: () => lock.close() };
+  return {
+    [Symbol.dispose]: () => {
+      const names = isNewLock && existsSync(root) ? readdirSync(root) : [];
+      // Removed while locked, so that no other process locks a file that is about to go.
+      if (names.length > 0 && names.every(isLockFile)) {
+        for (const name of names) rmSync(join(root, name));
+        if (isNewDirectory) rmdirSync(root);
+      }
+      lock.close();
+    },
+  };
+}
+
+function isLockFile(name: string): boolean {
+  return name.startsWith(lockName);
 }
 
 /** Removes all files of an earlier stack, except for this process's lock. */
 export async function clearStateDirectory({ root }: StateDirectory): Promise<void> {
-  const entries = readdirSync(root).filter((name) => !name.startsWith(lockName));
+  const entries = readdirSync(root).filter((name) => !isLockFile(name));
   await Promise.all(entries.map((name) => rm(join(root, name), { recursive: true, force: true })));
 }

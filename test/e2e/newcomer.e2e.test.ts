@@ -4,7 +4,7 @@ import { spawnStack, startStack } from "../support/running-stack.ts";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -64,7 +64,16 @@ describe("gatehouse stack", () => {
     await rm(foreign, { recursive: true });
   });
 
-  it("reports a port in use, and its setting, before starting anything", async () => {
+  it("writes nothing if a setting is rejected", async () => {
+    await using stack = await spawnStack(["--once"], { GATEHOUSE_SIDECAR_LAG_RESTART: "perhaps" });
+    expect([await stack.exited, stack.output()]).toEqual([
+      1,
+      expect.stringContaining('GATEHOUSE_SIDECAR_LAG_RESTART: found "perhaps"'),
+    ]);
+    expect(await readdir(stack.stateDirectory)).toEqual([]);
+  });
+
+  it("reports a port in use, and its setting, before starting or writing anything", async () => {
     const squatter = createServer();
     squatter.listen(0, "127.0.0.1");
     await once(squatter, "listening");
@@ -75,6 +84,7 @@ describe("gatehouse stack", () => {
       `port ${port} on 127.0.0.1, needed by the facilitator, is in use; stop the process that uses it, or set GATEHOUSE_FACILITATOR_LISTEN_PORT to another port.`,
     );
     expect(stack.output()).not.toContain("ready after");
+    expect(await readdir(stack.stateDirectory)).toEqual([]);
     squatter.close();
   });
 });
