@@ -1,10 +1,11 @@
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { formatShellWords } from "#daemon/command-line/shell-word.ts";
 
 export type CommandLocation = Readonly<{ stack: string; directory: string; configFile: string }>;
 
 export function formatContinueCommand({ stack, directory, configFile }: CommandLocation): string {
   const place = ["--cwd", directory, "--config-file", configFile];
-  return formatShellWords(["gatehouse", "upgrade", "--stack", stack, "--continue", ...place]);
+  return `${formatOwnCommand(process.cwd())} ${formatShellWords(["upgrade", "--stack", stack, "--continue", ...place])}`;
 }
 
 export function formatPulumiCommand(

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { createProcessLock } from "#daemon/files/process-lock.ts";
 import { defaultLimits } from "./stack-record.ts";
 import type { StackUpgradeOptions } from "./begin-upgrade.ts";
@@ -48,7 +49,7 @@ describe("gatehouse upgrade --stack", () => {
     const begun = await type({ configFile });
     expect(begun.status).toBe(1);
     expect(begun.printed).toContain(
-      `Continue: gatehouse upgrade --stack prod --continue --cwd ${directory} --config-file ${configFile}\n`,
+      `Continue: ${formatOwnCommand(process.cwd())} upgrade --stack prod --continue --cwd ${directory} --config-file ${configFile}\n`,
     );
     expect(begun.printed).toContain(`pulumi -C ${directory} cancel --yes --stack prod`);
     await type({ ...again, limits: { copyMs: 7 } });
@@ -97,7 +98,9 @@ describe("gatehouse upgrade --stack", () => {
       stack: "acme/gatehouse/prod",
       requested: { image: "node:0.18.0", version: undefined },
     });
-    expect(rejected.printed).toContain("continue it: gatehouse upgrade --stack prod --continue");
+    expect(rejected.printed).toContain(
+      `continue it: ${formatOwnCommand(process.cwd())} upgrade --stack prod --continue`,
+    );
     expect((await type({ ...again, stack: "acme/gatehouse/prod" })).status).toBe(0);
   });
 

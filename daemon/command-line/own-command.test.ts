@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -24,9 +24,17 @@ test.each([
 });
 
 test("is short in the installation folder, and a full path elsewhere", () => {
-  expect(formatOwnCommand(root)).toBe("npx gatehouse");
+  expect(formatOwnCommand(root)).toBe("npx gatehouse-evm");
   expect(formatOwnCommand(join(root, "docs"))).toBe(formatOwnCommand());
   expect(formatOwnCommand()).toBe(quoteShellWord(join(root, "cli/gatehouse.sh")));
+});
+
+test("is the pages' spelling in a folder where the package is installed", async () => {
+  const folder = await makeTestDirectory();
+  expect(formatOwnCommand(folder)).toBe(formatOwnCommand());
+  await mkdir(join(folder, "node_modules/.bin"), { recursive: true });
+  await symlink(join(root, "cli/gatehouse.sh"), join(folder, "node_modules/.bin/gatehouse-evm"));
+  expect(formatOwnCommand(folder)).toBe("npx gatehouse-evm");
 });
 
 test("is just the name if the shell finds this binary by it, and not if it finds a different one", async () => {

@@ -15,23 +15,30 @@ export const ownProgram: readonly [string, ...string[]] = isSea()
   : [process.execPath, join(root, "cli/gatehouse.js")];
 
 /**
- * Formats the start of a shell command that reruns this program: `gatehouse` if it is on PATH, `npx gatehouse` in the program's own folder,
- * otherwise its launcher, or the current Node if there is no launcher. In any other folder, `npx` would ask the registry for a package with
- * that name, whoever owns it.
+ * Formats the start of a shell command that reruns this program: `gatehouse` if it is on PATH, `npx gatehouse-evm` (as in the pages) in a
+ * folder where it is installed, otherwise its launcher, or the current Node if there is no launcher. In any other folder, `npx` would
+ * download the package.
  *
  * @param directory where the command is typed, for shorter paths; without it the paths work anywhere.
  */
 export function formatOwnCommand(directory?: string): string {
   if (isOnPath()) return "gatehouse";
-  if (directory === root && !isSea()) return "npx gatehouse";
+  if (directory !== undefined && isInstalledIn(directory)) return "npx gatehouse-evm";
   if (!isSea() && existsSync(launcher)) return quoteShellWord(formatPath(launcher, directory));
   return formatShellWords(ownProgram.map((path) => formatPath(path, directory)));
 }
 
 function isOnPath(): boolean {
-  const own = isSea() ? process.execPath : launcher;
   const first = findOnPath("gatehouse");
-  return first !== undefined && existsSync(own) && realpathSync(first) === realpathSync(own);
+  return first !== undefined && isSameFile(first, isSea() ? process.execPath : launcher);
+}
+
+function isInstalledIn(directory: string): boolean {
+  return !isSea() && (directory === root || isSameFile(join(directory, "node_modules/.bin/gatehouse-evm"), launcher));
+}
+
+function isSameFile(path: string, other: string): boolean {
+  return existsSync(path) && existsSync(other) && realpathSync(path) === realpathSync(other);
 }
 
 function formatPath(path: string, directory: string | undefined): string {

@@ -72,7 +72,9 @@ test("changes nothing on first contact, shows the plan everywhere, applies it af
   const unheldYet = await runGatehouse(["resume", "--state-directory", state]);
   expect([unheldYet.status, unheldYet.stdout]).toEqual([
     0,
-    expect.stringContaining(`It is waiting for your approval: run gatehouse adopt --state-directory ${state}.`),
+    expect.stringContaining(
+      `It is waiting for your approval: run ${formatOwnCommand(process.cwd())} adopt --state-directory ${state}.`,
+    ),
   ]);
   const said = await runGatehouse(["adopt", "--yes"], firstContact(node));
   expect([said.status, said.stderr]).toEqual([0, ""]);

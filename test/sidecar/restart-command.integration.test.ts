@@ -1,5 +1,6 @@
 import { mkdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { expect, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
@@ -66,7 +67,7 @@ test("gatehouse restart restarts the node once the user confirms, and shows who 
 test("rejects a restart while waiting for approval, only observing or unable to restart the node, and reports what to do", async () => {
   await using node = await startFakeNode();
   for (const [environment, result, words] of [
-    [{ GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }, "waits", "approve it with gatehouse adopt"],
+    [{ GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }, "waits", `approve it with ${formatOwnCommand(process.cwd())} adopt`],
     [{ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }, "observes", "upkeep.mode is observe"],
     [{ GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" }, "no-driver", "restart.driver is none"],
   ] as const) {

@@ -73,7 +73,7 @@ test("prints commands for this deployment, ready to paste into a shell", () => {
     showProcess: "ss -ltnp 'sport = :18100'",
     start: "cd '/srv/my node/bin' && ./ops start --config ./node.conf",
     showDisk: "df -h '/srv/my node/data'",
-    lint: `${formatOwnCommand()} lint '/srv/my node/bin/node.conf'`,
+    lint: `${formatOwnCommand()} config lint '/srv/my node/bin/node.conf'`,
     resume: "gatehouse resume",
   });
   const docker = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker", GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node-7" };

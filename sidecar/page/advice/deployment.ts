@@ -40,7 +40,7 @@ export function buildDeployment(settings: SidecarSettings, facts: DeploymentInfo
         : `${gatehouse} doctor`,
     restartsHung: settings.restart.driver === "docker" || settings.restart.driver === "kubernetes",
     ...buildDriverCommands(settings, facts),
-    ...(configPath === undefined ? {} : { lint: `${gatehouse} lint ${quoteShellWord(configPath)}` }),
+    ...(configPath === undefined ? {} : { lint: `${gatehouse} config lint ${quoteShellWord(configPath)}` }),
     status: `${gatehouse} status --url ${quoteShellWord(statusUrl)}`,
     resume: command("resume"),
     adopt: command("adopt"),

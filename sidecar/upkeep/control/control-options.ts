@@ -1,4 +1,5 @@
-import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
+import { formatShellWords } from "#daemon/command-line/shell-word.ts";
 import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 
 /** Options that select a command's sidecar: by its URL, or else its state directory, or else its settings. */
@@ -9,17 +10,19 @@ export type ControlOptions = Readonly<{
   tokenFile?: string | undefined;
 }>;
 
-/** Formats the options that select the same sidecar, each after a space, without token and credentials. */
-export function formatControlOptions({ settings, stateDirectory, url, tokenFile }: ControlOptions): string {
+/** Formats a command to the same sidecar, as the reader of a command's output types it, without token and credentials. */
+export function formatControlCommand(
+  verb: "adopt" | "resume" | "status",
+  { settings, stateDirectory, url, tokenFile }: ControlOptions,
+): string {
   const named =
     url === undefined
       ? stateDirectory === undefined
         ? { "--settings": settings }
         : { "--state-directory": stateDirectory }
       : { "--url": URL.parse(url)?.origin, "--token-file": tokenFile };
-  return Object.entries(named)
-    .map(([option, value]) => (value === undefined ? "" : ` ${option} ${quoteShellWord(value)}`))
-    .join("");
+  const options = Object.entries(named).flatMap(([option, value]) => (value === undefined ? [] : [option, value]));
+  return `${formatOwnCommand(process.cwd())} ${formatShellWords([verb, ...options])}`;
 }
 
 export type Agreement = Readonly<{

@@ -1,7 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { requestControl, requestView, runControlCommand, type ControlTarget } from "./request-control.ts";
 import { restartResponse, type ControlView, type RestartResponse } from "./control-responses.ts";
-import { isAgreedTo, type Agreement, formatControlOptions } from "./control-options.ts";
+import { isAgreedTo, type Agreement, formatControlCommand } from "./control-options.ts";
 
 /** Has a sidecar restart its node, verified and rolled back as its own restarts. Returns 0 if the sidecar accepted. */
 export function runRestartCommand(target: ControlTarget, agreement: Agreement, output: CommandOutput): Promise<number> {
@@ -41,9 +41,8 @@ function deriveExitStatus(result: string): number {
 
 /** Explains how to follow the restart. Reading the status requires the sidecar's URL, which a state directory doesn't contain. */
 function explainFollowing({ typed: { url } = {} }: ControlTarget): string {
-  return url === undefined
-    ? "Follow it with gatehouse status (--url if the sidecar's listener is not the default)."
-    : `Follow it with gatehouse status${formatControlOptions({ url })}.`;
+  const command = formatControlCommand("status", { url });
+  return `Follow it with ${command}${url === undefined ? " (--url if the sidecar's listener is not the default)" : ""}.`;
 }
 
 function explainRejection(
@@ -55,9 +54,9 @@ function explainRejection(
     case "busy":
       return "a restart or upgrade is already in progress; retry when it has finished.";
     case "paused":
-      return `Gatehouse is paused; fix the cause, then run gatehouse resume${formatControlOptions(typed)}. ${hold?.message ?? ""}`.trimEnd();
+      return `Gatehouse is paused; fix the cause, then run ${formatControlCommand("resume", typed)}. ${hold?.message ?? ""}`.trimEnd();
     case "waits":
-      return `the sidecar may not act on this node yet; approve it with gatehouse adopt${formatControlOptions(typed)}.`;
+      return `the sidecar may not act on this node yet; approve it with ${formatControlCommand("adopt", typed)}.`;
     case "observes":
       return "upkeep.mode is observe, so this sidecar never acts; set it to adopt or enforce, or restart the node manually.";
     case "no-driver":

@@ -1,6 +1,6 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { requestControl, runControlCommand, type ControlTarget } from "./request-control.ts";
-import { formatControlOptions } from "./control-options.ts";
+import { formatControlCommand } from "./control-options.ts";
 import { resumeResponse } from "./control-responses.ts";
 
 /** Lifts a pause and retries what failed. Returns 0 if the sidecar reported that it is lifted or that there was none. */
@@ -40,5 +40,5 @@ export function runResumeCommand(
 }
 
 function explainApproval({ typed = {} }: ControlTarget): string {
-  return ` It is waiting for your approval: run gatehouse adopt${formatControlOptions(typed)}.`;
+  return ` It is waiting for your approval: run ${formatControlCommand("adopt", typed)}.`;
 }

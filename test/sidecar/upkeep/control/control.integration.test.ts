@@ -120,9 +120,11 @@ test("suggests a command for the same sidecar, with its state directory or setti
   await using _ = await listenForControl(place, waiting, { log, mask });
   const quoted = `'${directory}/the node'\\''s'`;
   const typed = ["--state-directory", place];
-  expect(await runAgreed("restart", ...typed)).toContain(`gatehouse adopt --state-directory ${quoted}.\n`);
+  expect(await runAgreed("restart", ...typed)).toContain(
+    `${formatOwnCommand(process.cwd())} adopt --state-directory ${quoted}.\n`,
+  );
   expect(await runAgreed("restart", "--settings", "sidecar.json5")).toContain(
-    "gatehouse adopt --settings sidecar.json5.\n",
+    `${formatOwnCommand(process.cwd())} adopt --settings sidecar.json5.\n`,
   );
 });
 
@@ -135,10 +137,12 @@ test("suggests a command for the same URL, without its token and credentials", a
   await using listener = await listenHttp(app, { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000 });
   const typed = ["--url", listener.url.replace("//", "//operator:a-password@"), "--token-file", "token"];
   const held = await runAgreed("restart", ...typed);
-  expect(held).toContain(`then run gatehouse resume --url ${listener.url} --token-file token.`);
+  expect(held).toContain(
+    `then run ${formatOwnCommand(process.cwd())} resume --url ${listener.url} --token-file token.`,
+  );
   result = "requested";
   const asked = await runAgreed("restart", ...typed);
-  expect(asked).toContain(`Follow it with gatehouse status --url ${listener.url}.\n`);
+  expect(asked).toContain(`Follow it with ${formatOwnCommand(process.cwd())} status --url ${listener.url}.\n`);
   expect(`${held}${asked}`).not.toMatch(/a-token|a-password/);
 });
 
