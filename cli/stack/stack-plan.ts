@@ -1,7 +1,7 @@
+import { resolve } from "node:path";
 import type { Address } from "viem";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
 import type { DevnetSettings } from "#devnet/prepared-node.ts";
 import { pushgatewaySettings } from "#devnet/pushgateway/settings.ts";
@@ -17,7 +17,9 @@ import { embeddedMnemonic, type EmbeddedAccounts } from "./accounts.ts";
 import { selectServiceVariables } from "../service-variables.ts";
 import { buildChildEnvironment, type Variables } from "./child-environment.ts";
 import type { RequestedPort } from "./free-ports.ts";
+import { listStackPorts } from "./stack-ports.ts";
 import type { StateDirectory } from "./state-directory.ts";
+import { describeUnusedSettings, preferFile } from "./user-settings.ts";
 
 export type ChildName = "pushgateway" | "upstream" | "sidecar" | "facilitator" | "resource-server";
 
@@ -25,14 +27,19 @@ export type ChildName = "pushgateway" | "upstream" | "sidecar" | "facilitator" |
 export type StackPlan = Readonly<{
   chain: ChainInfo;
   devnet: DevnetSettings;
-  urls: Readonly<{ upstream: string; sidecar: string; gateway: string; resourceServer: string }>;
+  /** What the resource server sells for. */
+  sale: Readonly<{ chainId: number; token: Address; payee: Address }>;
+  urls: Readonly<{ upstream: string; sidecar: string; gateway: string; facilitator: string; resourceServer: string }>;
   ports: readonly RequestedPort[];
   scraped: readonly ScrapeTarget[];
   pages: readonly string[];
+  /** The user's variables without their usual effect, one per line. */
+  unusedSettings: readonly string[];
   environments: Readonly<Record<ChildName, Record<string, string>>>;
 }>;
 
 type ChainInfo = Readonly<{
+  workspace: string;
   chainId: number;
   token: Address;
   httpUrl: string;
@@ -57,20 +64,26 @@ type Listener = Readonly<{ host: string; port: number }>;
  * @throws {SettingsError} when a service's variables are invalid.
  */
 export function planStack({ directory, accounts, env: user }: StackPlanOptions): StackPlan {
-  const environment = (own: Environment) => buildChildEnvironment(own, user);
-  const pushgatewayEnv = environment({ GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE: directory.pushedMetrics });
+  const all: Environment[] = [];
+  const environment = (definition: SettingsDefinition, own: Environment) => {
+    all.push(own);
+    return buildChildEnvironment(preferFile(definition, own, user), user);
+  };
+  const pushgatewayOwn = { GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE: directory.pushedMetrics };
+  const pushgatewayEnv = environment(pushgatewaySettings, pushgatewayOwn);
   const pushgateway = readSettings(pushgatewaySettings, { env: pushgatewayEnv }).listen;
-  const upstreamEnv = environment({});
+  const upstreamEnv = environment(upstreamSettings, {});
   const upstream = readSettings(upstreamSettings, { env: upstreamEnv }).listen;
-  const devnet = readSettings(devnetSettings, { env: environment(buildDevnetEnvironment(directory, pushgateway)) });
-  const { node } = devnet;
+  const devnetEnv = environment(devnetSettings, buildDevnetEnvironment(directory, pushgateway));
+  const devnet = readSettings(devnetSettings, { env: devnetEnv });
   const chain = describeChain(devnet);
-  const sidecarEnv = environment(buildSidecarEnvironment(directory, chain, formatUrl(pushgateway)));
+  const sidecarEnv = environment(sidecarSettings, buildSidecarEnvironment(directory, chain, formatUrl(pushgateway)));
   const sidecar = readSettings(sidecarSettings, { env: sidecarEnv });
-  const facilitatorEnv = environment(buildFacilitatorEnvironment(directory, chain));
+  const facilitatorEnv = environment(facilitatorSettings, buildFacilitatorEnvironment(directory, chain));
   const facilitator = readSettings(facilitatorSettings, { env: useSignerKey(facilitatorEnv, directory, accounts) });
   const seller = { payee: accounts.payee.address, facilitatorUrl: formatUrl(facilitator.listen) };
-  const resourceServerEnv = environment(buildResourceServerEnvironment(directory, chain, seller));
+  const resourceServerOwn = buildResourceServerEnvironment(directory, chain, seller);
+  const resourceServerEnv = environment(resourceServerSettings, resourceServerOwn);
   const resourceServer = readSettings(resourceServerSettings, { env: resourceServerEnv });
   const scraped = buildScrapeTargets({
     sidecar: sidecar.listen,
@@ -83,30 +96,25 @@ export function planStack({ directory, accounts, env: user }: StackPlanOptions):
     .filter(({ service }) => isOperatedService(service))
     .map(({ service, host, port }) => `${service}=http://${formatAuthority(host, port)}/`);
   const links = pages.join(",");
-  const nodePort = (port: number) => ({ host: node.listenHost, port });
   return {
     chain,
     devnet,
+    sale: {
+      chainId: resourceServer.chain.id,
+      token: resourceServer.token.address,
+      payee: resourceServer.payTo,
+    },
     urls: {
       upstream: formatUrl(upstream),
       sidecar: formatUrl(sidecar.listen),
       gateway: formatUrl(sidecar.gateway.public),
+      facilitator: formatUrl(facilitator.listen),
       resourceServer: formatUrl(resourceServer.listen),
     },
-    ports: [
-      requestPort("node", nodePort(node.httpPort), devnetSettings, "node", "httpPort"),
-      requestPort("node's WebSocket", nodePort(node.webSocketPort), devnetSettings, "node", "webSocketPort"),
-      requestPort("Pushgateway", pushgateway, pushgatewaySettings),
-      requestPort("sample upstream", upstream, upstreamSettings),
-      requestPort("gateway", sidecar.gateway.public, sidecarSettings, "gateway", "public", "port"),
-      requestPort("sidecar", sidecar.listen, sidecarSettings),
-      requestPort("facilitator", facilitator.listen, facilitatorSettings),
-      requestPort("facilitator's metrics", facilitator.operations, facilitatorSettings, "operations", "port"),
-      requestPort("resource server", resourceServer.listen, resourceServerSettings),
-      requestPort("resource server's metrics", resourceServer.operations, resourceServerSettings, "operations", "port"),
-    ],
+    ports: listStackPorts({ devnet, pushgateway, upstream, sidecar, facilitator, resourceServer }),
     scraped,
     pages,
+    unusedSettings: describeUnusedSettings(user, Object.assign({}, ...all) as Environment),
     environments: {
       pushgateway: selectServiceVariables("pushgateway", pushgatewayEnv),
       upstream: selectServiceVariables("upstream", upstreamEnv),
@@ -123,8 +131,9 @@ export function planStack({ directory, accounts, env: user }: StackPlanOptions):
   };
 }
 
-function describeChain({ node, monitor, chain }: DevnetSettings): ChainInfo {
+function describeChain({ node, monitor, chain, workspace }: DevnetSettings): ChainInfo {
   return {
+    workspace: resolve(workspace.directory),
     chainId: chain.id,
     token: tokenAddress,
     httpUrl: `http://${formatAuthority(node.listenHost, node.httpPort)}`,
@@ -145,13 +154,9 @@ function buildDevnetEnvironment({ node }: StateDirectory, pushgateway: Listener)
   };
 }
 
-function buildSidecarEnvironment(
-  { node, sidecar }: StateDirectory,
-  chain: ChainInfo,
-  pushgatewayUrl: string,
-): Environment {
+function buildSidecarEnvironment({ sidecar }: StateDirectory, chain: ChainInfo, pushgatewayUrl: string): Environment {
   return {
-    GATEHOUSE_SIDECAR_NODE_WORKSPACE: node,
+    GATEHOUSE_SIDECAR_NODE_WORKSPACE: chain.workspace,
     GATEHOUSE_SIDECAR_NODE_VERSION: chain.version,
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: chain.httpUrl,
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: chain.webSocketUrl,
@@ -199,15 +204,6 @@ function buildResourceServerEnvironment(
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: seller.facilitatorUrl,
     GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: claimsLedger,
   };
-}
-
-function requestPort(
-  owner: string,
-  { host, port }: Listener,
-  { service }: SettingsDefinition,
-  ...path: readonly string[]
-): RequestedPort {
-  return { owner, host, port, setting: toEnvironmentName(service, path.length === 0 ? ["listen", "port"] : path) };
 }
 
 /** Builds the targets for listeners as reached from this machine; a listener on all addresses is reached on loopback. */

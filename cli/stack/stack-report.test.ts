@@ -9,6 +9,7 @@ const plan = {
     sidecar: "http://127.0.0.1:9600",
     resourceServer: "http://127.0.0.1:4021",
     upstream: "http://127.0.0.1:4022",
+    facilitator: "http://127.0.0.1:3000",
   },
   chain: { chainId: 1_672, token: `0x${"aa".repeat(20)}` },
   pages: ["sidecar=http://127.0.0.1:9600/"],

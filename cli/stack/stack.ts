@@ -85,8 +85,9 @@ async function runUntilStopped(
     const directory = locateStateDirectory(options.stateDirectory);
     const accounts = deriveEmbeddedAccounts();
     const plan = planStack({ directory, accounts, env: options.env });
+    for (const line of plan.unusedSettings) dependencies.stderr.write(`${line}\n`);
     resources.use(await lockStateDirectory(directory, options.fresh));
-    await stopLeftoverNode(directory.node, limits.backStopDeadlineMs);
+    await stopLeftoverNode(plan.chain.workspace, limits.backStopDeadlineMs);
     await requireFreePorts(listPorts(plan, options), options.env);
     if (options.fresh) await clearStateDirectory(directory);
     const start = { ...options, directory, accounts, plan, startedAt };
@@ -136,9 +137,8 @@ async function startAndBuy(
   createStateDirectory(directory);
   await writeKeyFile(directory.signerKey, accounts.signer);
   await writeKeyFile(directory.clientKey, accounts.client);
-  await writeFile(directory.routes, renderRoutesFile(plan.chain.chainId, accounts.payee.address, plan.urls.upstream), {
-    mode: 0o600,
-  });
+  const { sale } = plan;
+  await writeFile(directory.routes, renderRoutesFile(sale, plan.urls.upstream), { mode: 0o600 });
   const { rows, configPath } = await startParts(plan, directory, resources, dependencies);
   const watching = observe === undefined ? [] : [await startObserver(plan, directory, observe, resources, signal)];
   const parts = [...rows, ...watching];
@@ -147,9 +147,9 @@ async function startAndBuy(
   const bought = await purchase(
     {
       url: `${plan.urls.resourceServer}/data`,
-      network: `eip155:${plan.chain.chainId}`,
-      token: plan.chain.token,
-      payee: accounts.payee.address,
+      network: `eip155:${sale.chainId}`,
+      token: sale.token,
+      payee: sale.payee,
       clientKey: accounts.client.privateKey,
       rpcUrl: plan.chain.httpUrl,
       maxAmount: maxPrice,

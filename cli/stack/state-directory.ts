@@ -46,8 +46,10 @@ export function createStateDirectory({ logs, keys }: StateDirectory): void {
   createDirectory(keys);
 }
 
+type RoutesTerms = Readonly<{ chainId: number; payee: Address }>;
+
 /** Renders the embedded stack's routes file: `GET /data` and `GET /api/info`, priced at one cent each and served by the sample upstream. */
-export function renderRoutesFile(chainId: number, payee: Address, upstreamUrl: string): string {
+export function renderRoutesFile({ chainId, payee }: RoutesTerms, upstreamUrl: string): string {
   const route = (path: string, description: string) => ({
     accepts: { scheme: "exact", price: "0.01", network: `eip155:${chainId}`, payTo: payee },
     description,
