@@ -1,7 +1,9 @@
 import { existsSync, globSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { formatArgument } from "#node/layout.ts";
 import { findRunningNode } from "#devnet/node/running-node.ts";
@@ -17,6 +19,8 @@ export type NodeProcessOptions = Readonly<{
   startDeadlineMs: number;
   stopDeadlineMs: number;
   signal: AbortSignal;
+  /** The command that starts the stack with a new chain and node.conf. */
+  freshStart: string;
 }>;
 
 /** A node started with its own `ops`. Disposal runs `./ops stop --force`. */
@@ -40,9 +44,18 @@ export async function startNode(options: NodeProcessOptions): Promise<NodeProces
     });
   } catch (error) {
     await stop();
-    throw error;
+    throw error instanceof StartupError ? adviseOnConfig(error, options) : error;
   }
   return { readyAfterMs: Math.round(performance.now() - startedAt), [Symbol.asyncDispose]: stop };
+}
+
+/** Adds what to do about an error that names node.conf. */
+function adviseOnConfig(error: StartupError, { configPath, freshStart }: NodeProcessOptions): StartupError {
+  if (!error.message.includes(`${configPath}:`)) return error;
+  const here = process.cwd();
+  const check = `${formatOwnCommand(here)} config lint ${quoteShellWord(relative(here, configPath))}`;
+  const advice = `Check it with ${check}, or start over with ${freshStart}, which deletes the chain.`;
+  return new StartupError([...error.problems, advice], { cause: error });
 }
 
 /** Stops any node that runs in a workspace, to free its ports; a killed stack may have left it, or the user may have started it. */

@@ -2,8 +2,9 @@ import { relative } from "node:path";
 import Table from "cli-table3";
 import type { Paint } from "#daemon/command-line/paint.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
-import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import { formatShellWords, quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { StackPlan } from "./stack-plan.ts";
+import type { StateDirectory } from "./state-directory.ts";
 
 export type ReadyRow = Readonly<{ name: string; url: string; readyAfterMs: number }>;
 
@@ -55,3 +56,9 @@ export function formatThingsToTry(
 }
 
 type PastedChain = Pick<StackPlan["chain"], "chainId" | "token">;
+
+/** Formats the command that starts a stack again without its state. */
+export function formatFreshStart({ root }: Pick<StateDirectory, "root">, workingDirectory: string): string {
+  const place = relative(workingDirectory, root) || ".";
+  return `${formatOwnCommand(workingDirectory)} ${formatShellWords(["stack", "--fresh", "--state-dir", place])}`;
+}

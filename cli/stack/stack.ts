@@ -20,7 +20,8 @@ import {
   type StateDirectory,
   renderRoutesFile,
 } from "./state-directory.ts";
-import { formatReadyTable, formatThingsToTry, type ReadyRow } from "./stack-report.ts";
+import { requireSettlement } from "./settlement-check.ts";
+import { formatFreshStart, formatReadyTable, formatThingsToTry, type ReadyRow } from "./stack-report.ts";
 
 export type StackOptions = Readonly<{
   once: boolean;
@@ -140,6 +141,7 @@ async function startAndBuy(
   const { sale } = plan;
   await writeFile(directory.routes, renderRoutesFile(sale, plan.urls.upstream), { mode: 0o600 });
   const { rows, configPath } = await startParts(plan, directory, resources, dependencies);
+  await requireSettlement(plan.urls.facilitator, formatFreshStart(directory, process.cwd()));
   const watching = observe === undefined ? [] : [await startObserver(plan, directory, observe, resources, signal)];
   const parts = [...rows, ...watching];
   stdout.write(`${formatReadyTable(parts, paint)}\n\n`);
@@ -203,7 +205,13 @@ async function startParts(
   const back = resources.use(createPartGroup());
   announceStep("starting the node, the Pushgateway and the sample upstream");
   const [node, pushgateway, upstream] = await back.start([
-    startNode({ ...workspace, startDeadlineMs, stopDeadlineMs: backStopDeadlineMs, signal }),
+    startNode({
+      ...workspace,
+      startDeadlineMs,
+      stopDeadlineMs: backStopDeadlineMs,
+      signal,
+      freshStart: formatFreshStart(directory, process.cwd()),
+    }),
     child("pushgateway", backStopDeadlineMs),
     child("upstream", backStopDeadlineMs),
   ]);

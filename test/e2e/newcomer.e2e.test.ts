@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { findStackProcesses } from "../support/stack-processes.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
@@ -53,6 +54,34 @@ describe("gatehouse stack", () => {
       paidAfterMs: expect.any(Number),
     });
     expect(await Promise.all(Object.values(killed.ports).map(isListening))).not.toContain(true);
+    const config = join(killed.stateDirectory, "node/bin/node.conf");
+    await writeFile(config, "{ broken");
+    await using broken = await spawnStack(["--once", "--state-dir", killed.stateDirectory], env);
+    expect([await broken.exited, broken.output()]).toEqual([
+      1,
+      expect.stringMatching(
+        /node\.conf: line 1, column \d+: .*\nCheck it with .* config lint \S+node\.conf, or start over with .* stack --fresh --state-dir \S+, which deletes the chain\.$/m,
+      ),
+    ]);
+  });
+
+  it("reports that nothing can be sold if the facilitator's signer has no gas, and the command that funds it", async () => {
+    const key = generatePrivateKey();
+    const { address } = privateKeyToAccount(key);
+    const env = { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: key };
+    await using poor = await spawnStack(["--once"], env);
+    expect([await poor.exited, poor.output()]).toEqual([
+      1,
+      expect.stringMatching(
+        `nothing can be sold, because the facilitator can't settle: the balance of ${address} for gas is 0`,
+      ),
+    ]);
+    expect(poor.output()).toMatch(
+      new RegExp(`GATEHOUSE_DEVNET_CHAIN_FUND=${address} \\S.* stack --fresh --state-dir \\S+$`, "m"),
+    );
+    const funded = { ...env, ...poor.env, GATEHOUSE_DEVNET_CHAIN_FUND: address };
+    await using rich = await spawnStack(["--once", "--fresh", "--state-dir", poor.stateDirectory], funded);
+    expect(await rich.exited, rich.output()).toBe(0);
   });
 
   it("keeps a folder that no stack created", async () => {

@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { StartupError } from "#daemon/process/startup-error.ts";
+
+const supported = z.object({
+  kinds: z.array(z.unknown()),
+  error: z.string().default("the facilitator gives no reason"),
+  signers: z.record(z.string(), z.array(z.string())),
+});
+
+const timeoutMs = 5_000;
+
+/**
+ * Requires that the facilitator can settle payments, now that it has checked its chain and signer. `freshStart`: the command that starts
+ * the stack with a new chain.
+ *
+ * @throws {StartupError} with the reason, and the command that funds the signer, when nothing can be sold.
+ */
+export async function requireSettlement(facilitatorUrl: string, freshStart: string): Promise<void> {
+  const response = await fetch(`${facilitatorUrl}/supported`, { signal: AbortSignal.timeout(timeoutMs) });
+  const { kinds, error, signers } = supported.parse(await response.json());
+  if (kinds.length > 0) return;
+  const addresses = Object.values(signers).flat().join(",");
+  throw new StartupError([
+    `nothing can be sold, because the facilitator can't settle: ${error}.`,
+    `To fund its signer on a new chain: GATEHOUSE_DEVNET_CHAIN_FUND=${addresses} ${freshStart}`,
+  ]);
+}
