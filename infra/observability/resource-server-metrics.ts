@@ -19,7 +19,7 @@ export const resourceServer = {
     "Payment channels in the ledger; channels that are claimed and idle for ledger.retentionSeconds are deleted.",
   ),
   gatehouse_channels_unclaimed_units: gauge(
-    "Amount charged through payment channels and not yet claimed, in the token's smallest units, before the last round of claims.",
+    "Amount charged through payment channels and not yet claimed, in the token's smallest units.",
     "network",
     "token",
   ),

@@ -1,10 +1,12 @@
 import type { SettleResponse } from "@x402/core/types";
 import { pino } from "pino";
+import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import type { Facilitation, PresentedPayment } from "../facilitators/facilitation.ts";
 import { openTestChannels } from "../testing/claim-store.ts";
 import { authorizer, config, id, offer, payer, sign } from "../testing/sample-channel.ts";
 import { facilitateChannels } from "./channel-facilitation.ts";
+import { createChannelMetrics } from "./channel-metrics.ts";
 
 /** Opens a seller's channel of 100 units on the chain, with a facilitator that responds to settlements with `answer`. */
 function openDesk(answer: Partial<SettleResponse>, log = pino({ level: "silent" })) {
@@ -18,7 +20,10 @@ function openDesk(answer: Partial<SettleResponse>, log = pino({ level: "silent" 
       return { success: false, transaction: "", network: "eip155:1672", ...answer };
     },
   } as unknown as Facilitation;
-  const desk = facilitateChannels(facilitation, { ledger, authorizer, clock: Date.now, withdrawDelaySeconds: 900 });
+  const registry = new Registry();
+  const metrics = createChannelMetrics(registry);
+  const parts = { ledger, authorizer, metrics, clock: Date.now, withdrawDelaySeconds: 900 };
+  const desk = facilitateChannels(facilitation, parts);
   let sales = 0;
   const settle = (payment: PresentedPayment, sale: string) => desk.settle(payment, offer, sale);
   /** Verifies and settles a payment; returns the reason for a failure, if any. */
@@ -28,7 +33,9 @@ function openDesk(answer: Partial<SettleResponse>, log = pino({ level: "silent" 
     const amount = payment.sent.payload["type"] === "refund" ? "0" : offer.amount;
     return (await desk.settle(payment, { ...offer, amount }, `sale-${(sales += 1)}`)).errorReason;
   };
-  return { pay, settle, sent, chain, ledger, [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose]() };
+  const unclaimed = async () =>
+    (await registry.getSingleMetric("gatehouse_channels_unclaimed_units")?.get())?.values.map(({ value }) => value);
+  return { pay, settle, sent, chain, ledger, unclaimed, [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose]() };
 }
 
 test("refunds the deposit minus the charges although the buyer requests all of it", async () => {
@@ -36,6 +43,15 @@ test("refunds the deposit minus the charges although the buyer requests all of i
   expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
   expect(await desk.pay(sign("refund", 10n, 2n ** 128n - 1n))).toBeUndefined();
   expect(desk.sent).toMatchObject([{ type: "refund", amount: "90", claims: [{ totalClaimed: "10" }] }]);
+});
+
+test("counts a charge as unclaimed at once, until a refund claims it", async () => {
+  await using desk = openDesk({ success: true });
+  expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
+  expect(await desk.pay(sign("voucher", 20n))).toBeUndefined();
+  expect(await desk.unclaimed()).toEqual([20]);
+  expect(await desk.pay(sign("refund", 20n))).toBeUndefined();
+  expect(await desk.unclaimed()).toEqual([0]);
 });
 
 test("subtracts a failed refund from the balance until the chain counts its nonce", async () => {

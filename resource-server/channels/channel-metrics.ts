@@ -5,6 +5,8 @@ export type ChannelMetrics = ReturnType<typeof createChannelMetrics>;
 
 export type UnclaimedAmount = Readonly<{ network: string; token: string; amount: bigint }>;
 
+type MeteredChannel = Readonly<{ network: string; config: Readonly<{ token: string }> }>;
+
 export function createChannelMetrics(registry: Registry) {
   const registers = [registry];
   const channels = new Gauge({
@@ -14,7 +16,7 @@ export function createChannelMetrics(registry: Registry) {
   });
   const unclaimedUnits = new Gauge({
     name: "gatehouse_channels_unclaimed_units",
-    help: "Amount charged through payment channels and not yet claimed, in the token's smallest units, before the last round of claims.",
+    help: "Amount charged through payment channels and not yet claimed, in the token's smallest units.",
     labelNames: ["network", "token"],
     registers,
   });
@@ -27,6 +29,9 @@ export function createChannelMetrics(registry: Registry) {
   return {
     countClaim: (answer: SettleResponse | undefined): void =>
       claims.inc({ result: answer === undefined ? "unknown" : answer.success ? "claimed" : "rejected" }),
+    /** Adds a charge; a negative amount was claimed. Holds until {@link setChannels}. */
+    addUnclaimed: ({ network, config }: MeteredChannel, amount: bigint): void =>
+      unclaimedUnits.inc({ network, token: config.token.toLowerCase() }, Number(amount)),
     setChannels(count: number, owed: Iterable<UnclaimedAmount>): void {
       channels.set(count);
       unclaimedUnits.reset();

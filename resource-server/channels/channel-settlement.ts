@@ -31,7 +31,7 @@ export async function settleChannelPayment(
   settle: Settle,
 ): Promise<SettleResponse> {
   const { payment, read, id, requirements } = order;
-  const { ledger } = parts;
+  const { ledger, metrics } = parts;
   if (read.type === "refund") return refundChannel({ ...order, read }, parts, sale, settle);
   const { channelConfig: config, voucher } = read;
   const { network } = requirements;
@@ -46,6 +46,7 @@ export async function settleChannelPayment(
   const { maxClaimableAmount: max, signature } = voucher;
   const before = max - BigInt(price);
   const isCharged = amount === 0n || (await ledger.charge(id, { before, amount, max, signature: signature as Hex }));
+  if (isCharged) metrics.addUnclaimed({ network, config }, amount);
   const channel = await ledger.find(id);
   if (channel === undefined || (!isCharged && !isChargedBefore(channel, before))) {
     const message = "the channel was charged for another request meanwhile; nothing was charged for this one.";
@@ -69,7 +70,7 @@ type RefundPayload = Extract<BuyerPayload, { type: "refund" }>;
 /** Refunds the uncharged amount that the buyer requests, after claiming the charged amount. */
 async function refundChannel(
   order: ChannelPayment<RefundPayload>,
-  { ledger, authorizer, clock }: ChannelParts,
+  { ledger, authorizer, metrics, clock }: ChannelParts,
   sale: string,
   settle: Settle,
 ): Promise<SettleResponse> {
@@ -86,6 +87,7 @@ async function refundChannel(
   const answer = await settle(payment, terms);
   if (!answer.success) return answer;
   await ledger.claimed(id, channel.charged, clock());
+  metrics.addUnclaimed(channel, channel.state.totalClaimed - channel.charged);
   const { state } = (await observe(channel, answer, ledger)) ?? channel;
   return { ...answer, extra: { channelState: formatCharged(id, state, channel.charged) } };
 }

@@ -9,11 +9,13 @@ import { parsePart } from "#x402/fields.ts";
 import type { PresentedPayment } from "../facilitators/facilitation.ts";
 import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
 import type { ChannelAuthorizer } from "./channel-authorizer.ts";
+import type { ChannelMetrics } from "./channel-metrics.ts";
 
 /** The parts of a seller that its channels use. `clock` returns Unix time in milliseconds. */
 export type ChannelParts = Readonly<{
   ledger: ChannelLedger;
   authorizer: ChannelAuthorizer;
+  metrics: Pick<ChannelMetrics, "addUnclaimed">;
   clock: () => number;
   withdrawDelaySeconds: number;
 }>;

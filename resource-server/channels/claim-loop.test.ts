@@ -156,6 +156,20 @@ test("claims and settles each charge once although a process is killed at any st
   }
 });
 
+test("reports no unclaimed amount after a round that claimed everything", async () => {
+  await using ledger = openTestChannels();
+  const registry = new Registry();
+  const metered = { ...common, ledger, metrics: createChannelMetrics(registry), facilitation: createChain() };
+  await openChannel(ledger);
+  const unclaimed = registry.getSingleMetric("gatehouse_channels_unclaimed_units");
+  metered.metrics.addUnclaimed({ network, config: terms }, 100n);
+  await using _loop = claimChannels({ ...options, intervalMs: 3_600_000 }, metered);
+  await expect
+    .poll(async () => (await registry.getSingleMetric("gatehouse_channels")?.get())?.values[0]?.value)
+    .toBe(1);
+  expect((await unclaimed?.get())?.values.filter(({ value }) => value !== 0)).toEqual([]);
+});
+
 test("claims channels in batches by payee, and the others of a batch that the chain rejects", async () => {
   await using ledger = openTestChannels();
   const ids = await openChannels(ledger, 120);

@@ -1,7 +1,7 @@
 import { createBoundedLog } from "#daemon/log/bounded-log.ts";
 import { doubleWait, pauseInBackground, repeat, type Pause } from "#daemon/time.ts";
 import { reason } from "#x402/reason.ts";
-import { listOwed, type Channel } from "../claims/channel-ledger.ts";
+import { listOwed, type Channel, type ChannelLedger } from "../claims/channel-ledger.ts";
 import type { UnclaimedAmount } from "./channel-metrics.ts";
 import { claimAll, sendSellerRequest, type ClaimParts } from "./claim-batch.ts";
 import { computeClaimableUntilMs } from "./channel-terms.ts";
@@ -60,9 +60,7 @@ export function claimChannels(options: ClaimLoopOptions, parts: ClaimLoopParts):
   async function reconcile(signal: AbortSignal): Promise<void> {
     const atMs = clock();
     const payees = new Map<string, Payee>();
-    const amounts = new Map<string, UnclaimedAmount>();
     for await (const page of listOwed(ledger, atMs)) {
-      for (const channel of page) addUnclaimed(amounts, channel);
       // Read again for each page, because their deadline is close.
       const urgent = await ledger.withdrawing(urgentMax);
       const channels = new Map([...urgent, ...page].map((channel) => [channel.id, channel]));
@@ -74,7 +72,7 @@ export function claimChannels(options: ClaimLoopOptions, parts: ClaimLoopParts):
       settleBackoff.note(name, await settlePayee(payee, clock() - options.nodeLagMs, parts));
     }
     await ledger.forget(atMs - options.retentionMs);
-    metrics.setChannels(await ledger.count(), amounts.values());
+    metrics.setChannels(await ledger.count(), await sumUnclaimed(ledger));
   }
 
   const failed = (error: unknown) =>
@@ -90,10 +88,16 @@ function partition(
   return [first, second];
 }
 
-function addUnclaimed(amounts: Map<string, UnclaimedAmount>, { network, config, charged, state }: Channel): void {
-  const token = config.token.toLowerCase();
-  const key = `${network} ${token}`;
-  amounts.set(key, { network, token, amount: (amounts.get(key)?.amount ?? 0n) + charged - state.totalClaimed });
+async function sumUnclaimed(ledger: Pick<ChannelLedger, "owed">): Promise<Iterable<UnclaimedAmount>> {
+  const amounts = new Map<string, UnclaimedAmount>();
+  for await (const page of listOwed(ledger)) {
+    for (const { network, config, charged, state } of page) {
+      const token = config.token.toLowerCase();
+      const key = `${network} ${token}`;
+      amounts.set(key, { network, token, amount: (amounts.get(key)?.amount ?? 0n) + charged - state.totalClaimed });
+    }
+  }
+  return amounts.values();
 }
 
 function getPayeeKey({ network, config: { receiver, token } }: Channel): string {

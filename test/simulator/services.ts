@@ -204,9 +204,9 @@ function sellThroughChannels(
   { store, clock, retentionMs }: Readonly<{ store: SqlStore; clock: () => number; retentionMs: number }>,
 ): Facilitation {
   const ledger = createChannelLedger({ store, clock, log });
-  const shared = { ledger, authorizer, clock };
+  const shared = { ledger, authorizer, clock, metrics };
   const options = { intervalMs: 4_000, claimWithinMs: 15_000, nodeLagMs: 20_000, retentionMs };
-  claimChannels(options, { ...shared, facilitation, metrics, log, pause: process.pause });
+  claimChannels(options, { ...shared, facilitation, log, pause: process.pause });
   return facilitateChannels(facilitation, { ...shared, withdrawDelaySeconds: withdrawDelay });
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
+import { Registry } from "prom-client";
 import secp256k1 from "secp256k1";
 import { privateKeyToAddress } from "viem/accounts";
 import { createLog } from "#daemon/log/log.ts";
@@ -10,6 +11,7 @@ import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { createChannelLedger } from "#resource-server/claims/channel-ledger.ts";
 import { sqliteClaimMigrations } from "#resource-server/claims/claim-schema.ts";
 import { createChannelAuthorizer } from "#resource-server/channels/channel-authorizer.ts";
+import { createChannelMetrics } from "#resource-server/channels/channel-metrics.ts";
 import { facilitateChannels } from "#resource-server/channels/channel-facilitation.ts";
 import type { Facilitation } from "#resource-server/facilitators/facilitation.ts";
 import { readPayment } from "#resource-server/sale/payment-header.ts";
@@ -86,7 +88,9 @@ async function measureVouchers(path: string): Promise<Readonly<{ perCpuSecond: n
   const headers = Array.from({ length: vouchersEach }, (_, sale) =>
     channels.map((channel) => signVoucher(channel, price * BigInt(sale + 1))),
   ).flat();
-  const desk = facilitateChannels(nobody, { ledger, authorizer, clock: Date.now, withdrawDelaySeconds: 86_400 });
+  const metrics = createChannelMetrics(new Registry());
+  const parts = { ledger, authorizer, metrics, clock: Date.now, withdrawDelaySeconds: 86_400 };
+  const desk = facilitateChannels(nobody, parts);
   const waiting = headers[Symbol.iterator]();
   const buyer = async () => {
     for (const header of waiting) {
