@@ -98,6 +98,10 @@ export async function startNetwork(
     network,
     signers: addresses,
     transfersFor,
+    problem: () => {
+      const { chain: node } = watch.checks();
+      return node.ok ? shortage() : node.message;
+    },
     shortage,
     decimals,
     contracts,

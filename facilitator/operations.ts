@@ -17,7 +17,9 @@ export type SettledNetwork = Readonly<{
   network: `eip155:${number}`;
   signers: readonly [Hex, ...Hex[]];
   transfersFor: (caller: Caller) => Transfers;
-  shortage: (account?: Hex) => string | undefined;
+  /** Returns why no payment can be settled now: its node fails, or no signer can pay. */
+  problem: () => string | undefined;
+  shortage: (account: Hex) => string | undefined;
   decimals: () => TokenDecimals;
   contracts: () => ReadonlySet<string> | undefined;
 }>;
@@ -32,7 +34,10 @@ type SettledAsset = Readonly<{ network: string; address: Hex; decimals: number |
 export type Operations = Readonly<{
   verify: (request: PaymentRequest, caller: CallerInfo) => Promise<VerifyResponse>;
   settle: (request: PaymentRequest, caller: CallerInfo) => Promise<SettleResponse>;
-  /** Omits the kinds of a network where no signer can settle: no client should sign a payment then. */
+  /**
+   * Omits the kinds of a network that can't settle now: no client should sign a payment then. The SDK's sellers that start meanwhile retry
+   * at each request if the list is empty, and exit if it lacks only some of the networks that they sell on.
+   */
   supported: () => SupportedResponse & Readonly<{ error?: string; assets?: readonly SettledAsset[] }>;
 }>;
 
@@ -111,7 +116,7 @@ function listSupported({ networks, schemes }: OperationsOptions): Operations["su
 }
 
 function listNetwork(
-  { network, signers, shortage, decimals, contracts }: SettledNetwork,
+  { network, signers, problem: findProblem, shortage, decimals, contracts }: SettledNetwork,
   schemes: readonly SettlingScheme[],
 ) {
   const list = rememberLast(
@@ -127,7 +132,7 @@ function listNetwork(
   return () => {
     // A payer of `upto` names one account, so offer one that can settle.
     const signer = signers.find((account) => shortage(account) === undefined) ?? signers[0];
-    return list(shortage(), signer, decimals(), contracts());
+    return list(findProblem(), signer, decimals(), contracts());
   };
 }
 

@@ -39,13 +39,17 @@ type Listed = ReturnType<Facilitation["supported"]>;
 
 /** Completes routes with the facilitator's current list of kinds and extensions. A route stays the same object until either changes. */
 export function completeRoutes(
-  routes: Pick<SoldRoutes, "find" | "taken">,
+  routes: Pick<SoldRoutes, "find" | "taken" | "kinds">,
   supported: Facilitation["supported"],
 ): FindOfferedRoute {
+  let known: Listed["kinds"] = [];
   const completeBy = rememberLast((kinds: Listed["kinds"], extensions: Listed["extensions"]) => {
+    // A payment signed before its kind became unavailable stays good.
+    const all = routes.kinds.flatMap((kind) => findKind(kinds, kind) ?? findKind(known, kind) ?? []);
+    known = all;
     const completed = new WeakMap<Route, OfferedRoute>();
     return (route: Route): OfferedRoute => {
-      const taken = () => completeOffers(routes.taken(route), kinds);
+      const taken = () => completeOffers(routes.taken(route), all);
       const offered = completed.get(route) ?? { route: completeRoute(route, { kinds, extensions }), taken };
       completed.set(route, offered);
       return offered;

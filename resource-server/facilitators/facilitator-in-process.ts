@@ -93,7 +93,7 @@ export async function createFacilitatorInProcess(
     supported: facilitator.supported,
     settlesNothing: () => {
       const listed = facilitator.supported();
-      return listed.kinds.length === 0 || explainUsualDecimals(listed) !== undefined || isChainDown(facilitator);
+      return listed.kinds.length === 0 || explainUsualDecimals(listed) !== undefined;
     },
     [Symbol.asyncDispose]: () => facilitator[Symbol.asyncDispose](),
   };
@@ -135,12 +135,6 @@ function deriveReadiness(facilitator: Pick<Facilitator, "readiness">): Readiness
   const { ready, checks } = facilitator.readiness();
   const problems = Object.values(checks).filter((check) => !check.ok);
   return { ok: ready, message: ready ? "in this process" : problems.map(({ message }) => message).join("; ") };
-}
-
-/** Returns whether no chain can be used. A ledger that is down stops no quotes: the claims may be in it, and have a check of their own. */
-function isChainDown({ readiness }: Pick<Facilitator, "readiness">): boolean {
-  const { chain } = readiness().checks;
-  return chain?.ok === false && chain.tolerated !== true;
 }
 
 async function waitForVerdict<T>(answer: Promise<T>): Promise<T> {

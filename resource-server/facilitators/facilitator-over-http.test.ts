@@ -131,7 +131,8 @@ describe("createFacilitatorOverHttp", () => {
 
   it("settles nothing if its facilitator was never reached", async () => {
     await using client = await facilitator(() => Response.json({}), { url: () => "http://127.0.0.1:1" });
-    await expect.poll(() => client.settlesNothing()).toBe(true);
+    await client.checked;
+    expect(client.settlesNothing()).toBe(true);
     expect(client.readiness()).toEqual({ ok: false, message: expect.stringContaining("no response from") });
   });
 
@@ -294,6 +295,27 @@ describe("createFacilitatorOverHttp", () => {
     await using client = await facilitator(() => Response.json(kinds(network)));
     await expect.poll(() => client.readiness()).toEqual(state);
     expect(client.settlesNothing()).toBe(!state.ok);
+  });
+
+  it("settles nothing until its first check has ended", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using client = await facilitator(() => gate.promise.then(() => Response.json(kinds("eip155:1672"))));
+    expect(client.settlesNothing()).toBe(true);
+    gate.resolve();
+    await client.checked;
+    expect(client.settlesNothing()).toBe(false);
+  });
+
+  it("checks a facilitator at once after it returned an error instead of a verdict", async () => {
+    let isChainDown = false;
+    await using client = await facilitator((path) => {
+      if (path !== "/supported") return Response.json({ error: "the node is down" }, { status: 500 });
+      return Response.json(isChainDown ? { kinds: [], error: "the node is down" } : kinds("eip155:1672"));
+    });
+    await client.checked;
+    isChainDown = true;
+    await expect(client.verify({ sent: createPayload() }, offer)).rejects.toMatchObject({ code: "failed" });
+    await expect.poll(() => client.settlesNothing()).toBe(true);
   });
 
   const both = ["eip155:1672", "eip155:1673"] as const;

@@ -16,7 +16,7 @@ import {
   verifyResponse,
 } from "./facilitation.ts";
 import type { SoldKind } from "../routes/route.ts";
-import { watchFacilitator } from "./facilitator-watch.ts";
+import { watchFacilitator, type FacilitatorWatch } from "./facilitator-watch.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 import { termsCheckHeader } from "#x402/envelope.ts";
 import { createTermsCheck } from "./terms-check.ts";
@@ -45,7 +45,7 @@ type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?
 export function createFacilitatorOverHttp(
   { apiKey, verifyTimeoutMs, settleTimeoutMs, ...options }: FacilitatorOverHttpOptions,
   { client, log, signal }: Readonly<{ client: HttpClient; log: Logger; signal: AbortSignal }>,
-): Facilitation {
+): Facilitation & Pick<FacilitatorWatch, "checked"> {
   const { url, headers: basic } = parseHttpEndpoint(options.url);
   const credentials = { ...basic, ...(apiKey && buildKeyHeader(apiKey, "Authorization" in basic)) };
   const { origin, pathname, search } = new URL(url);
@@ -116,7 +116,7 @@ export function createFacilitatorOverHttp(
   };
 }
 
-const isDown: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "unknown"]);
+const isDown: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "failed", "unknown"]);
 
 /** Puts the key into the unused header: credentials in the URL, for a proxy in front of the facilitator, occupy Authorization. */
 function buildKeyHeader(apiKey: Secret, isAuthorized: boolean): RequestHeaders {

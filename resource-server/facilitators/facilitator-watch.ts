@@ -23,12 +23,14 @@ export type FacilitatorWatch = AsyncDisposable &
   Readonly<{
     /** Checks at once, because a call failed. */
     suspect: () => void;
+    /** Resolves after the first check, successful or not. */
+    checked: Promise<void>;
   }>;
 
 /**
  * Checks periodically whether a facilitator responds to `/supported` with the kinds of payment sold, and accepts the terms of the current
- * offers; logs each change. Nothing is settled while the last check failed, so that no client signs a payment. Once it was ready, it
- * stays ready then ({@link tolerateLaterFailures}).
+ * offers; logs each change. Nothing is settled before the first check, or while the last one failed, so that no client signs a payment. Once
+ * it was ready, it stays ready then ({@link tolerateLaterFailures}).
  */
 export function watchFacilitator(
   { kinds: sold }: Readonly<{ kinds: readonly SoldKind[] }>,
@@ -36,7 +38,8 @@ export function watchFacilitator(
 ): FacilitatorWatch {
   let state: ReadinessCheck = { ok: false, message: "not checked yet" };
   const followed = tolerateLaterFailures();
-  let settlesNothing = false;
+  let settlesNothing = true;
+  const first = Promise.withResolvers<void>();
   let listed: Pick<SupportedKinds, "kinds" | "extensions"> = { kinds: [], extensions: [] };
 
   async function checkFacilitator(): Promise<ReadinessCheck> {
@@ -68,11 +71,13 @@ export function watchFacilitator(
       else log.warn({ event: "facilitator-unavailable", check }, "the facilitator is not usable");
     }
     state = followed(next);
+    first.resolve();
   }
 
   const intervalMs = () => (state.ok ? fitPauseMs : unfitPauseMs);
   const noteFailure = (error: unknown) => {
     settlesNothing = true;
+    first.resolve();
     state = followed({ ok: false, message: `it could not be checked: ${String(error)}` });
   };
   const options = { name: "facilitator watch", failed: noteFailure, intervalMs, signal };
@@ -81,6 +86,7 @@ export function watchFacilitator(
     readiness: () => state,
     settlesNothing: () => settlesNothing,
     supported: () => listed,
+    checked: first.promise,
     suspect: () => {
       if (state.ok) watching.wake();
     },

@@ -1,10 +1,14 @@
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { pauseInBackground } from "#daemon/time.ts";
 import type { SoldRoutes } from "../routes/sold-routes.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
 import type { Facilitation } from "./facilitation.ts";
 import type { FacilitationParts } from "./facilitator-in-process.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
+
+/** Time that a start waits for the first check; until it ends, no payment is requested. */
+const firstCheckMs = 5_000;
 
 /**
  * Opens the facilitator for the offered schemes: the configured one, or one in this process.
@@ -21,8 +25,12 @@ export async function openFacilitation(
   const { privateKey, rpcUrl } = settings.settlement;
   const offers = () => current().flatMap(({ accepts }) => accepts);
   if (url !== undefined) {
-    if (privateKey === undefined)
-      return createFacilitatorOverHttp({ ...settings.facilitator, url, kinds, offers }, parts);
+    if (privateKey === undefined) {
+      const facilitator = createFacilitatorOverHttp({ ...settings.facilitator, url, kinds, offers }, parts);
+      // With a facilitator that responds, the first request already gets its price.
+      await Promise.race([facilitator.checked, pauseInBackground(firstCheckMs, parts.signal)]);
+      return facilitator;
+    }
     throw new StartupError(
       `${nameSetting("facilitator", "url")} and ${nameSetting("settlement", "privateKey")} are both set; the facilitator settles ` +
         `with its own key. Remove one of the two.`,

@@ -2,6 +2,8 @@ import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts
 import { createWalletClient, encodeFunctionData, erc20Abi, http, parseGwei, type Hex } from "viem";
 import { expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { accelerateService } from "../support/accelerated-waits.ts";
+import { startPublishedSeller } from "../support/facilitator/published-seller.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { type TapRule } from "../support/facilitator/rpc-tap.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
@@ -50,6 +52,23 @@ test.each<[string, TapRule, RegExp]>([
   expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: true });
   expect((await mineUntil(scene.facilitator.settle(payment))).body).toMatchObject({ success: true });
 });
+
+test("omits all kinds from /supported while the node is down, and the SDK's seller that starts meanwhile sells afterwards", async () => {
+  const env = accelerateService({ waitsMs: [10_000], times: 40 });
+  await using facilitator = await scene.start("supported", env, { constants: { "chain.rpcTimeoutMs": 1_000 } });
+  const supported = async () => (await (await fetch(`${facilitator.url}/supported`)).json()) as Listed;
+  expect((await supported()).kinds).not.toEqual([]);
+  scene.tap.rule(() => ({ status: 502, body: "bad gateway" }));
+  await until("the kinds are gone", generousMs, async () => (await supported()).kinds.length === 0);
+  expect((await supported()).error).toMatch(/HTTP 502/);
+  const options = { framework: "express", facilitatorUrl: facilitator.url, token: scene.chain.token } as const;
+  await using shop = await startPublishedSeller(options);
+  expect((await fetch(shop.urlOf("/quick"))).status).toBe(500);
+  scene.tap.rule(() => "forward");
+  await until("it requests payment", generousMs, async () => (await fetch(shop.urlOf("/quick"))).status === 402);
+});
+
+type Listed = Readonly<{ kinds: readonly unknown[]; error?: string }>;
 
 test("settles once when the response to eth_sendRawTransaction is lost", async () => {
   const payment = await signPayment(scene.chain.token);

@@ -53,7 +53,13 @@ export async function observeInProcess(paymentPayload: unknown, paymentRequireme
 
 const signer = `0x${"05".repeat(20)}` as const;
 
-const unknownChain = { shortage: () => undefined, decimals: () => new Map(), contracts: () => new Set<string>() };
+const nothing = () => undefined;
+const unknownChain = {
+  problem: nothing,
+  shortage: nothing,
+  decimals: () => new Map(),
+  contracts: () => new Set<string>(),
+};
 
 async function observeFacilitator(request: PaymentRequest): Promise<object> {
   const registry = new Registry();
