@@ -10,7 +10,7 @@ const permit2 = canonicalContracts.permit2.address;
 export function describeMissingApproval(approval: Permit2Approval): string {
   return (
     `${nameMissing(approval)}. With --rpc-url, this command signs the approval if the seller offers to submit it ` +
-    `(eip2612GasSponsoring) and the token has EIP-2612. Otherwise send it yourself, and pay again: ${buildCommand(approval)}`
+    `(eip2612GasSponsoring) and the token has EIP-2612. Otherwise ${describeSending(approval)}`
   );
 }
 
@@ -18,7 +18,7 @@ export function describeMissingApproval(approval: Permit2Approval): string {
 export function describeUnsignableApproval(approval: Permit2Approval): string {
   return (
     `${nameMissing(approval)}, and the token has no EIP-2612, so the approval can't be signed; nothing was signed. ` +
-    `Send the approval, and pay again: ${buildCommand(approval)}`
+    `Instead, ${describeSending(approval)}`
   );
 }
 
@@ -26,6 +26,7 @@ function nameMissing({ account, asset, amount, decimals }: Permit2Approval): str
   return `account ${account} has not approved Permit2 for ${formatAmount(BigInt(amount), decimals)} of token ${asset}`;
 }
 
-function buildCommand({ asset, amount }: Permit2Approval): string {
-  return `cast send ${asset} "approve(address,uint256)" ${permit2} ${amount} --rpc-url <url> --interactive (asks for the account's key)`;
+function describeSending({ asset, amount }: Permit2Approval): string {
+  const command = `cast send ${asset} "approve(address,uint256)" ${permit2} ${amount} --rpc-url <url> --interactive`;
+  return `send it yourself with Foundry's cast, which asks for the account's key, before you pay again: ${command}`;
 }

@@ -44,7 +44,7 @@ it("prints the approval to send for a token without EIP-2612", async () => {
   const missing = `account ${testAccount(7).address} has not approved Permit2 for 0.001 of token ${token}`;
   expect([status, stderr]).toEqual([4, expect.stringContaining(`pay: ${missing}, and the token has no EIP-2612,`)]);
   expect(stderr).toContain(
-    `cast send ${token} "approve(address,uint256)" ${address} 1000 --rpc-url <url> --interactive`,
+    `cast send ${token} "approve(address,uint256)" ${address} 1000 --rpc-url <url> --interactive\n`,
   );
   expect(stderr).not.toMatch(/viem|Docs:/);
 });
