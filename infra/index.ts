@@ -2,11 +2,9 @@ import { getProject, getRootDirectory, getStack, RunError, runtime } from "@pulu
 import { readConfig } from "./stack-config.ts";
 import { deployStack } from "./deploy-stack.ts";
 import { readEngineTraits } from "./docker/engine.ts";
-import { watchInterruptions } from "./interruption-watch.ts";
 import { findUnconfiguredImages } from "./services/stack-images.ts";
 import { ImageDependenciesError, installImageDependencies } from "./images/image-dependencies.ts";
 import { createStackEngine, listUnready } from "./not-ready.ts";
-import { isOnEngine } from "./docker/engine-exec.ts";
 import { replaceHealthWait } from "./docker/health-wait.ts";
 import { preflight } from "./preflight/preflight.ts";
 import { deploymentSecret, readStackConfiguration } from "./config/pulumi-config.ts";
@@ -21,8 +19,6 @@ if (config.target === "docker") {
   prepareImages(getRootDirectory(), { images: findUnconfiguredImages(config), architecture });
 }
 const engine = createStackEngine(config);
-const exists = engine && ((type: string, name: string) => isOnEngine(engine, { type, name }));
-const watch = watchInterruptions({ project, stack: getStack(), ...(exists && { exists }) });
 const waitForHealth = engine && replaceHealthWait({ engine, isLiveEnough: config.nodeImage !== undefined });
 const deployed = await deployStack(config, { prefix, root: getRootDirectory() });
 const healthy = deployed.ready.apply(() => (runtime.isDryRun() ? undefined : waitForHealth?.()));
@@ -30,7 +26,6 @@ const notReady = listUnready(config, { prefix, deployed: healthy });
 
 const outputs = buildStackOutputs(config);
 const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
-const watchedAtPreview = await watch.end();
 
 /** The stack's outputs. Undefined ones are omitted: Pulumi would warn about them on each update. */
 export default {
@@ -40,7 +35,6 @@ export default {
   /** Digests of the services' settings and files, for `gatehouse doctor --drift`. */
   configuration: deployed.configuration,
   ...(notReady === undefined ? {} : { notReady }),
-  watchedAtPreview,
 };
 
 /**

@@ -19,10 +19,6 @@ type ServiceRow = Readonly<{
   metrics?: string;
   /** Whether samples keep their original labels; a Pushgateway's samples have the job under which they were pushed. */
   honorLabels?: true;
-  /** Effect of the service's absence while it is replaced, as a clause. If unset, no warning is needed. */
-  without?: string;
-  /** Effects of a hot restart with changed settings, as the end of a sentence. If unset, the service does not support hot restarts. */
-  hotRestart?: string;
   /** Kind of the service's irreplaceable data, chain data or a ledger: a stack stores it in a volume named `<service>-<kind>`. */
   keeps?: "workspace" | "ledger" | "data";
 }>;
@@ -46,11 +42,8 @@ export const stackServices = {
       status: { as: "status", at: "loopback" },
     },
     operations: "status",
-    without: "the gateway is down and its WebSockets are closed",
-    hotRestart:
-      "No request fails; WebSockets are closed once with 1001 and can reconnect immediately; the node keeps running, and its node.conf is not corrected for some seconds",
   },
-  "engine-proxy": { image: "gatehouse", ports: {}, without: "the sidecar can't restart the node" },
+  "engine-proxy": { image: "gatehouse", ports: {} },
   restore: { image: "gatehouse", ports: {} },
   "volume-snapshot": { image: "gatehouse", ports: {} },
   pushgateway: {
@@ -60,14 +53,11 @@ export const stackServices = {
     published: { http: { as: "pushgateway", at: "loopback" } },
     metrics: "http",
     honorLabels: true,
-    without: "the node's metrics are missing",
   },
   facilitator: {
     image: "gatehouse",
     ports: defaultPorts.facilitator,
     operations: "operations",
-    without: "payments get 503 and can be retried",
-    hotRestart: "No request fails; settlements may take a few seconds longer",
     keeps: "ledger",
   },
   "resource-server": {
@@ -78,15 +68,12 @@ export const stackServices = {
       operations: { as: "resourceServerOperations", at: "loopback" },
     },
     operations: "operations",
-    without: "nothing is sold",
-    hotRestart: "No request fails; the old process completes purchases in flight",
     keeps: "ledger",
   },
-  upstream: { image: "devnet", ports: defaultPorts.upstream, without: "the sample is not for sale" },
+  upstream: { image: "devnet", ports: defaultPorts.upstream },
   postgres: {
     image: "postgres",
     ports: { sql: 5_432 },
-    without: "payments get 503 and can be retried",
     keeps: "data",
   },
   prometheus: {

@@ -19,14 +19,3 @@ export async function runInContainer(
   const { body: printed } = await engine(`/exec/${id}/start`, { method: "POST", body: { Detach: false, Tty: true } });
   return typeof printed === "string" ? printed : undefined;
 }
-
-const collections: Readonly<Record<string, string>> = {
-  "docker:index/container:Container": "containers/NAME/json",
-  "docker:index/volume:Volume": "volumes/NAME",
-};
-
-/** Whether a resource exists on an engine; true if the engine can't be queried for resources of that type. */
-export async function isOnEngine(engine: EngineClient, { type, name }: Readonly<{ type: string; name: string }>) {
-  const path = collections[type]?.replace("NAME", name);
-  return path === undefined || (await engine(`/${path}`)).status !== 404;
-}

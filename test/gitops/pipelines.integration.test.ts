@@ -77,10 +77,17 @@ describe("a pull request", () => {
     expect((await pipeline.runJob("pull-request.yml", "test")).status).toBe(1);
   });
 
-  it("previews with the policies, and reports the diff, interruptions and violations", async () => {
+  it("previews with the policies, and reports the diff, replaced resources and violations", async () => {
     const output = [
       "Previewing update (staging):",
-      "    warning: gatehouse-staging-node would be replaced: the node stops, for which it has 300 s.",
+      "    ~ kubernetes:apps/v1:StatefulSet: (update)",
+      "        [id=pay/node]",
+      "        [urn=urn:pulumi:staging::gatehouse::kubernetes:apps/v1:StatefulSet::gatehouse-staging-pod]",
+      "    ~ docker:index/network:Network: (update)",
+      "        [urn=urn:pulumi:staging::gatehouse::docker:index/network:Network::gatehouse-staging-network]",
+      "    +-docker:index/container:Container: (replace)",
+      "        [id=4f1d]",
+      "        [urn=urn:pulumi:staging::gatehouse::docker:index/container:Container::gatehouse-staging-node]",
       "    [mandatory]  [severity: high]  image-pinned  (docker:index/container:Container: x)",
       "    ~~~~ </details> @everyone",
       "::error::from a pull request",
@@ -100,7 +107,7 @@ describe("a pull request", () => {
       /^<!-- gatehouse-preview: staging -->\n## Preview of staging failed\n\nPulumi ended with 4\./,
     );
     expect(comment).toMatch(
-      /### This would stop something, or drop data\n\n~~~~text\nwarning: gatehouse-staging-node would/,
+      /### Replaced, deleted or rolled\n\n~~~~text\ngatehouse-staging-node: \+-docker:\S+Container: \(replace\)\ngatehouse-staging-pod: ~ \S+ \(update\)\n\n~~~~/,
     );
     expect(comment).toMatch(/### Policies\n\n~~~~text\n\[mandatory\] {2}\[severity: high\] {2}image-pinned/);
     // Printed output is between fences that it can't close, and is no command to the runner.
@@ -131,13 +138,14 @@ describe("a pull request", () => {
 
   it("keeps a report with many warnings within the comment limit", async () => {
     const lines = Array.from({ length: 3_000 }, (_, index) => [
-      `    warning: ${"x".repeat(30)}-${index} would be replaced`,
+      "    - docker:index/volume:Volume: (delete) 🔒",
+      `        [urn=urn:pulumi:staging::gatehouse::docker:index/volume:Volume::${"x".repeat(30)}-${index}]`,
       `    [mandatory]  [severity: high]  image-pinned  ${index} ${"~".repeat(40)}`,
     ]).flat();
     await pipeline.stand("pulumi-preview", { output: `${"~".repeat(60_000)}\n${lines.join("\n")}\n` });
     expect((await pipeline.runJob("pull-request.yml", "preview", "dev")).status).toBe(0);
     const comment = await pipeline.report("preview-dev.md");
-    expect(comment.match(/^### .*$/gm)).toEqual(["### This would stop something, or drop data", "### Policies"]);
+    expect(comment.match(/^### .*$/gm)).toEqual(["### Replaced, deleted or rolled", "### Policies"]);
     expect(comment.match(/The rest is in the log of the run\./g)).toHaveLength(3);
     expect(comment.length).toBeLessThan(65_536);
   });

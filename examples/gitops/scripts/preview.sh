@@ -11,10 +11,11 @@ mapfile -t judged < <(policies)
 status=0
 kept_in "$log" on_stack "$environment" preview --diff "${judged[@]}" || status=$?
 
-# Lines that match, in a separate section.
+# Lines from standard input, if there are any, in a separate section.
 section() {
-  local title=$1 pattern=$2 found="$log.section"
-  if grep -E -- "$pattern" "$log" | sed -E 's/^ +//' | sort -u >"$found"; then
+  local title=$1 found="$log.section"
+  sort -u >"$found"
+  if [ -s "$found" ]; then
     printf '### %s\n\n' "$title"
     fenced "$found" 5000
     printf '\n'
@@ -29,8 +30,11 @@ section() {
   else
     printf '## Preview of %s failed\n\nPulumi ended with %s.\n\n' "$environment" "$status"
   fi
-  section "This would stop something, or drop data" 'warning: .* would '
-  section "Policies" '\[(mandatory|advisory)\]'
+  # Pulumi prints the URN, which ends in the name, a line or two after the operation.
+  awk '/^ *[-+]+ ?[^ ]+: \((replace|delete)\)|^ *~ kubernetes:apps\/[^ ]+: \(update\)/ { sub(/^ +/, ""); operation = $0 }
+    operation && sub(/.*\[urn=.*::/, "") { sub(/\]$/, ""); print $0 ": " operation; operation = "" }' "$log" |
+    section "Replaced, deleted or rolled"
+  awk '/\[(mandatory|advisory)\]/ { sub(/^ +/, ""); print }' "$log" | section "Policies"
   if [ "$status" -ne 0 ]; then
     # Pulumi prints what went wrong last, after all that would change, which a comment cuts.
     sed -n '/^Diagnostics:/,$p' "$log" >"$log.error"
