@@ -13,7 +13,6 @@ import { removeStaleConfigFiles } from "./config/config-writer.ts";
 import { planWithEarlierValues, saveConfigBeforeEdit } from "./config/healthy-config.ts";
 import { watchData, type DataWatch } from "./corruption/watch-data.ts";
 import type { IterationWatch } from "./iteration-watch.ts";
-import type { Observations } from "./observations.ts";
 import { createDesiredState, hashDesiredState } from "./plan/desired-state.ts";
 import { createPlanView } from "./plan/plan-view.ts";
 import { applyPrune } from "./prune/apply-prune.ts";
@@ -40,10 +39,8 @@ class NothingSeen extends Error {
 }
 
 /** Creates the reconciler's iteration: observe, plan, apply. Each step records its findings, from which the conditions are derived. */
-export function createIteration(seen: Observations, parts: UpkeepParts, watch: IterationWatch) {
-  const { settings, state, place, driver, signal } = parts;
-  const { config, process, restarts, prune } = seen;
-  const context = { ...parts, config, process, restarts };
+export function createIteration(parts: UpkeepParts, watch: IterationWatch) {
+  const { state, config, place, driver, process } = parts;
   const dataWatch: DataWatch = {};
   const progress = { step: "beginning", passed: false };
   const run = async (): Promise<IterationResult> => {
@@ -51,8 +48,8 @@ export function createIteration(seen: Observations, parts: UpkeepParts, watch: I
     // The driver is queried again about the node's start.
     process.note({ started: undefined });
     progress.step = `checking the state directory ${state.directory}`;
-    await checkState(config.now().goodNotKept, seen.state, parts);
-    const followed = await trackVersion(seen.version, parts);
+    await checkState(config.now().goodNotKept, parts);
+    const followed = await trackVersion(parts);
     if (followed === undefined) return { wakeInMs: checkAgainMs };
     const { resolution, moved, locationDoubt } = followed;
     const { version } = resolution;
@@ -64,43 +61,35 @@ export function createIteration(seen: Observations, parts: UpkeepParts, watch: I
     if (reading.ok && reading.contentHash !== config.now().contentHash) parts.observer.retryFailed();
     const isHanging = !reading.ok && reading.problem.reason === "Unresponsive";
     // Renewing the watch queries the file system without a time limit.
-    if (!moved && !isHanging) await renewWatch(reading, isFirst, seen, parts);
+    if (!moved && !isHanging) await renewWatch(reading, isFirst, parts);
     progress.step = `judging ${path}`;
-    const judged = await checkConfig({ reading, auditedThen }, authority, context);
+    const judged = await checkConfig({ reading, auditedThen }, authority, parts);
     if (isHanging) throw new NothingSeen(`${path} can't be read, because its file system hangs`);
     if (isFirst && authority === "acts") await tidyConfig(parts);
-    await saveConfigBeforeEdit(reading, { isFirst }, context);
+    await saveConfigBeforeEdit(reading, { isFirst }, parts);
     if (judged.again) return { wakeInMs: 1 };
-    const { planned, desired } = await planChanges(reading, resolution, locationDoubt, seen, parts);
-    applyUpgrade(authority, seen, parts);
+    const { planned, desired } = await planChanges(reading, resolution, locationDoubt, parts);
+    applyUpgrade(parts);
     progress.step = `storing the node's configuration in ${state.directory}`;
     // Retains the node.conf with which the node runs, for a rollback, before any change is made.
-    await recordRunningConfig(reading, version, context);
-    await recordRollback(context);
+    await recordRunningConfig(reading, version, parts);
+    await recordRollback(parts);
     // Evaluated once per iteration: an adoption in the middle of an iteration takes effect in the next one.
     const idle = explainInaction(authority, state);
     progress.step = `writing ${path}`;
     const restored = judged.written && { result: judged.written, again: false };
-    const written = idle === undefined && reading.ok ? await applyConfig(planned, reading, version, context) : restored;
-    await compareConfig(planned, reading, written, idle, version, context);
+    const written = idle === undefined && reading.ok ? await applyConfig(planned, reading, version, parts) : restored;
+    await compareConfig(planned, reading, written, idle, version, parts);
     if (written?.again === true) {
       // Another program may keep writing node.conf, so that no iteration gets past this point: it counts as complete.
       watch.made();
       return { wakeInMs: 1 };
     }
-    const pruning = {
-      // Irreversible work isn't started without a node.conf, because the node may be a different one or may not exist.
-      idle: idle ?? (reading.ok ? undefined : "node.conf is invalid (see ConfigReconciled)"),
-      authority,
-      isRestarting: parts.isRestarting(),
-      stalledAfterMs: settings.prune.stalledAfterMs,
-      signal,
-    };
-    applyPrune(planned, prune, pruning, parts);
+    // Irreversible work isn't started without a node.conf, because the node may be a different one or may not exist.
+    applyPrune(planned, idle ?? (reading.ok ? undefined : "node.conf is invalid (see ConfigReconciled)"), parts);
     progress.step = `querying the driver ${driver?.name ?? "none"} about the node`;
-    const isPruning = () => prune.now().running !== undefined;
-    const restarted = await applyRestart({ planned, reading, version, desired, authority, isPruning }, context);
-    const looks = watchData(dataWatch, seen, parts);
+    const restarted = await applyRestart({ planned, reading, version, desired, authority }, parts);
+    const looks = watchData(dataWatch, parts);
     progress.passed = true;
     watch.made();
     const waits = [judged.wakeInMs, restarted.wakeInMs, looks].filter((ms) => ms !== undefined);
@@ -113,8 +102,7 @@ export function createIteration(seen: Observations, parts: UpkeepParts, watch: I
 async function renewWatch(
   { contentHash }: ConfigReading,
   isFirst: boolean,
-  { config }: Observations,
-  { place }: UpkeepParts,
+  { config, place }: UpkeepParts,
 ): Promise<void> {
   const isEvent = place.watch.takeEvent();
   if (!isFirst && !isEvent && contentHash !== config.now().contentHash)
@@ -138,21 +126,20 @@ async function planChanges(
   reading: ConfigReading,
   resolution: VersionResolution,
   locationDoubt: string | undefined,
-  seen: Observations,
   parts: UpkeepParts,
 ) {
-  const { settings, observer, state, place, nodeCli, driver, authority } = parts;
+  const { settings, observer, config, state, place, nodeCli, driver } = parts;
   const { version } = resolution;
   const { pathsDirectory } = place.layout();
   const document = reading.ok ? reading.document : undefined;
-  const last = document ?? seen.config.now().document;
-  seen.config.note({ document: last });
+  const last = document ?? config.now().document;
+  config.note({ document: last });
   const wanted = createDesiredState(settings, findDataPath(settings.node.dataPath, pathsDirectory, last?.value));
   const desired = { hash: hashDesiredState(wanted), release: version?.release };
-  liftPauseIfChanged(desired, seen.restarts, parts);
+  liftPauseIfChanged(desired, parts);
   if (document !== undefined) await saveNodeIdentity(document, parts);
   const isUnjudged = version === undefined && document !== undefined;
-  seen.config.note({ mayReportVersion: isUnjudged && matchesSomeVersion(document, wanted.monitor) });
+  config.note({ mayReportVersion: isUnjudged && matchesSomeVersion(document, wanted.monitor) });
   const pruneInfo = observer.pruneInfo();
   const doubt = resolution.doubt ?? locationDoubt;
   const observed = { document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() };
@@ -165,7 +152,7 @@ async function planChanges(
   ].filter((message) => message !== undefined);
   const means = { prunes: settings.prune.enabled && nodeCli !== undefined, restarts: driver !== undefined, missing };
   const plan = createPlanView(planned, pruneInfo, means);
-  recordAdoption({ plan, authority: authority(), adopted: state.adopted.get() }, seen.adoption, parts);
+  recordAdoption(plan, parts);
   return { planned, desired };
 }
 

@@ -78,7 +78,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "Reconciling",
     "Reconciling",
-    { iterations: { result: { madeAtMs: atMs } }, state: { isLookedAt: true } },
+    { iterations: { result: { madeAtMs: atMs } }, stored: { isLookedAt: true } },
     "completed at 2026-01-02T03:04:05.000Z. The sidecar's state is in /state.",
   ],
   [
@@ -86,11 +86,11 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "Stuck",
     {
       iterations: { result: { reason: "Stuck", message: "It hangs." } },
-      state: { isLookedAt: true, failure: { reason: "DiskFull", message: "Full." } },
+      stored: { isLookedAt: true, failure: { reason: "DiskFull", message: "Full." } },
     },
     "It hangs. Full. Until then",
   ],
-  ["Reconciling", "WriteFailed", { state: { isLookedAt: true, copyNotKept: "No copy." } }, "No copy."],
+  ["Reconciling", "WriteFailed", { stored: { isLookedAt: true, copyNotKept: "No copy." } }, "No copy."],
   ["VersionConsistent", "Consistent", { version: { resolution } }, "is 0.16.2 (node.version)."],
   [
     "VersionConsistent",

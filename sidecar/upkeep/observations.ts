@@ -4,19 +4,19 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { derivePauseConditions, type AdoptionState } from "./adoption/adoption-observation.ts";
 import type { CommandText } from "./command-text.ts";
-import { deriveConfigConditions, observeConfig } from "./config/config-observation.ts";
-import { deriveDataConditions, observeData } from "./corruption/data-observation.ts";
+import { deriveConfigConditions, type ConfigState } from "./config/config-observation.ts";
+import { deriveDataConditions, type DataState } from "./corruption/data-observation.ts";
 import { deriveReconcileConditions, type IterationState } from "./iteration-watch.ts";
 import { derivePruneConditions, type PruningState } from "./prune/prune-observation.ts";
 import {
   deriveRestartConditions,
-  observeProcess,
-  observeRestarts,
+  type ProcessState,
+  type RestartState,
   type RestartText,
 } from "./restart/restart-observation.ts";
 import type { StoreState } from "./state/state-observation.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
-import { deriveUpgradeConditions, observeUpgrade } from "./upgrade/upgrade-observation.ts";
+import { deriveUpgradeConditions, type UpgradeState } from "./upgrade/upgrade-observation.ts";
 import { deriveVersionConditions, type VersionState } from "./version/version-observation.ts";
 
 export type Observations = ReturnType<typeof createObservations>;
@@ -27,15 +27,24 @@ export function createObservations(
 ) {
   return {
     iterations: createObservation<IterationState>({}, onChange),
-    state: createObservation<StoreState>({ directory, isLookedAt: false }, onChange),
+    stored: createObservation<StoreState>({ directory, isLookedAt: false }, onChange),
     version: createObservation<VersionState>({}, onChange),
-    config: observeConfig(onChange),
+    config: createObservation<ConfigState>(
+      { contentSinceMs: 0, otherAtMs: 0, mayReportVersion: false, corrected: [] },
+      onChange,
+    ),
     adoption: createObservation<AdoptionState>({}, onChange),
     prune: createObservation<PruningState>({}, onChange),
-    process: observeProcess({ wasSeen: dataEvidence.get()?.mark?.process !== undefined }),
-    restarts: observeRestarts(onChange),
-    upgrade: observeUpgrade(upgrade.get(), onChange),
-    data: observeData(onChange),
+    process: createObservation<ProcessState>({
+      wasSeen: dataEvidence.get()?.mark?.process !== undefined,
+      hasEnded: false,
+    }),
+    restarts: createObservation<RestartState>({}, onChange),
+    upgrade: createObservation<UpgradeState>(
+      { agreedMs: undefined, blocked: undefined, record: upgrade.get() },
+      onChange,
+    ),
+    data: createObservation<DataState>({}, onChange),
   };
 }
 
@@ -60,7 +69,7 @@ export function deriveConditions(
 ): readonly ConditionReport[] {
   const restarts = seen.restarts.now();
   return [
-    ...deriveReconcileConditions(seen.iterations.now(), seen.state.now()),
+    ...deriveReconcileConditions(seen.iterations.now(), seen.stored.now()),
     ...deriveVersionConditions(seen.version.now()),
     ...deriveConfigConditions(seen.config.now(), command),
     ...derivePauseConditions(seen.adoption.now(), restarts, { mode, command }),

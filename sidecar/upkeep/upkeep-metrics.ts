@@ -1,13 +1,23 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { createSampleGauge } from "#status/charts.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
-import { restartCauses } from "./restart/restart-decision.ts";
 import type { UpgradeRecord } from "./state/upgrade-record.ts";
 import { controlVerbs, type CommandText } from "./command-text.ts";
 
 type UpgradeEnd = NonNullable<UpgradeRecord["end"]>;
 
 const upgradeEnds = ["committed", "rolled-back", "stranded"] as const satisfies readonly UpgradeEnd[];
+
+export const restartCauses = [
+  "configuration",
+  "unhealthy",
+  "interrupted",
+  "unverified",
+  "retried",
+  "requested",
+] as const;
+
+export type UpkeepMetrics = ReturnType<typeof createUpkeepMetrics>;
 
 export function createUpkeepMetrics(registry: Registry) {
   const registers = [registry];
@@ -48,7 +58,7 @@ export function createUpkeepMetrics(registry: Registry) {
   return {
     configValid: (isValid: boolean) => valid.set(isValid ? 1 : 0),
     corrected: () => corrections.inc(),
-    restarted: (cause: string) => restarts.inc({ cause }),
+    restarted: (cause: (typeof restartCauses)[number]) => restarts.inc({ cause }),
     upgraded: (end: UpgradeEnd) => upgrades.inc({ end }),
     restartsInLastHour: (count: number) => used.set(count),
     /** Publishes the commands that control this sidecar, so that an alert can show them. */

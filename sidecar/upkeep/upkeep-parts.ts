@@ -17,9 +17,8 @@ import { createNodeRpc } from "../upgrade/node-rpc.ts";
 import { decideAuthority } from "./adoption/authority.ts";
 import { readClocks } from "./clock-reading.ts";
 import { createCommandText } from "./command-text.ts";
-import { createEditRate } from "./config/audited-config.ts";
 import { createConfigVersions, limitVersions } from "./config/config-versions.ts";
-import { createCorrectionRate } from "./config/correction-rate.ts";
+import { createCorrectionRate, createEditRate } from "./config/correction-rate.ts";
 import { findNode } from "./config/node-location.ts";
 import { createNodeProcesses } from "./drivers/host-processes.ts";
 import { guardDriver, guardNodeCli, type ReachabilityOptions } from "./drivers/guarded-driver.ts";
@@ -65,7 +64,6 @@ export function createUpkeepParts(
   wake: () => void,
 ) {
   const { state, clock, board, metrics } = dependencies;
-  const { answersWithinMs, budgetPerHour } = settings.restart;
   const { mode, fileTimeoutMs: withinMs } = settings.upkeep;
   const command = createCommandText(settings.upkeep);
   const opsRestart = () => formatOpsRestart(settings, node.place.layout());
@@ -75,30 +73,33 @@ export function createUpkeepParts(
   const identity = () => buildPushIdentity(seen.config.now().document, node.observer.version().version);
   const pushes =
     url === undefined ? undefined : watchPushes({ ...pushing, url, signal }, { ...dependencies, identity });
-  const { httpUrl } = settings.node;
   const stateDeadline = createFileDeadline({ withinMs, signal }, { clock, onBack: wake });
   return {
     ...dependencies,
     ...node,
+    ...seen,
     settings,
     seen,
     command,
     signal,
     wake,
-    node: { httpUrl, answersWithinMs },
-    rpc: createNodeRpc(httpUrl),
+    rpc: createNodeRpc(settings.node.httpUrl),
     references: settings.lag.references.map((reference) => createNodeRpc(reference)),
     lastPush: pushes?.lastPush,
     clockThen: readClocks(clock),
     metrics: createUpkeepMetrics(metrics),
     stateDeadline,
     versions: limitVersions(createConfigVersions(state.directory), state.directory, stateDeadline),
-    budget: createRestartBudget({ perHour: budgetPerHour }, { store: state.store, clock, boot: bootTime }),
+    budget: createRestartBudget(
+      { perHour: settings.restart.budgetPerHour },
+      { store: state.store, clock, boot: bootTime },
+    ),
     /** Rate at which node.conf is corrected; `edits` is the rate of external edits. */
     rate: createCorrectionRate(clock),
     edits: createEditRate(clock),
     window: createMaintenanceWindow(settings.restart),
     authority: () => decideAuthority(mode, state),
+    isPruning: () => seen.prune.now().running !== undefined,
     isRestarting: () => seen.restarts.now().running !== undefined,
     watching: Promise.all([node.observer.done, pushes?.done]),
   };

@@ -34,7 +34,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const { rereadIntervalMs: maxIdleMs, passDeadlineMs: deadlineMs } = settings.upkeep;
   const metrics = createIterationMetrics(dependencies.metrics);
   const watch = watchIterations({ deadlineMs }, seen.iterations, { clock, metrics });
-  const { progress, run } = createIteration(seen, parts, watch);
+  const { progress, run } = createIteration(parts, watch);
   const waitsFor = () => progress.step;
   const loop = startReconcileLoop({ maxIdleMs, deadlineMs, signal }, run, { log, watch, waitsFor });
   return {
@@ -52,7 +52,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     mayAct: () => authority() === "acts" && !isHeld(),
     configured: () =>
       checkConfigured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
-    control: createUpkeepControl(seen, parts),
+    control: createUpkeepControl(parts),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
       await Promise.all([loop.done, parts.watching, ...listRunning(seen)]);

@@ -4,7 +4,7 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { CommandText } from "../command-text.ts";
 import type { PlanView } from "../plan/plan-view.ts";
-import type { Adoption } from "../state/upkeep-state.ts";
+import type { Adoption, UpkeepState } from "../state/upkeep-state.ts";
 import type { Authority } from "./authority.ts";
 
 export type AdoptionState = Readonly<{
@@ -13,16 +13,17 @@ export type AdoptionState = Readonly<{
   adopted?: Adoption | undefined;
 }>;
 
-export type ObservedAdoption = Observation<AdoptionState>;
+type AdoptionContext = Readonly<{
+  adoption: Observation<AdoptionState>;
+  authority: () => Authority;
+  state: UpkeepState;
+  log: Logger;
+}>;
 
-export function recordAdoption(
-  found: Readonly<{ plan: PlanView; authority: Authority; adopted: Adoption | undefined }>,
-  seen: ObservedAdoption,
-  { log }: Readonly<{ log: Logger }>,
-): void {
-  const before = seen.now().plan;
-  const { plan, authority } = found;
-  seen.note(found);
+export function recordAdoption(plan: PlanView, { adoption, authority: decide, state, log }: AdoptionContext): void {
+  const before = adoption.now().plan;
+  const authority = decide();
+  adoption.note({ plan, authority, adopted: state.adopted.get() });
   if (authority === "waits" && before !== undefined && before.digest !== plan.digest)
     log.info({ event: "plan-changed", plan }, `the plan has changed. ${describePlan(plan)}`);
 }

@@ -1,7 +1,7 @@
 import { basename, join } from "node:path";
 import type { ConfigContext } from "./config-context.ts";
-import { deriveConfigReconciled, type OtherWriter } from "./config-observation.ts";
-import { replaceConfig, type ConfigWriteResult } from "./config-writer.ts";
+import { deriveConfigReconciled, type ConfigWriteResult, type OtherWriter } from "./config-observation.ts";
+import { replaceConfig } from "./config-writer.ts";
 import type { ConfigReading, UsableReading } from "./config-file.ts";
 import { fingerprintConfig, matchesFingerprint } from "#node/conf/config-fingerprint.ts";
 import { encodeConfig, parseConfig } from "#node/conf/document.ts";

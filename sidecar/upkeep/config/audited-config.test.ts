@@ -1,56 +1,53 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { createRecentEvents, type EventLog } from "#status/event-log.ts";
-import { openUpkeepState, type AuditedConfig, type UpkeepState } from "../state/upkeep-state.ts";
+import { beforeEach, expect, test } from "vitest";
+import { createRecentEvents } from "#status/event-log.ts";
+import { makeContext, openTestState } from "../../testing/upkeep-context.ts";
+import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
+import { reportEdit } from "./audited-config.ts";
+import type { ConfigContext } from "./config-context.ts";
 import { hashContent, readConfigFile } from "./config-file.ts";
 import { createConfigVersions, type ConfigVersions } from "./config-versions.ts";
-import { createEditRate, reportEdit, type EditRate } from "./audited-config.ts";
+import { createEditRate } from "./correction-rate.ts";
 
 const limitBytes = 10_000;
 const longMs = 60_000;
 let nowMs = 0;
 const clock = { monotonicMs: () => nowMs, wallMs: () => nowMs };
-let directory: string;
 let path: string;
 let state: UpkeepState;
 let versions: ConfigVersions;
-let events: EventLog;
-let edits: EditRate;
+let context: ConfigContext;
 
-beforeEach(() => {
+beforeEach(async () => {
   nowMs = 0;
-  directory = mkdtempSync(join(tmpdir(), "gatehouse-audited-"));
-  path = join(directory, "node.conf");
-  versions = createConfigVersions(join(directory, "state"));
-  state = openUpkeepState(join(directory, "state"));
-  events = createRecentEvents(clock);
-  edits = createEditRate(clock);
-});
-
-afterEach(() => {
-  state[Symbol.dispose]();
-  rmSync(directory, { recursive: true });
+  state = await openTestState();
+  path = join(state.directory, "node.conf");
+  versions = createConfigVersions(state.directory);
+  const place = { layout: () => ({ configPath: path }) };
+  context = makeContext({
+    state,
+    versions,
+    place,
+    clock,
+    events: createRecentEvents(clock),
+    edits: createEditRate(clock),
+  });
 });
 
 const save = (value: object) => writeFileSync(path, JSON.stringify({ chain: {}, ...value }));
 
 /** Checks the file as a reconcile does; returns the messages reported so far, newest first. */
-async function look(
-  options: Partial<Readonly<{ auditedThen: AuditedConfig | undefined; standsForMs: number }>> = {},
-): Promise<readonly string[]> {
-  const auditedThen = state.auditedConfig.get();
+async function look({
+  auditedThen = state.auditedConfig.get(),
+  standsForMs = longMs,
+}: Readonly<{ auditedThen?: AuditedConfig | undefined; standsForMs?: number }> = {}): Promise<readonly string[]> {
   const reading = await readConfigFile(path, limitBytes);
-  await reportEdit(
-    reading,
-    { path, auditedThen, standsForMs: longMs, lastUsable: undefined, ...options },
-    { state, versions, events, edits },
-  );
-  return events.list().map(({ message }) => message);
+  await reportEdit(reading, auditedThen, context, standsForMs);
+  return context.events.list().map(({ message }) => message);
 }
 
-/** Records the sidecar's own write as `writeWithDeadline` does: that it begins and, unless it was killed in between, that it ended. */
+/** Records the sidecar's own write as `replaceConfig` does: that it begins and, unless it was killed in between, that it ended. */
 const ownWrite = (value: object, isKilled = false) => {
   const content = Buffer.from(JSON.stringify({ chain: {}, ...value }));
   const sha256 = hashContent(content);

@@ -1,62 +1,27 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Clock } from "#daemon/clock.ts";
-import { createSlidingWindow } from "#daemon/sliding-window.ts";
 import { parseConfig, isJsonObject, type JsonObject } from "#node/conf/document.ts";
-import type { EventLog } from "#status/event-log.ts";
-import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
+import type { AuditedConfig } from "../state/upkeep-state.ts";
+import type { ConfigContext } from "./config-context.ts";
 import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigState } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 
-export type EditRate = ReturnType<typeof createEditRate>;
-
-/** Max lines within {@link rateWithinMs}: a program that keeps rewriting node.conf must not flood the audit log. */
-const linesMax = 10;
-const rateWithinMs = 600_000;
-
-export function createEditRate(clock: Pick<Clock, "monotonicMs">) {
-  const reported = createSlidingWindow(rateWithinMs, clock.monotonicMs);
-  let skipped = 0;
-  let lastSkipped: string | undefined;
-  return {
-    /** Returns the number of contents skipped since the last line; undefined if this content is skipped too. */
-    admit: (sha256: string | undefined) => {
-      if (reported.times().length >= linesMax) {
-        if (sha256 !== lastSkipped) skipped += 1;
-        lastSkipped = sha256;
-        return undefined;
-      }
-      reported.add();
-      // Content that gets a line now no longer counts as skipped.
-      const without = sha256 === lastSkipped ? Math.max(0, skipped - 1) : skipped;
-      [skipped, lastSkipped] = [0, undefined];
-      return without;
-    },
-  };
-}
-
-type ReportEditDependencies = Readonly<{
-  state: Pick<UpkeepState, "auditedConfig" | "atomically">;
-  versions: ConfigVersions;
-  events: Pick<EventLog, "add">;
-  edits: EditRate;
-}>;
-
 /** Min age before unusable content is reported: while saving, most editors briefly leave no file or a partial one. */
 const brokenForMs = 2_000;
 
-/** Reports each content that the sidecar neither wrote nor reported, once, but not the first one. `auditedThen`: what was reported before the read. */
+/**
+ * Reports each content that the sidecar neither wrote nor reported, once, but not the first one.
+ *
+ * @param auditedThen what was reported before the read.
+ * @param standsForMs time for which the file has had this content.
+ */
 export async function reportEdit(
   reading: ConfigReading,
-  {
-    path,
-    auditedThen,
-    standsForMs,
-    lastUsable,
-  }: Readonly<{ path: string; auditedThen: AuditedConfig | undefined; standsForMs: number }> &
-    Pick<ConfigState, "lastUsable">,
-  { state, versions, events, edits }: ReportEditDependencies,
+  auditedThen: AuditedConfig | undefined,
+  { state, versions, events, edits, place, config, clock }: ConfigContext,
+  standsForMs = clock.monotonicMs() - config.now().contentSinceMs,
 ): Promise<void> {
+  const path = place.layout().configPath;
   const { contentHash: sha256 } = reading;
   // It's unknown whether an unreadable file was changed.
   if (!reading.ok && sha256 === undefined && reading.problem.reason !== "FileMissing") return;
@@ -72,7 +37,7 @@ export async function reportEdit(
   if (!reading.ok && standsForMs < brokenForMs) return;
   const skipped = edits.admit(sha256);
   if (skipped === undefined) return;
-  const before = await findContent(audited.sha256, lastUsable, versions);
+  const before = await findContent(audited.sha256, config.now().lastUsable, versions);
   const message = `${describeChange(reading, before, audited)}.${skipped === 0 ? "" : ` ${skipped} other edits since the previous entry have none.`}`;
   state.atomically(() => {
     const sides = { before: { sha256: audited.sha256 }, after: { sha256 } };

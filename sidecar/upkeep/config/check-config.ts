@@ -4,8 +4,8 @@ import { parseConfig } from "#node/conf/document.ts";
 import type { ConfigContext } from "./config-context.ts";
 import type { ConfigReading } from "./config-file.ts";
 import { isReplaceable, type ConfigProblemReason } from "#node/conf/problem.ts";
-import type { ConfigValidity } from "./config-observation.ts";
-import { replaceConfig, type ConfigWriteResult } from "./config-writer.ts";
+import type { ConfigValidity, ConfigWriteResult } from "./config-observation.ts";
+import { replaceConfig } from "./config-writer.ts";
 import { reportEdit } from "./audited-config.ts";
 import { checkRestorable } from "./healthy-config.ts";
 import { isClockUnchanged } from "../clock-reading.ts";
@@ -34,10 +34,7 @@ export async function checkConfig(
 ): Promise<Judgement> {
   const { settings, config, place, state, metrics, clock, clockThen } = context;
   recordContent(reading, context);
-  const { contentSinceMs, lastUsable } = config.now();
-  const standsForMs = clock.monotonicMs() - contentSinceMs;
-  const edit = { path: place.layout().configPath, auditedThen, standsForMs, lastUsable };
-  await reportEdit(reading, edit, context);
+  await reportEdit(reading, auditedThen, context);
   metrics.configValid(reading.ok);
   const say = (validity: ConfigValidity) => config.note({ validity });
   if (reading.ok) {
@@ -58,7 +55,7 @@ export async function checkConfig(
   say({ ok: false, problem, next: { restoredAtMs: clock.wallMs() + Math.max(0, waitMs) } });
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };
   // The content may have been there long before the sidecar saw it, and is about to be replaced.
-  await reportEdit(reading, { ...edit, standsForMs: Infinity }, context);
+  await reportEdit(reading, auditedThen, context, Infinity);
   return writeBack(reading, good.content, context);
 }
 

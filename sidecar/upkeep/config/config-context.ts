@@ -5,12 +5,13 @@ import type { EventLog } from "#status/event-log.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ClockReading } from "../clock-reading.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
-import type { EditRate } from "./audited-config.ts";
+import type { UpkeepMetrics } from "../upkeep-metrics.ts";
 import type { ObservedConfig } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
-import type { CorrectionRate } from "./correction-rate.ts";
+import type { CorrectionRate, EditRate } from "./correction-rate.ts";
 import type { NodeLocation } from "./node-location.ts";
 
+/** The parts of the upkeep that the steps about node.conf use (`createUpkeepParts`). */
 export type ConfigContext = Readonly<{
   settings: SidecarSettings;
   config: ObservedConfig;
@@ -24,7 +25,7 @@ export type ConfigContext = Readonly<{
   isRestarting: () => boolean;
   health: HealthWatch;
   events: EventLog;
-  metrics: Readonly<{ configValid: (isValid: boolean) => void; corrected: () => void }>;
+  metrics: UpkeepMetrics;
   clock: Clock;
   clockThen: ClockReading;
   log: Logger;

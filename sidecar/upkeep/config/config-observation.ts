@@ -1,12 +1,19 @@
-import { createObservation, type Observation } from "#health/observation.ts";
+import type { Observation } from "#health/observation.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import type { ConfigProblem, ConfigProblemReason } from "#node/conf/problem.ts";
 import { type Plan, findWrite } from "../plan/plan.ts";
-import type { ConfigWriteFailure, ConfigWriteResult } from "./config-writer.ts";
 import { describeChange } from "#node/conf/describe-change.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { CommandText } from "../command-text.ts";
 import { capitalize } from "../sentence.ts";
+
+export type ConfigWriteFailure = "Locked" | "LockFailed" | "ChangedMeanwhile" | "BackupFailed" | "WriteFailed";
+
+/** `attributesLost`: the reason why the file's ACLs and extended attributes, if any, are not preserved. `copy`: path of the copy of the old content. */
+export type ConfigWriteResult = Readonly<
+  | { ok: true; attributesLost?: string | undefined; copy?: string | undefined }
+  | { ok: false; reason: ConfigWriteFailure; message: string }
+>;
 
 /** Whether node.conf is usable and, if not, the planned restore. Times are wall-clock times. */
 export type ConfigValidity = Readonly<
@@ -65,13 +72,6 @@ export type ConfigState = Readonly<{
 }>;
 
 export type ObservedConfig = Observation<ConfigState>;
-
-export function observeConfig(onChange?: () => void): ObservedConfig {
-  return createObservation<ConfigState>(
-    { contentSinceMs: 0, otherAtMs: 0, mayReportVersion: false, corrected: [] },
-    onChange,
-  );
-}
 
 type ConfigReport = ConditionReport<"ConfigReconciled">;
 

@@ -1,50 +1,41 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { auditEvents } from "../state/stored-event-log.ts";
-import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
-import { hashContent, readConfigFile } from "./config-file.ts";
+import { makeContext, openTestState } from "../../testing/upkeep-context.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
+import { hashContent, readConfigFile, type ConfigReading } from "./config-file.ts";
 import { createConfigVersions } from "./config-versions.ts";
-import { writeWithDeadline } from "./config-writer.ts";
+import { replaceConfig } from "./config-writer.ts";
 import { createWriterLock } from "./writer-lock.ts";
 
 const fileDeadline = { call: <Value>(_: string, call: () => Promise<Value>) => call(), hangs: () => false };
 const limitBytes = 10_000;
 const content = Buffer.from('{"b": 2}');
-let directory: string;
 let path: string;
 /** Entries that the audit log received, each with the content of node.conf at that time. */
 let reported: (AuditEntry & { held: string })[];
 let events: ReturnType<typeof auditEvents>;
 let state: UpkeepState;
 
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "gatehouse-write-"));
-  path = join(directory, "node.conf");
+beforeEach(async () => {
+  state = await openTestState();
+  path = join(state.directory, "node.conf");
   writeFileSync(path, '{"a": 1}');
   reported = [];
-  state = openUpkeepState(join(directory, "state"));
   const add = (entry: AuditEntry) => void reported.push({ ...entry, held: readFileSync(path, "utf8") });
   events = auditEvents(createRecentEvents({ wallMs: () => 0, monotonicMs: () => 0 }), { add });
 });
 
-afterEach(() => {
-  state[Symbol.dispose]();
-  rmSync(directory, { recursive: true });
-});
-
-async function write(expectedHash: string | undefined, versions = createConfigVersions(join(directory, "state"))) {
-  const now = await readConfigFile(path, limitBytes);
+async function write(expectedHash: string | undefined, versions = createConfigVersions(state.directory)) {
+  const reading = { ...(await readConfigFile(path, limitBytes)), contentHash: expectedHash } as ConfigReading;
   using lock = createWriterLock(path);
   const changes = [{ message: "node.conf: b is 2.", why: "it is desired" }];
-  const expectedProblem = now.ok ? undefined : now.problem.reason;
-  return await writeWithDeadline(
-    { path, limitBytes, expectedHash, expectedProblem, content, changes },
-    { fileDeadline, lock, versions, events, state },
-  );
+  const place = { fileDeadline, lock: () => lock, layout: () => ({ configPath: path }) };
+  const settings = { upkeep: { configLimitBytes: limitBytes } };
+  return await replaceConfig(reading, content, changes, makeContext({ place, settings, versions, events, state }));
 }
 
 test("audits a write to node.conf before replacing the file, and its outcome afterwards", async () => {
@@ -65,7 +56,10 @@ test("logs nothing for a cancelled write", async () => {
 });
 
 test("logs a failed write once, with the reason, however often it is retried", async () => {
-  const versions = { ...createConfigVersions(directory), keep: () => Promise.reject(new Error("the disk is full")) };
+  const versions = {
+    ...createConfigVersions(state.directory),
+    keep: () => Promise.reject(new Error("the disk is full")),
+  };
   const sha256 = hashContent(readFileSync(path));
   for (let count = 0; count < 2; count += 1) {
     expect(await write(sha256, versions)).toMatchObject({ ok: false, reason: "BackupFailed" });

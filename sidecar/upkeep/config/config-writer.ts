@@ -1,18 +1,18 @@
 import { lstat, realpath, stat } from "node:fs/promises";
 import { basename, dirname, sep } from "node:path";
 import { removeTemporaryFiles, replaceFile } from "#daemon/files/atomic-file.ts";
-import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
+import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
 import { runProcess } from "#daemon/process/bounded-process.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 import type { ConfigProblemReason } from "#node/conf/problem.ts";
-import { doneBySidecar, type EventLog } from "#status/event-log.ts";
-import type { UpkeepState } from "../state/upkeep-state.ts";
+import { doneBySidecar } from "#status/event-log.ts";
+import type { ConfigContext } from "./config-context.ts";
 import { hashContent, readConfigFile, type ConfigReading } from "./config-file.ts";
+import type { ConfigWriteResult } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
-import type { NodeLocation } from "./node-location.ts";
 import type { WriterLock } from "./writer-lock.ts";
 
-export type ConfigWrite = Readonly<{
+type ConfigWrite = Readonly<{
   path: string;
   limitBytes: number;
   /** Hash that the content must have right before it is replaced; undefined if no readable content is expected. */
@@ -21,14 +21,6 @@ export type ConfigWrite = Readonly<{
   expectedProblem?: ConfigProblemReason | undefined;
   content: Uint8Array;
 }>;
-
-export type ConfigWriteFailure = "Locked" | "LockFailed" | "ChangedMeanwhile" | "BackupFailed" | "WriteFailed";
-
-/** `attributesLost`: the reason why the file's ACLs and extended attributes, if any, are not preserved. `copy`: path of the copy of the old content. */
-export type ConfigWriteResult = Readonly<
-  | { ok: true; attributesLost?: string | undefined; copy?: string | undefined }
-  | { ok: false; reason: ConfigWriteFailure; message: string }
->;
 
 class ChangedMeanwhile extends Error {
   override readonly name = "ChangedMeanwhile";
@@ -83,29 +75,27 @@ export async function writeConfig(
 /** A change made by writing node.conf, as a sentence, and the reason for it. */
 export type DescribedChange = Readonly<{ message: string; why?: string | undefined }>;
 
-type WriteDependencies = Readonly<{
-  fileDeadline: FileDeadline;
-  lock: WriterLock;
-  versions: ConfigVersions;
-  events: Pick<EventLog, "add" | "begin" | "fail">;
-  state: Pick<UpkeepState, "auditedConfig">;
-}>;
-
 const lossMessage = "Correcting node.conf would lose its ACLs and extended attributes: install coreutils.";
 
 /** Logs that already reported the loss: it is the same for each write. */
 const attributeLossReported = new WeakSet<object>();
 
 /**
- * Writes node.conf like {@link writeConfig}, but doesn't wait for a hung file system. Writes to the audit log right before the replacement and after
- * it, so that a kill in between leaves a line; a failure is logged unless another writer holds the lock or has changed the file.
+ * Replaces node.conf like {@link writeConfig}, unless it has changed since this reading; doesn't wait for a hung file system. Writes to the audit log
+ * right before the replacement and after it, so that a kill in between leaves a line; a failure is logged unless another writer holds the lock or has
+ * changed the file.
  */
-export async function writeWithDeadline(
-  { changes, ...write }: ConfigWrite & Readonly<{ changes: readonly DescribedChange[] }>,
-  { fileDeadline, events, lock, versions, state: { auditedConfig } }: WriteDependencies,
+export async function replaceConfig(
+  reading: ConfigReading,
+  content: Uint8Array,
+  changes: readonly DescribedChange[],
+  { place, settings, events, versions, state: { auditedConfig } }: ConfigContext,
+  path = place.layout().configPath,
 ): Promise<ConfigWriteResult> {
-  const { path, expectedHash } = write;
-  const sha256 = hashContent(write.content);
+  const expectedHash = reading.contentHash;
+  const expectedProblem = reading.ok ? undefined : reading.problem.reason;
+  const write = { path, limitBytes: settings.upkeep.configLimitBytes, expectedHash, expectedProblem, content };
+  const sha256 = hashContent(content);
   const sides = { before: { sha256: expectedHash }, after: { sha256 } };
   const message = changes.map((change) => change.message).join(" ");
   const begin = () => events.begin("write", message, changes[0]?.why, { by: "sidecar", ...sides });
@@ -114,7 +104,9 @@ export async function writeWithDeadline(
   const audited = { path, sha256: expectedHash, writing: sha256 };
   if (JSON.stringify(audited) !== JSON.stringify(auditedConfig.get())) auditedConfig.set(audited);
   try {
-    const written = await fileDeadline.call(`writing ${path}`, () => writeConfig(write, lock, versions, begin));
+    const written = await place.fileDeadline.call(`writing ${path}`, () =>
+      writeConfig(write, place.lock(), versions, begin),
+    );
     if (!written.ok) {
       if (written.reason !== "ChangedMeanwhile" && written.reason !== "Locked") fail(written.message);
       return written;
@@ -131,27 +123,6 @@ export async function writeWithDeadline(
     fail(`${error.message}.`);
     return { ok: false, reason: "WriteFailed", message: `${error.message}.` };
   }
-}
-
-/** Replaces node.conf, unless it has changed since this reading. */
-export function replaceConfig(
-  reading: ConfigReading,
-  content: Uint8Array,
-  changes: readonly DescribedChange[],
-  context: Omit<WriteDependencies, "fileDeadline" | "lock"> &
-    Readonly<{
-      settings: Readonly<{ upkeep: Readonly<{ configLimitBytes: number }> }>;
-      place: Pick<NodeLocation, "fileDeadline" | "layout" | "lock">;
-    }>,
-  path = context.place.layout().configPath,
-): Promise<ConfigWriteResult> {
-  const { place, settings } = context;
-  const expected = {
-    expectedHash: reading.contentHash,
-    expectedProblem: reading.ok ? undefined : reading.problem.reason,
-  };
-  const write = { path, limitBytes: settings.upkeep.configLimitBytes, ...expected, content, changes };
-  return writeWithDeadline(write, { ...context, fileDeadline: place.fileDeadline, lock: place.lock() });
 }
 
 async function keepCopy(

@@ -76,3 +76,30 @@ export function createCorrectionRate(clock: Clock) {
     },
   };
 }
+
+export type EditRate = ReturnType<typeof createEditRate>;
+
+/** Max lines within {@link rateWithinMs}: a program that keeps rewriting node.conf must not flood the audit log. */
+const linesMax = 10;
+const rateWithinMs = 600_000;
+
+export function createEditRate(clock: Pick<Clock, "monotonicMs">) {
+  const reported = createSlidingWindow(rateWithinMs, clock.monotonicMs);
+  let skipped = 0;
+  let lastSkipped: string | undefined;
+  return {
+    /** Returns the number of contents skipped since the last line; undefined if this content is skipped too. */
+    admit: (sha256: string | undefined) => {
+      if (reported.times().length >= linesMax) {
+        if (sha256 !== lastSkipped) skipped += 1;
+        lastSkipped = sha256;
+        return undefined;
+      }
+      reported.add();
+      // Content that gets a line now no longer counts as skipped.
+      const without = sha256 === lastSkipped ? Math.max(0, skipped - 1) : skipped;
+      [skipped, lastSkipped] = [0, undefined];
+      return without;
+    },
+  };
+}

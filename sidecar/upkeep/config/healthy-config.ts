@@ -1,7 +1,5 @@
-import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { isJsonObject, type ConfigDocument, type JsonObject, parseConfig } from "#node/conf/document.ts";
-import { findDataPath } from "#node/conf/node-values.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { createDesiredState } from "../plan/desired-state.ts";
 import { findWrite, plan, type Observed, type Plan } from "../plan/plan.ts";
@@ -11,6 +9,7 @@ import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import { matchesFingerprint } from "#node/conf/config-fingerprint.ts";
 import {
+  findDataPath,
   specifiesOwner,
   findOwnershipDifference,
   findValueDifference,
@@ -18,11 +17,12 @@ import {
   type NodeValues,
 } from "#node/conf/node-values.ts";
 
-type LoadDependencies = Readonly<{ versions: Pick<ConfigVersions, "recall">; log: Pick<Logger, "warn"> }>;
-
-/** Dependencies for selecting which earlier files to load: those with the data, keys and ports with which the node last ran. */
-type EarlierDependencies = LoadDependencies &
-  Readonly<{ state: Readonly<{ nodeValues: Pick<UpkeepState["nodeValues"], "get"> }> }>;
+/** For loading earlier files, those with the data, keys and ports with which the node last ran. */
+type EarlierDependencies = Readonly<{
+  versions: Pick<ConfigVersions, "recall">;
+  state: Readonly<{ nodeValues: Pick<UpkeepState["nodeValues"], "get"> }>;
+  log: Pick<Logger, "warn">;
+}>;
 
 /** Plans with values from earlier files if the current file may lack some. If the file matches the desired configuration, no copy needs to be read. */
 export async function planWithEarlierValues(
@@ -57,7 +57,7 @@ async function loadEarlierMonitors(
 
 export async function loadStoredConfig(
   slot: Parameters<ConfigVersions["recall"]>[0],
-  { versions, log }: LoadDependencies,
+  { versions, log }: Omit<EarlierDependencies, "state">,
 ): Promise<Uint8Array | undefined> {
   try {
     return await versions.recall(slot);
@@ -74,12 +74,7 @@ export async function loadStoredConfig(
 export async function saveHealthyConfig(
   bytes: Uint8Array,
   proof: HealthEvidence,
-  {
-    versions,
-    state,
-    clock,
-    log,
-  }: Readonly<{ versions: ConfigVersions; state: Pick<UpkeepState, "healthy">; clock: Clock; log: Logger }>,
+  { versions, state, clock, log }: ConfigContext,
 ): Promise<boolean> {
   try {
     // The record is written first: if the process is killed in between, the record doesn't match the copy, so the copy is trusted less,
@@ -134,7 +129,7 @@ export function checkRestorable(
   copy: Uint8Array,
   pathsDirectory: string,
   { standing, ran }: RestoreOver,
-  { nodeValues }: Readonly<{ nodeValues: Pick<UpkeepState["nodeValues"], "get"> }>,
+  { nodeValues }: EarlierDependencies["state"],
 ): Restorable {
   const parsed = parseConfig(copy);
   if (!parsed.ok) return { ok: false, why: "the backup itself is invalid" };

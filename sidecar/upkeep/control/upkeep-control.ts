@@ -1,12 +1,10 @@
 import { hostname } from "node:os";
 import { isUnusableByNode } from "#node/conf/problem.ts";
 import { withNodeNames } from "#node/node-names.ts";
-import { forgetRejection } from "../config/rejected-edit.ts";
-import type { Observations } from "../observations.ts";
+import { forgetRejection } from "../restart/rejected-edit.ts";
 import { requestRestart } from "../restart/requested-restart.ts";
 import { liftPause } from "../restart/pause.ts";
 import { formatIdentity, identifyNode } from "../state/node-identity.ts";
-import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { beginUpgrade } from "../upgrade/begin-upgrade.ts";
 import { checkUpgrade } from "../upgrade/check-upgrade.ts";
@@ -23,8 +21,8 @@ import type {
 
 export type UpkeepControl = ReturnType<typeof createUpkeepControl>;
 
-export function createUpkeepControl(seen: Observations, parts: UpkeepParts) {
-  const { settings, state, place, rate, events, clock, driver, authority, isRestarting, wake } = parts;
+export function createUpkeepControl(parts: UpkeepParts) {
+  const { settings, seen, state, place, rate, events, clock, authority, isRestarting, wake } = parts;
   const { mode } = settings.upkeep;
   const node = () => {
     const identity = state.identity.get() ?? identifyNode(settings, place.layout(), seen.config.now().document);
@@ -62,11 +60,10 @@ export function createUpkeepControl(seen: Observations, parts: UpkeepParts) {
     return { result: "lifted", ...before, next, wasContested, asksAgain, node: node() };
   };
   const restart = (): RestartResponse => {
-    const canRestart = driver !== undefined;
-    const result = requestRestart({ authority: authority(), isRestarting: isRestarting(), canRestart }, parts);
+    const result = requestRestart(parts);
     if (result !== "requested") return { result, node: node() };
     wake();
-    const waitsFor = explainWait(seen, state);
+    const waitsFor = explainWait(parts);
     return { result, ...(waitsFor === undefined ? {} : { waitsFor }), node: node() };
   };
   const adopt = (digest: string): AdoptResponse => {
@@ -81,7 +78,7 @@ export function createUpkeepControl(seen: Observations, parts: UpkeepParts) {
   };
   const upgrade = async (body: UpgradeRequest): Promise<UpgradeResponse> => {
     const checked = await checkUpgrade(body, parts);
-    return { ...beginUpgrade(checked, body.digest, seen, parts), node: node() };
+    return { ...beginUpgrade(checked, body.digest, parts), node: node() };
   };
   const nameOwn = <Answer extends object>(answer: Answer) => withNodeNames(answer, place.layout());
   return {
@@ -95,9 +92,9 @@ export function createUpkeepControl(seen: Observations, parts: UpkeepParts) {
 }
 
 /** Explains what a restart requested now would have to wait for, according to the last iteration; undefined if the restart would start at once. */
-function explainWait({ config, restarts }: Observations, { store }: UpkeepState): string | undefined {
+function explainWait({ config, restarts, state }: UpkeepParts): string | undefined {
   const { validity } = config.now();
-  if (store.failure() !== undefined) return "the sidecar can't store its state (see Reconciling)";
+  if (state.store.failure() !== undefined) return "the sidecar can't store its state (see Reconciling)";
   if (validity?.ok === false && isUnusableByNode(validity.problem.reason))
     return "the node can't start with the current node.conf (see ConfigReconciled)";
   const { settled } = restarts.now();

@@ -1,34 +1,16 @@
-import type { HealthWatch } from "#health/health-watch.ts";
-import { findDataPath } from "#node/conf/node-values.ts";
-import { readNodeValues } from "#node/conf/node-values.ts";
+import { findDataPath, readNodeValues } from "#node/conf/node-values.ts";
 import { findSettledBlock } from "#node/settled-block.ts";
-import type { SidecarSettings } from "../../settings.ts";
-import type { ConfigReading } from "../config/config-file.ts";
-import type { NodeLocation } from "../config/node-location.ts";
-import type { NodeDriver } from "../drivers/driver.ts";
 import type { DataEvidence, DataMark, KnownBlock } from "../state/data-evidence.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
-import type { UpkeepState } from "../state/upkeep-state.ts";
-import type { PortHolders } from "../upgrade/stop-and-start.ts";
+import type { UpgradeContext } from "../upgrade/upgrade-context.ts";
 import type { BlockCheck, DataRpc } from "../../upgrade/node-rpc.ts";
-import type { VersionResolution } from "../version/version-resolution.ts";
 import { listPrograms, checkLocation } from "./data-location.ts";
 import type { DataCheck } from "./assess-data.ts";
+import type { ObservedData } from "./data-observation.ts";
 import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
 
-export type CheckDataDependencies = Readonly<{
-  settings: SidecarSettings;
-  place: Pick<NodeLocation, "layout" | "read" | "fileDeadline" | "dataDeadline" | "keyDeadline">;
-  driver: NodeDriver | undefined;
-  health: Pick<HealthWatch, "current" | "facts" | "check">;
-  rpc: DataRpc;
-  references: readonly Pick<DataRpc, "findBlock">[];
-  holders: Pick<PortHolders, "now">;
-  observer: Readonly<{ version: () => VersionResolution }>;
-  state: Pick<UpkeepState, "healthy" | "upgrade">;
-  clock: Readonly<{ wallMs: () => number }>;
-  signal: AbortSignal;
-}>;
+export type DataContext = UpgradeContext &
+  Readonly<{ data: ObservedData; references: readonly Pick<DataRpc, "findBlock">[] }>;
 
 /** Result of a data check, with the node's process; the next mark is built from both. */
 export type DataCheckResult = Readonly<{ check: DataCheck; process: ProcessMark | undefined }>;
@@ -36,10 +18,10 @@ export type DataCheckResult = Readonly<{ check: DataCheck; process: ProcessMark 
 const unknown: BlockCheck = { kind: "unknown" };
 
 /** @throws {HangingFileSystem} if the file system that holds its data, a key or its programs hangs. */
-export async function checkData({ mark }: DataEvidence, dependencies: CheckDataDependencies): Promise<DataCheckResult> {
-  const { health, rpc, driver, state, signal } = dependencies;
+export async function checkData({ mark }: DataEvidence, context: DataContext): Promise<DataCheckResult> {
+  const { health, rpc, holders, driver, state, signal } = context;
   // Done first, because a node with a hung disk may leave every call without a response.
-  const { reading, found, programs } = await findSurroundings(dependencies);
+  const { reading, found, programs } = await findSurroundings(context);
   const { height, reference, failure } = health.current();
   const facts = health.facts();
   const wasAnswering = facts.rpc !== undefined && facts.rpc.fault === undefined && failure === undefined;
@@ -48,8 +30,8 @@ export async function checkData({ mark }: DataEvidence, dependencies: CheckDataD
   const find = async (number: number | undefined) =>
     wasAnswering && number !== undefined ? rpc.findBlock(number, signal) : unknown;
   const [block, genesis] = await Promise.all([find(mark?.block?.number), find(0)]);
-  const elsewhere = mark?.block === undefined ? [] : compareElsewhere(mark.block, block, height, dependencies);
-  const [process] = await dependencies.holders.now();
+  const elsewhere = mark?.block === undefined ? [] : compareElsewhere(mark.block, block, height, context);
+  const [process] = await holders.now();
   // A node that exited during the check would be stored as healthy but without a process, like a node whose process the sidecar can't see,
   // and could never be restored.
   const hasEnded = wasAnswering && process === undefined && (await health.check(signal)).failure !== undefined;
@@ -83,7 +65,7 @@ function compareElsewhere(
   known: KnownBlock,
   block: BlockCheck,
   height: number | undefined,
-  { references, signal }: CheckDataDependencies,
+  { references, signal }: DataContext,
 ): readonly Promise<BlockCheck>[] {
   const state = compareKnownBlock(known, block, height);
   return state === "replaced" || state === "missing"
@@ -91,9 +73,9 @@ function compareElsewhere(
     : [];
 }
 
-async function findSurroundings({ place, settings }: CheckDataDependencies) {
+async function findSurroundings({ place, settings }: DataContext) {
   const { pathsDirectory } = place.layout();
-  const reading: ConfigReading = await place.read();
+  const reading = await place.read();
   const dataPath = reading.ok
     ? findDataPath(settings.node.dataPath, pathsDirectory, reading.document.value)
     : settings.node.dataPath;
@@ -108,7 +90,7 @@ async function findSurroundings({ place, settings }: CheckDataDependencies) {
 export async function buildDataMark(
   before: DataMark | undefined,
   { check, process }: DataCheckResult,
-  { rpc, observer, clock, signal }: CheckDataDependencies,
+  { rpc, observer, clock, signal }: DataContext,
 ): Promise<DataMark> {
   const { height = 0, genesis } = check;
   const number = findSettledBlock(height);

@@ -3,7 +3,7 @@ import { access, constants, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import type { NodeValues } from "#node/conf/node-values.ts";
-import { isKeyMissing } from "../config/rejected-edit.ts";
+import { isKeyMissing } from "../restart/rejected-edit.ts";
 import type { NodeLocation } from "../config/node-location.ts";
 import { findListeningSockets } from "../drivers/host-processes.ts";
 

@@ -1,4 +1,4 @@
-import { createObservation, type Observation } from "#health/observation.ts";
+import type { Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { DataAssessment } from "./assess-data.ts";
 
@@ -10,10 +10,6 @@ export type DataState = Readonly<{
 }>;
 
 export type ObservedData = Observation<DataState>;
-
-export function observeData(onChange?: () => void): ObservedData {
-  return createObservation<DataState>({}, onChange);
-}
 
 export function deriveDataConditions(seen: DataState): readonly ConditionReport[] {
   const found = seen.found === undefined ? undefined : deriveDataSound(seen.found);

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { observeData } from "./data-observation.ts";
-import { watchData, type DataWatch, type WatchDataDependencies, type DataWatchObservations } from "./watch-data.ts";
+import { makeContext } from "../../testing/upkeep-context.ts";
+import { watchData, type DataWatch } from "./watch-data.ts";
 
 test("reports a data check that never finishes as failed, and does not start a second one meanwhile", () => {
-  const data = observeData();
+  const { data } = makeContext();
   const pendingCheck = Promise.withResolvers<void>().promise;
   data.note({ found: { kind: "sound" }, pendingCheck });
   const watch: DataWatch = { lastCheckMs: 1_000 };
   const lookAt = (monotonicMs: number) => {
     const clock = { monotonicMs: () => monotonicMs, wallMs: () => Date.UTC(2026, 0, 1) + monotonicMs };
-    watchData(watch, { data } as DataWatchObservations, { clock } as unknown as WatchDataDependencies);
+    watchData(watch, makeContext({ data, clock }));
   };
   lookAt(300_000);
   expect(data.now().failed).toBeUndefined();
@@ -21,28 +21,26 @@ test("reports a data check that never finishes as failed, and does not start a s
 });
 
 test("checks the data immediately after a restart, and discards the earlier result", () => {
-  const data = observeData();
-  data.note({
-    found: { kind: "doubt", signs: ["2 starts failed"], missing: [] },
-  });
+  const { data } = makeContext();
+  data.note({ found: { kind: "doubt", signs: ["2 starts failed"], missing: [] } });
   const watch: DataWatch = { lastCheckMs: 1_000 };
-  let running: Promise<void> | undefined = Promise.resolve();
-  const seen = { data, restarts: { now: () => ({ running }) } } as unknown as DataWatchObservations;
+  let isRestarting = true;
   const lookAt = (monotonicMs: number) => {
     const none = { get: () => undefined };
-    const dependencies = {
+    const context = makeContext({
+      data,
+      isRestarting: () => isRestarting,
       state: { upgrade: none, dataEvidence: none },
       settings: { health: { intervalMs: 1_000 } },
       clock: { monotonicMs: () => monotonicMs, wallMs: () => monotonicMs },
       // The findings of a check don't matter here.
       signal: AbortSignal.abort(),
-      wake: () => undefined,
-    };
-    watchData(watch, seen, dependencies as unknown as WatchDataDependencies);
+    });
+    watchData(watch, context);
   };
   lookAt(2_000);
   expect(data.now().pendingCheck).toBeUndefined();
-  running = undefined;
+  isRestarting = false;
   lookAt(2_001);
   expect(data.now().pendingCheck).toBeDefined();
 });

@@ -1,28 +1,13 @@
-import type { Clock } from "#daemon/clock.ts";
 import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
-import type { Logger } from "#daemon/log/log.ts";
 import { isBetweenVersions } from "../adoption/authority.ts";
-import type { ObservedRestarts } from "../restart/restart-observation.ts";
 import { forgetStarts } from "../restart/verify-restart.ts";
 import type { DataEvidence } from "../state/data-evidence.ts";
-import type { UpkeepState } from "../state/upkeep-state.ts";
-import type { ObservedData } from "./data-observation.ts";
 import { assessData, type DataAssessment } from "./assess-data.ts";
 import { compareKnownBlock } from "./known-block.ts";
-import { checkData, buildDataMark, type DataCheckResult, type CheckDataDependencies } from "./check-data.ts";
+import { checkData, buildDataMark, type DataCheckResult, type DataContext } from "./check-data.ts";
 
 /** State retained between two data checks; times are monotonic. */
 export type DataWatch = { lastCheckMs?: number };
-
-export type WatchDataDependencies = CheckDataDependencies &
-  Readonly<{
-    log: Logger;
-    clock: Clock;
-    state: Pick<UpkeepState, "dataEvidence" | "upgrade">;
-    wake: () => void;
-  }>;
-
-export type DataWatchObservations = Readonly<{ data: ObservedData; restarts: ObservedRestarts }>;
 
 /** Max interval between checks; shorter if the node's RPC is checked more often than once a second. */
 const checkIntervalMs = 60_000;
@@ -35,17 +20,13 @@ const lateMs = 300_000;
 const dayMs = 86_400_000;
 
 /** None starts while the node is being restarted or upgraded. Returns the ms until the next iteration is needed. */
-export function watchData(
-  watch: DataWatch,
-  seen: DataWatchObservations,
-  dependencies: WatchDataDependencies,
-): number | undefined {
-  const { clock, log, signal, settings, wake } = dependencies;
-  if (seen.data.now().pendingCheck !== undefined) {
-    recordLate(watch, seen, dependencies);
+export function watchData(watch: DataWatch, context: DataContext): number | undefined {
+  const { data, clock, log, signal, settings, wake } = context;
+  if (data.now().pendingCheck !== undefined) {
+    recordLate(watch, context);
     return undefined;
   }
-  if (isBusy(seen, dependencies)) {
+  if (isBusy(context)) {
     // Earlier findings are not evidence about a node that has started since.
     delete watch.lastCheckMs;
     return undefined;
@@ -54,50 +35,46 @@ export function watchData(
   const waitMs = watch.lastCheckMs === undefined ? 0 : watch.lastCheckMs + everyMs - clock.monotonicMs();
   if (waitMs > 0) return waitMs;
   watch.lastCheckMs = clock.monotonicMs();
-  const pendingCheck = checkNow(seen, dependencies)
-    .then(() => seen.data.note({ failed: undefined }))
+  const pendingCheck = checkNow(context)
+    .then(() => data.note({ failed: undefined }))
     .catch((error: unknown) => {
       if (signal.aborted) return;
       if (!(error instanceof HangingFileSystem))
         log.error({ event: "data-check-failed", err: error }, "the check of the node's data failed; retrying");
-      seen.data.note({ failed: { why: (error as Error).message, againAtMs: clock.wallMs() + everyMs } });
+      data.note({ failed: { why: (error as Error).message, againAtMs: clock.wallMs() + everyMs } });
     })
     .finally(() => {
       watch.lastCheckMs = clock.monotonicMs();
-      seen.data.note({ pendingCheck: undefined });
+      data.note({ pendingCheck: undefined });
       wake();
     });
-  seen.data.note({ pendingCheck });
+  data.note({ pendingCheck });
   return undefined;
 }
 
 /** Its snapshot, or a measuring program, may hang: no second check starts, and the last finding no longer counts. */
-function recordLate(
-  { lastCheckMs }: DataWatch,
-  { data }: DataWatchObservations,
-  { clock }: WatchDataDependencies,
-): void {
+function recordLate({ lastCheckMs }: DataWatch, { data, clock }: DataContext): void {
   const tookMs = lastCheckMs === undefined ? 0 : clock.monotonicMs() - lastCheckMs;
   if (tookMs <= lateMs || data.now().failed !== undefined) return;
   const began = new Date(clock.wallMs() - tookMs).toISOString();
   data.note({ failed: { why: `the check that started at ${began} has not finished (limit: ${lateMs} ms)` } });
 }
 
-function isBusy({ restarts }: DataWatchObservations, { state }: WatchDataDependencies): boolean {
-  return restarts.now().running !== undefined || isBetweenVersions(state);
+function isBusy({ isRestarting, state }: DataContext): boolean {
+  return isRestarting() || isBetweenVersions(state);
 }
 
-async function checkNow(seen: DataWatchObservations, dependencies: WatchDataDependencies): Promise<void> {
-  const { state, settings, signal } = dependencies;
+async function checkNow(context: DataContext): Promise<void> {
+  const { state, data, settings, signal } = context;
   const evidence = state.dataEvidence.get() ?? { failedStarts: [] };
-  const found = await checkData(evidence, dependencies);
+  const found = await checkData(evidence, context);
   const judgement = assessData(evidence, found.check, settings.health);
-  const revised = await deriveEvidence(evidence, judgement, found, dependencies);
+  const revised = await deriveEvidence(evidence, judgement, found, context);
   // A restart, an upgrade or an operator's command during the check makes it stale.
-  if (signal.aborted || isBusy(seen, dependencies)) return;
+  if (signal.aborted || isBusy(context)) return;
   if (JSON.stringify(state.dataEvidence.get() ?? evidence) !== JSON.stringify(evidence)) return;
   if (revised !== undefined) state.dataEvidence.set(revised);
-  seen.data.note({ found: judgement });
+  data.note({ found: judgement });
 }
 
 /** Derives the evidence to store after a check; undefined if it is unchanged. */
@@ -105,10 +82,10 @@ async function deriveEvidence(
   evidence: DataEvidence,
   judgement: DataAssessment,
   found: DataCheckResult,
-  dependencies: WatchDataDependencies,
+  context: DataContext,
 ): Promise<DataEvidence | undefined> {
   const { check: now } = found;
-  const { clock, log } = dependencies;
+  const { clock, log } = context;
   if (judgement.kind === "another-chain") {
     log.warn(
       { event: "data-of-another-chain" },
@@ -117,7 +94,7 @@ async function deriveEvidence(
     return { failedStarts: [] };
   }
   if (judgement.kind === "sound") {
-    const mark = await buildDataMark(evidence.mark, found, dependencies);
+    const mark = await buildDataMark(evidence.mark, found, context);
     return { ...forgetStarts(evidence), mark, otherSinceMs: undefined };
   }
   const known = evidence.mark?.block;

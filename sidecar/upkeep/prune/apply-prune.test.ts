@@ -1,43 +1,24 @@
-import { pino } from "pino";
 import { expect, test } from "vitest";
-import { systemClock } from "#daemon/clock.ts";
 import { unknownHealth } from "#health/rpc-state.ts";
-import { createCharts } from "#status/charts.ts";
+import { makeContext } from "../../testing/upkeep-context.ts";
 import type { Plan } from "../plan/plan.ts";
 import { applyPrune } from "./apply-prune.ts";
-import { createObservation } from "#health/observation.ts";
-import { derivePruneConditions, type PruningState } from "./prune-observation.ts";
+import { derivePruneConditions } from "./prune-observation.ts";
 
 const fail = () => Promise.reject(new TypeError("not foreseen"));
 
 test("stops reporting auto-pruning as on after an unexpected error while enabling it", async () => {
-  const seen = createObservation<PruningState>({});
+  const info = { autoPrune: false };
+  const context = makeContext({
+    settings: { prune: { stalledAfterMs: 1_000 } },
+    observer: { pruneInfo: () => info, check: fail },
+    nodeCli: { enableAutoPrune: fail, enableCommand: () => "node_cli prune --enable_auto_prune" },
+    health: { current: () => unknownHealth },
+  });
+  const { prune: seen } = context;
   seen.note({ autoPrune: { kind: "on" } });
   const planned = { actions: [{ kind: "enable-auto-prune", reason: "it is off" }], problems: [] } as unknown as Plan;
-  const info = { autoPrune: false } as never;
-  const options = {
-    idle: undefined,
-    authority: "acts" as const,
-    isRestarting: false,
-    stalledAfterMs: 1_000,
-    signal: new AbortController().signal,
-  };
-  applyPrune(planned, seen, options, {
-    observer: { pruneInfo: () => info, check: fail },
-    nodeCli: {
-      enableAutoPrune: fail,
-      pruneInfo: fail,
-      version: fail,
-      enableCommand: () => "node_cli prune --enable_auto_prune",
-    },
-    health: { current: () => unknownHealth },
-    events: { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] },
-    charts: createCharts(),
-    metrics: { pruneInfo: () => undefined },
-    clock: systemClock,
-    log: pino({ level: "silent" }),
-    wake: () => undefined,
-  });
+  applyPrune(planned, undefined, context);
   await seen.now().running;
   expect(seen.now().autoPrune).toMatchObject({ kind: "notSwitchedOn", reason: "Failed" });
 });

@@ -1,60 +1,35 @@
-import type { Clock } from "#daemon/clock.ts";
-import type { Logger } from "#daemon/log/log.ts";
-import type { RpcState } from "#health/rpc-state.ts";
 import type { Charts } from "#status/charts.ts";
-import { doneBySidecar, type EventLog } from "#status/event-log.ts";
-import type { Authority } from "../adoption/authority.ts";
+import { doneBySidecar } from "#status/event-log.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
-import type { NodeObserver } from "../version/node-observer.ts";
+import type { RestartContext } from "../restart/restart-context.ts";
 import { followPruning, type AutoPrune, type ObservedPruning } from "./prune-observation.ts";
 import type { Plan } from "../plan/plan.ts";
 
-export type ApplyPruneDependencies = Readonly<{
-  observer: Pick<NodeObserver, "pruneInfo" | "check">;
-  nodeCli: NodeCli | undefined;
-  health: Readonly<{ current: () => RpcState }>;
-  events: EventLog;
-  charts: Charts;
-  metrics: Readonly<{ pruneInfo: (info: PruneInfo | undefined) => void }>;
-  clock: Clock;
-  log: Logger;
-  wake: () => void;
-}>;
+export type PruneContext = RestartContext & Readonly<{ prune: ObservedPruning; charts: Charts }>;
 
-export type ApplyPruneOptions = Readonly<{
-  idle: string | undefined;
-  authority: Authority;
-  isRestarting: boolean;
-  stalledAfterMs: number;
-  signal: AbortSignal;
-}>;
-
-/** Enables auto-pruning if planned, once per PruneInfo, in parallel with later iterations: corrections must not wait for the tool. */
-export function applyPrune(
-  planned: Plan,
-  seen: ObservedPruning,
-  options: ApplyPruneOptions,
-  dependencies: ApplyPruneDependencies,
-): void {
-  const { observer, nodeCli, metrics, log, wake } = dependencies;
-  const { idle, authority, isRestarting, signal } = options;
+/**
+ * Enables auto-pruning if planned, once per PruneInfo, in parallel with later iterations: corrections must not wait for the tool. `idle`: why the
+ * sidecar changes nothing now.
+ */
+export function applyPrune(planned: Plan, idle: string | undefined, context: PruneContext): void {
+  const { prune: seen, observer, nodeCli, authority, isRestarting, metrics, log, wake } = context;
   const info = observer.pruneInfo();
   metrics.pruneInfo(info);
   if (info === undefined) return seen.note({ autoPrune: { kind: "unknown" } });
-  recordProgress(info, seen, options, dependencies);
+  recordProgress(info, context);
   const action = planned.actions.find((each) => each.kind === "enable-auto-prune");
   if (action === undefined || nodeCli === undefined) {
     return seen.note({ autoPrune: deriveAutoPrune(info.autoPrune, planned) });
   }
   if (idle !== undefined) {
-    return seen.note({ autoPrune: { kind: "off", idle, authority, command: nodeCli.enableCommand() } });
+    return seen.note({ autoPrune: { kind: "off", idle, authority: authority(), command: nodeCli.enableCommand() } });
   }
   const { running, prunedOn } = seen.now();
-  if (running !== undefined || isRestarting || prunedOn === info) return;
+  if (running !== undefined || isRestarting() || prunedOn === info) return;
   seen.note({
     prunedOn: info,
-    running: runEnableAutoPrune(nodeCli, action.reason, { seen, signal }, dependencies)
+    running: runEnableAutoPrune(nodeCli, action.reason, context)
       .catch((error: unknown) => {
         log.error({ event: "prune-switch-failed", err: error }, "can't enable auto-pruning");
         const message = `Auto-pruning could not be enabled: ${(error as Error).message}. See the event prune-switch-failed in the sidecar's log. Retried at the next node_cli query.`;
@@ -70,8 +45,7 @@ export function applyPrune(
 async function runEnableAutoPrune(
   nodeCli: NodeCli,
   why: string,
-  { seen, signal }: Readonly<{ seen: ObservedPruning; signal: AbortSignal }>,
-  { events, observer }: ApplyPruneDependencies,
+  { prune: seen, events, observer, signal }: PruneContext,
 ): Promise<void> {
   events.begin("prune", "Auto-pruning is enabled.", why, { by: "sidecar" });
   const enabled = await nodeCli.enableAutoPrune(signal);
@@ -94,12 +68,8 @@ async function runEnableAutoPrune(
   seen.note({ prunedOn: observer.pruneInfo(), autoPrune: { kind: "notSwitchedOn", reason: "EnableFailed", message } });
 }
 
-function recordProgress(
-  info: PruneInfo,
-  seen: ObservedPruning,
-  { stalledAfterMs }: ApplyPruneOptions,
-  { clock, health, charts }: ApplyPruneDependencies,
-): void {
+function recordProgress(info: PruneInfo, { settings, prune: seen, clock, health, charts }: PruneContext): void {
+  const { stalledAfterMs } = settings.prune;
   const nowMs = clock.monotonicMs();
   const { height } = health.current();
   const progress = followPruning(seen.now().progress, info, nowMs, height);

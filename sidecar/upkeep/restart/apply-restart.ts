@@ -1,12 +1,12 @@
 import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
 import type { ConfigReading } from "../config/config-file.ts";
-import { explainRejectedEdit, type EditRejection } from "../config/rejected-edit.ts";
 import { isUnusableByNode } from "#node/conf/problem.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { PauseBasis } from "../state/upkeep-state.ts";
 import { findDueRestart, markCompletedRestart } from "./due-restart.ts";
 import { hasReadAlready, isAsBeforeDrift } from "./node-start.ts";
+import { explainRejectedEdit } from "./rejected-edit.ts";
 import type { RestartContext } from "./restart-context.ts";
 import { decideRestart, type RestartSituation, type DueRestart } from "./restart-decision.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
@@ -19,8 +19,6 @@ type RestartRequest = Readonly<{
   version: NodeVersion | undefined;
   desired: PauseBasis;
   authority: Authority;
-  /** Whether node_cli is enabling pruning: it communicates with the running node, and a restart would interrupt it. */
-  isPruning: () => boolean;
 }>;
 
 /** Starts a restart if one is due and allowed; otherwise records the reason. The restart runs in parallel with later iterations. */
@@ -28,7 +26,7 @@ export async function applyRestart(
   request: RestartRequest,
   context: RestartContext,
 ): Promise<Readonly<{ wakeInMs?: number }>> {
-  const { planned, reading, version, desired, authority, isPruning } = request;
+  const { planned, reading, version, desired, authority } = request;
   const { settings, config, process, restarts, state, clock, metrics, budget, driver } = context;
   if (restarts.now().running === undefined) await markCompletedRestart(context);
   const due = await findDueRestart(planned, context);
@@ -46,7 +44,7 @@ export async function applyRestart(
       driverProblem: await driver?.problem?.(),
       isUnusable: !reading.ok && isUnusableByNode(reading.problem.reason),
       isKept: state.store.failure() === undefined,
-      settledForMs: isPruning() ? 0 : clock.monotonicMs() - config.now().contentSinceMs,
+      settledForMs: context.isPruning() ? 0 : clock.monotonicMs() - config.now().contentSinceMs,
       settleMs: settings.restart.settleMs,
       contested: findContest(request, context),
       wallMs: clock.wallMs(),
@@ -56,7 +54,7 @@ export async function applyRestart(
   );
   metrics.restartsInLastHour(budget.used());
   if (decision.go && decision.due.cause === "configuration") {
-    const rejection = await findRejection(request, context);
+    const rejection = reading.ok ? await explainRejectedEdit(reading, version, context) : undefined;
     if (rejection !== undefined) {
       const { words, isUnjudged = false, wakeInMs } = rejection;
       restarts.note({ settled: isUnjudged ? { unjudgedEdit: words } : { rejectedEdit: words } });
@@ -66,27 +64,6 @@ export async function applyRestart(
   if (decision.go && driver !== undefined) startRestart(decision.due, desired, driver, context);
   restarts.note({ settled: decision });
   return decision.go || decision.wakeInMs === undefined ? {} : { wakeInMs: decision.wakeInMs };
-}
-
-async function findRejection(
-  { reading, version }: RestartRequest,
-  context: RestartContext,
-): Promise<EditRejection | undefined> {
-  if (!reading.ok) return undefined;
-  const { settings, driver, restarts, process, signal } = context;
-  const { checkCommand, timeoutMs } = settings.restart;
-  const options = {
-    version,
-    seesFiles: driver?.name === "ops",
-    urls: settings.node,
-    keptHash: restarts.now().kept?.hash,
-    beganBefore: process.now().requestedStart?.began === "before",
-    checkCommand,
-    timeoutMs,
-    passes: settings.node.environment,
-    signal,
-  };
-  return explainRejectedEdit(reading, options, context);
 }
 
 /**

@@ -9,8 +9,7 @@ import type { DueRestart } from "./restart-decision.ts";
 import { explainHung, explainUnhealthy } from "./unhealthy-restart.ts";
 
 export async function findDueRestart(planned: Plan, context: RestartContext): Promise<DueRestart | undefined> {
-  const { settings, process, restarts, state } = context;
-  const { answersWithinMs, hungAfterMs } = settings.restart;
+  const { restarts, state } = context;
   const isRestarting = restarts.now().running !== undefined;
   const interrupted = state.restartInFlight.get();
   if (interrupted !== undefined && !isRestarting) {
@@ -30,10 +29,7 @@ export async function findDueRestart(planned: Plan, context: RestartContext): Pr
   }
   const requested = isRestarting ? undefined : findRequestedRestart(context);
   if (requested !== undefined) return requested;
-  const { restart: isRestarted, restartAfterMs } = settings.lag;
-  const sick =
-    (await explainUnhealthy(process, { isRestarted, restartAfterMs, answersWithinMs }, context)) ??
-    (await explainHung(process, { hungAfterMs }, context));
+  const sick = (await explainUnhealthy(context)) ?? (await explainHung(context));
   if (sick !== undefined) return { cause: "unhealthy", reason: sick, urgent: true };
   const restart = planned.actions.find((action) => action.kind === "restart");
   // The node isn't started with a file that still needs a correction.

@@ -4,7 +4,6 @@ import { isClockUnchanged } from "../clock-reading.ts";
 import { type NodeStarted, readStart, startPrecisionMs, type NodeStart } from "../drivers/driver.ts";
 import { findListenerStart } from "../drivers/host-processes.ts";
 import type { RestartContext } from "./restart-context.ts";
-import type { ObservedProcess } from "./restart-observation.ts";
 import { matchesFingerprint, fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { doneBySidecar } from "#status/event-log.ts";
@@ -20,7 +19,7 @@ const precisionMs = 100;
  * more than the max response time earlier: what starts a node, such as an entry point, may write node.conf right before the node reads it.
  */
 export async function hasNodeStarted(fileChangedAtMs: number, context: RestartContext): Promise<NodeStarted> {
-  const { node, config, process, health, clock, clockThen } = context;
+  const { settings, config, health, clock, clockThen } = context;
   const { contentSinceMs, otherAtMs } = config.now();
   const { startedAfterMs } = health.current();
   if (startedAfterMs !== undefined && startedAfterMs > contentSinceMs) return "after";
@@ -31,9 +30,9 @@ export async function hasNodeStarted(fileChangedAtMs: number, context: RestartCo
     // The clock has since been set back, or the file server's clock differs.
     if (fileChangedAtMs > clock.wallMs()) return "unknown";
     // Only the file's own time is used: after a failed check, e.g. while the file system hung, the content isn't necessarily new.
-    return startedAtMs + node.answersWithinMs < fileChangedAtMs ? "before" : "unknown";
+    return startedAtMs + settings.restart.answersWithinMs < fileChangedAtMs ? "before" : "unknown";
   };
-  const start = await readNodeStart(process, context);
+  const start = await readNodeStart(context);
   const byDriver = typeof start === "number" ? judge(start) : "unknown";
   if (byDriver === "after") return byDriver;
   const started = await readOwnListenerStart(context);
@@ -42,16 +41,16 @@ export async function hasNodeStarted(fileChangedAtMs: number, context: RestartCo
 }
 
 /** Start of the process that listens on the node's port here and runs in its bin directory; undefined if it isn't visible. */
-async function readOwnListenerStart({ node, place, clock }: RestartContext): ReturnType<typeof findListenerStart> {
-  const url = new URL(node.httpUrl);
+async function readOwnListenerStart({ settings, place, clock }: RestartContext): ReturnType<typeof findListenerStart> {
+  const url = new URL(settings.node.httpUrl);
   if (!isLoopback(url.hostname.replace(/^\[|\]$/g, ""))) return undefined;
   return findListenerStart(readUrlPort(url), place.layout().binDirectory, clock);
 }
 
 /** Whether the node started long enough before a time (wall clock) to have read its configuration by then. */
 async function wasRunningBefore(untilMs: number, context: RestartContext): Promise<boolean> {
-  const { process, clock, clockThen } = context;
-  const start = await readNodeStart(process, context);
+  const { clock, clockThen } = context;
+  const start = await readNodeStart(context);
   if (typeof start === "number") return start + startPrecisionMs < untilMs;
   if (start === "not-running" || !isClockUnchanged(clockThen, clock)) return false;
   const listener = await readOwnListenerStart(context);
@@ -62,10 +61,7 @@ async function wasRunningBefore(untilMs: number, context: RestartContext): Promi
 const answerWithinMs = 3_000;
 
 /** Reads the start time of the node's process from its driver. The driver is queried once per iteration for all steps. */
-export function readNodeStart(
-  process: ObservedProcess,
-  { driver, signal }: Pick<RestartContext, "driver" | "signal">,
-): Promise<NodeStart> {
+export function readNodeStart({ process, driver, signal }: RestartContext): Promise<NodeStart> {
   const started =
     process.now().started ?? readStart(driver, AbortSignal.any([signal, createTimeoutSignal(answerWithinMs)]));
   process.note({ started });
@@ -90,8 +86,8 @@ export async function hasReadAlready(
   context: RestartContext,
 ): Promise<boolean> {
   if (!reading.ok) return false;
-  const { config, process, state, events, place } = context;
-  const started = await readNodeStart(process, context);
+  const { config, state, events, place } = context;
+  const started = await readNodeStart(context);
   const fingerprint = fingerprintConfig(reading.document);
   const { previousFingerprint } = config.now();
   const isEarlier =

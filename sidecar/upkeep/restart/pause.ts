@@ -1,40 +1,25 @@
-import type { Clock } from "#daemon/clock.ts";
-import type { Logger } from "#daemon/log/log.ts";
 import { hasBeenPolled, isIdle, type RpcState } from "#health/rpc-state.ts";
-import type { EventLog } from "#status/event-log.ts";
-import type { FailedRestart, PauseBasis, UpkeepState } from "../state/upkeep-state.ts";
+import type { FailedRestart, PauseBasis } from "../state/upkeep-state.ts";
 import { type UpgradeRecord, decideAfterPause } from "../state/upgrade-record.ts";
-import type { ObservedRestarts } from "./restart-observation.ts";
-
-export type PauseDependencies = Readonly<{
-  state: Pick<UpkeepState, "atomically" | "hold" | "retry" | "upgrade">;
-  events: EventLog;
-  clock: Pick<Clock, "wallMs">;
-  health: Readonly<{ current: () => RpcState }>;
-  log: Logger;
-}>;
+import type { RestartContext } from "./restart-context.ts";
 
 /** Lifts a pause if the desired state or the (known) version has changed since. Only an operator lifts that of a failed rollback. */
-export function liftPauseIfChanged(
-  { hash, release }: PauseBasis,
-  seen: ObservedRestarts,
-  dependencies: PauseDependencies,
-): void {
-  const { state } = dependencies;
+export function liftPauseIfChanged({ hash, release }: PauseBasis, context: RestartContext): void {
+  const { state, restarts } = context;
   const hold = state.upgrade.get()?.end === "stranded" ? undefined : state.hold.get();
   const isUpgraded = release !== undefined && hold?.desired.release !== undefined && release !== hold.desired.release;
   if (hold !== undefined && (hold.desired.hash !== hash || isUpgraded)) {
     const why = isUpgraded ? "the node's version changed" : "the desired state changed";
-    liftPause({ why, byPerson: false }, dependencies);
+    liftPause({ why, byPerson: false }, context);
   }
   const { message } = state.hold.get() ?? {};
-  seen.note({ hold: message === undefined ? "none" : { message } });
+  restarts.note({ hold: message === undefined ? "none" : { message } });
 }
 
 /** Lifts the pause and, unless the node has recovered, retries the restart that led to it. Returns what happens next, for the operator. */
 export function liftPause(
   { why, byPerson }: Readonly<{ why: string; /** Whether a person requested it. */ byPerson: boolean }>,
-  { state, events, health, clock, log }: PauseDependencies,
+  { state, events, health, clock }: RestartContext,
 ): string {
   const { failed, message: held } = state.hold.get() ?? {};
   const retries = failed !== undefined && !hasRecovered(failed, health.current());
@@ -51,7 +36,6 @@ export function liftPause(
     const lifted = { by, outcome: "success", before: { hold: held }, after: {} } as const;
     events.add("hold", `Gatehouse resumed: ${why}. ${then}`, undefined, lifted);
   });
-  log.info({ event: "resumed", why, retries }, `Gatehouse resumed. ${then}`);
   return then;
 }
 

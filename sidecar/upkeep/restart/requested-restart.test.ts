@@ -2,40 +2,34 @@ import { expect, test } from "vitest";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { auditEvents } from "../state/stored-event-log.ts";
-import { requestRestart, findRequestedRestart, type RequestRestartDependencies } from "./requested-restart.ts";
+import { makeContext, openTestState } from "../../testing/upkeep-context.ts";
+import { requestRestart, findRequestedRestart } from "./requested-restart.ts";
 
-const able = { authority: "acts", isRestarting: false, canRestart: true } as const;
-
-/** Creates the state that stores an operator's request, with a clock that the test sets. */
-function createState(hold?: ReturnType<RequestRestartDependencies["state"]["hold"]["get"]>) {
-  let requested: Readonly<{ atMs: number }> | undefined;
+/** A sidecar that may restart its node, with a clock that the test sets. */
+async function createContext(parts: Parameters<typeof makeContext>[0] = {}) {
   const clock = { nowMs: 1_000_000, wallMs: () => clock.nowMs, monotonicMs: () => clock.nowMs };
-  const state = {
-    requestedRestart: { get: () => requested, set: (value: typeof requested) => void (requested = value) },
-    hold: { get: () => hold, set: () => undefined },
-    upgrade: { get: () => undefined, set: () => undefined },
-  };
   const audited: AuditEntry[] = [];
   const events = auditEvents(createRecentEvents(clock), { add: (entry) => void audited.push(entry) });
-  return { state, clock, events, audited };
+  const context = makeContext({ state: await openTestState(), clock, events, driver: { name: "ops" }, ...parts });
+  return { context, clock, audited };
 }
 
-test("makes a requested restart due immediately, regardless of the budget", () => {
-  const stored = createState();
-  expect(findRequestedRestart(stored)).toBeUndefined();
-  expect(requestRestart(able, stored)).toBe("requested");
-  expect(findRequestedRestart(stored)).toMatchObject({ cause: "requested", urgent: true, isCharged: true });
+test("makes a requested restart due immediately, regardless of the budget", async () => {
+  const { context } = await createContext();
+  expect(findRequestedRestart(context)).toBeUndefined();
+  expect(requestRestart(context)).toBe("requested");
+  expect(findRequestedRestart(context)).toMatchObject({ cause: "requested", urgent: true, isCharged: true });
 });
 
-test.each([600_001, -1])("expires a request after %s ms, and reports and audits it", (laterMs) => {
-  const stored = createState();
-  requestRestart(able, stored);
-  stored.clock.nowMs += laterMs;
-  expect(findRequestedRestart(stored)).toBeUndefined();
-  expect(stored.events.list()[0]?.message).toContain("was cancelled");
-  stored.clock.nowMs -= laterMs;
-  expect(findRequestedRestart(stored)).toBeUndefined();
-  expect(stored.audited).toMatchObject([
+test.each([600_001, -1])("expires a request after %s ms, and reports and audits it", async (laterMs) => {
+  const { context, clock, audited } = await createContext();
+  requestRestart(context);
+  clock.nowMs += laterMs;
+  expect(findRequestedRestart(context)).toBeUndefined();
+  expect(context.events.list()[0]?.message).toContain("was cancelled");
+  clock.nowMs -= laterMs;
+  expect(findRequestedRestart(context)).toBeUndefined();
+  expect(audited).toMatchObject([
     { action: "node-restart", by: "gatehouse restart", outcome: "unknown" },
     { action: "node-restart", by: "sidecar", outcome: "failure" },
   ]);
@@ -44,13 +38,14 @@ test.each([600_001, -1])("expires a request after %s ms, and reports and audits 
 const hold = { message: "It failed.", sinceMs: 0, desired: { hash: "a", release: undefined } };
 
 test.each([
-  [{ ...able, authority: "waits" }, undefined, "waits"],
-  [{ ...able, authority: "observes" }, undefined, "observes"],
-  [{ ...able, canRestart: false }, undefined, "no-driver"],
-  [{ ...able, isRestarting: true }, undefined, "busy"],
-  [able, hold, "paused"],
-] as const)("responds with the reason that prevents a restart, and stores nothing: %j", (situation, paused, result) => {
-  const stored = createState(paused);
-  expect(requestRestart(situation, stored)).toBe(result);
-  expect(findRequestedRestart(stored)).toBeUndefined();
+  ["waits", { authority: () => "waits" }, undefined],
+  ["observes", { authority: () => "observes" }, undefined],
+  ["no-driver", { driver: undefined }, undefined],
+  ["busy", { isRestarting: () => true }, undefined],
+  ["paused", {}, hold],
+])("responds with the reason that prevents a restart, and stores nothing: %s", async (result, parts, paused) => {
+  const { context } = await createContext(parts);
+  context.state.hold.set(paused);
+  expect(requestRestart(context)).toBe(result);
+  expect(findRequestedRestart(context)).toBeUndefined();
 });

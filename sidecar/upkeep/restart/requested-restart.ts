@@ -1,7 +1,5 @@
-import type { Clock } from "#daemon/clock.ts";
-import type { EventLog } from "#status/event-log.ts";
-import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
-import type { UpkeepState } from "../state/upkeep-state.ts";
+import { isBetweenVersions } from "../adoption/authority.ts";
+import type { RestartContext } from "./restart-context.ts";
 import type { DueRestart } from "./restart-decision.ts";
 
 /** Lifetime of an operator's request: a restart much later would surprise an operator who has since repaired the node. */
@@ -11,23 +9,18 @@ const countsForMs = 600_000;
 export const restartRequestResults = ["requested", "busy", "paused", "waits", "observes", "no-driver"] as const;
 export type RestartRequestResult = (typeof restartRequestResults)[number];
 
-export type RequestRestartDependencies = Readonly<{
-  state: Pick<UpkeepState, "requestedRestart" | "hold" | "upgrade">;
-  events: EventLog;
-  clock: Pick<Clock, "wallMs">;
-}>;
-
-export function requestRestart(
-  {
-    authority,
-    isRestarting,
-    canRestart,
-  }: Readonly<{ authority: Authority; isRestarting: boolean; canRestart: boolean }>,
-  { state, events, clock }: RequestRestartDependencies,
-): RestartRequestResult {
-  if (authority !== "acts") return authority;
-  if (!canRestart) return "no-driver";
-  if (isRestarting || isBetweenVersions(state)) return "busy";
+export function requestRestart({
+  authority,
+  isRestarting,
+  driver,
+  state,
+  events,
+  clock,
+}: RestartContext): RestartRequestResult {
+  const allowed = authority();
+  if (allowed !== "acts") return allowed;
+  if (driver === undefined) return "no-driver";
+  if (isRestarting() || isBetweenVersions(state)) return "busy";
   if (state.hold.get() !== undefined) return "paused";
   const said = { by: "gatehouse restart", outcome: "unknown" } as const;
   events.add("restart", "An operator requested a restart of the node.", undefined, said);
@@ -36,13 +29,7 @@ export function requestRestart(
 }
 
 /** Finds the operator's restart request until it expires. The restart isn't charged to the budget, because an operator causes no restart storm. */
-export function findRequestedRestart({
-  state,
-  clock,
-  events,
-}: Readonly<{ state: Pick<UpkeepState, "requestedRestart">; clock: Pick<Clock, "wallMs">; events: EventLog }>):
-  | DueRestart
-  | undefined {
+export function findRequestedRestart({ state, clock, events }: RestartContext): DueRestart | undefined {
   const requested = state.requestedRestart.get();
   if (requested === undefined) return undefined;
   const ageMs = clock.wallMs() - requested.atMs;

@@ -1,27 +1,33 @@
 import type { OutputFiles } from "#daemon/process/output-files.ts";
 import type { ServiceContext } from "#daemon/service.ts";
+import type { Authority } from "../adoption/authority.ts";
 import type { CommandText } from "../command-text.ts";
 import type { ConfigContext } from "../config/config-context.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
+import type { NodeCli } from "../drivers/node-cli.ts";
+import type { PushCheck } from "../pushgateway/push-watch.ts";
+import type { NodeObserver } from "../version/node-observer.ts";
 import type { MaintenanceWindow } from "./restart-decision.ts";
 import type { RestartBudget } from "./restart-budget.ts";
 import type { ObservedProcess, ObservedRestarts } from "./restart-observation.ts";
-import type { VerificationDependencies } from "./restart-verification.ts";
 
 export type RestartContext = ConfigContext &
   Readonly<{
     process: ObservedProcess;
     restarts: ObservedRestarts;
     driver: NodeDriver | undefined;
-    node: Readonly<{ httpUrl: string; answersWithinMs: number }>;
-    observer: Readonly<{ check: (signal: AbortSignal) => Promise<void> }>;
+    nodeCli: NodeCli | undefined;
+    observer: NodeObserver;
     output: OutputFiles;
     budget: RestartBudget;
     window: MaintenanceWindow;
-    metrics: Readonly<{ restarted: (cause: string) => void; restartsInLastHour: (count: number) => void }>;
-    lastPush: VerificationDependencies["lastPush"];
+    /** Queries the node's last push; undefined when metrics aren't checked. */
+    lastPush: ((signal: AbortSignal) => Promise<PushCheck>) | undefined;
     command: CommandText;
+    authority: () => Authority;
     finishes: ServiceContext["finishes"];
+    /** Whether node_cli is enabling pruning: it communicates with the running node, and a restart would interrupt it. */
+    isPruning: () => boolean;
     wake: () => void;
     signal: AbortSignal;
   }>;

@@ -1,15 +1,7 @@
 import type { Authority } from "../adoption/authority.ts";
+import type { restartCauses } from "../upkeep-metrics.ts";
 import type { RestartBudget } from "./restart-budget.ts";
 import { Cron } from "croner";
-
-export const restartCauses = [
-  "configuration",
-  "unhealthy",
-  "interrupted",
-  "unverified",
-  "retried",
-  "requested",
-] as const;
 
 export type DueRestart = Readonly<{
   /** `unverified`: the restart was made, and only its verification is missing. */

@@ -7,7 +7,7 @@ import { replaceConfig } from "../config/config-writer.ts";
 import { saveHealthyConfig } from "../config/healthy-config.ts";
 import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
 import type { PauseBasis, RestartInFlight } from "../state/upkeep-state.ts";
-import { prepareCheckExcept, prepareProcessCheck } from "./process-watch.ts";
+import { prepareCheckExcept } from "./process-watch.ts";
 import type { RestartContext } from "./restart-context.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import type { Verification } from "./restart-verification.ts";
@@ -98,7 +98,7 @@ export async function attemptRestart(
     } else events.begin("restart", `Restarting the node (${driver.name}) to roll back.`, undefined, { by: "sidecar" });
   });
   let startedWith: UsableReading | undefined;
-  const restart = async () => {
+  const command = async () => {
     const pidsBefore = (await driver.processes?.()) ?? [];
     const report = await restartNode(driver, incident);
     const pids = (await driver.processes?.()) ?? [];
@@ -114,16 +114,15 @@ export async function attemptRestart(
     });
     return report;
   };
-  const verified = await verifyRestart(restart, false, () => prepareProcessCheck(driver), incident);
+  const verified = await verifyRestart({ command }, incident);
   budget.end();
   return { verified, startedWith };
 }
 
 async function verifyEarlierRestart(incident: RestartIncident, before: ConfigReading): Promise<RestartAttempt> {
   const { state, driver } = incident;
-  const check = prepareCheckExcept(state.restartInFlight.get()?.bystanders, driver);
-  const beforeRestart = async () => check ?? (await prepareProcessCheck(driver));
-  const verified = await verifyRestart(() => Promise.resolve({}), true, beforeRestart, incident);
+  const lookAt = prepareCheckExcept(state.restartInFlight.get()?.bystanders, driver);
+  const verified = await verifyRestart({ command: async () => ({}), isAlreadyCommanded: true, lookAt }, incident);
   const nodeHas = state.nodeHas.get();
   const isUnchanged = before.ok && nodeHas !== undefined && matchesFingerprint(nodeHas, before.document, undefined);
   return { verified, startedWith: isUnchanged ? before : undefined };

@@ -1,4 +1,4 @@
-import { createObservation, type Observation } from "#health/observation.ts";
+import type { Observation } from "#health/observation.ts";
 import type { HealthEvidence } from "../state/upkeep-state.ts";
 import type { NodeStarted, NodeStart } from "../drivers/driver.ts";
 import type { RestartDecision } from "./restart-decision.ts";
@@ -15,7 +15,7 @@ export type RollBackFinding = Readonly<
   | { kind: "nothing"; because: "notYet" | "unread" | "unknown" }
 >;
 
-type RestartState = Readonly<{
+export type RestartState = Readonly<{
   running?: Promise<void> | undefined;
   stage?: string | undefined;
   /** Last decision, or the reason why a changed node.conf doesn't cause a restart or can't be judged. Absent before the first iteration. */
@@ -28,10 +28,6 @@ type RestartState = Readonly<{
 }>;
 
 export type ObservedRestarts = Observation<RestartState>;
-
-export function observeRestarts(onChange?: () => void): ObservedRestarts {
-  return createObservation<RestartState>({}, onChange);
-}
 
 type RequestedStart = Readonly<{
   contentHash: string;
@@ -54,7 +50,7 @@ export type UnhealthyPeriod = Readonly<{
   nearestBlocks: number;
 }>;
 
-type ProcessState = Readonly<{
+export type ProcessState = Readonly<{
   requestedStart?: RequestedStart | undefined;
   started?: Promise<NodeStart> | undefined;
   /** Set while the node's RPC does not respond; undefined if it responds or can't be queried. */
@@ -70,11 +66,6 @@ type ProcessState = Readonly<{
 }>;
 
 export type ObservedProcess = Observation<ProcessState>;
-
-/** Creates the observation of the process. `wasSeen`: an earlier sidecar saw the process while the node was healthy. */
-export function observeProcess({ wasSeen } = { wasSeen: false }): ObservedProcess {
-  return createObservation<ProcessState>({ wasSeen, hasEnded: false });
-}
 
 /** Whether the node started long before the content existed; what it runs with is then unknown. */
 export function isUnread({ requestedStart }: ProcessState, contentHash: string | undefined): boolean {

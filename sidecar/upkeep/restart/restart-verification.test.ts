@@ -2,39 +2,38 @@ import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import type { RpcState } from "#health/rpc-state.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
+import { makeContext } from "../../testing/upkeep-context.ts";
 import type { NodeStart, RestartReport } from "../drivers/driver.ts";
 import type { PushCheck } from "../pushgateway/push-watch.ts";
-import { restartAndVerify, waitForResponse, type VerificationOptions } from "./restart-verification.ts";
+import { restartAndVerify, waitForResponse } from "./restart-verification.ts";
 
 skipWaits();
 
 const rejected = { reason: "ConnectionRefused", message: "rejected" } as const;
 const down = { answers: 1, failure: rejected };
 
-type Restarted = Partial<VerificationOptions> &
-  Readonly<{
-    check: () => Promise<RpcState>;
-    lastPush?: () => PushCheck;
-    restart?: () => Promise<RestartReport>;
-    startedAt?: () => NodeStart;
-    clock?: typeof systemClock;
-  }>;
+type Restarted = Readonly<{
+  check: () => Promise<RpcState>;
+  lastPush?: () => PushCheck;
+  restart?: () => Promise<RestartReport>;
+  startedAt?: () => NodeStart;
+  clock?: typeof systemClock;
+  answersWithinMs?: number;
+  healthyWithinMs?: number;
+}>;
 
 /** Restarts a node that responds as given; returns the outcome, and what was awaited. */
-async function verify({ check, lastPush, restart, startedAt, clock = systemClock, ...options }: Restarted) {
+async function verify({ check, lastPush, restart, startedAt, clock = systemClock, ...limits }: Restarted) {
   const stages: (string | undefined)[] = [];
-  const limits = { answersWithinMs: 2_500, healthyWithinMs: 2_500, metricsWithinMs: 50, isAlreadyCommanded: false };
-  const result = await restartAndVerify(
-    restart ?? (async () => ({})),
-    { ...limits, signal: new AbortController().signal, ...options },
-    {
-      clock,
-      check,
-      lastPush: lastPush && (async () => lastPush()),
-      beforeRestart: startedAt && (async () => async () => startedAt()),
-      waitsFor: (stage) => stages.push(stage),
-    },
-  );
+  const context = makeContext({
+    settings: { restart: { answersWithinMs: 2_500, healthyWithinMs: 2_500, metricsWithinMs: 50, ...limits } },
+    clock,
+    health: { check },
+    lastPush: lastPush && (async () => lastPush()),
+    restarts: { note: ({ stage }: Readonly<{ stage: string | undefined }>) => stages.push(stage) },
+  });
+  const lookAt = startedAt && (async () => startedAt());
+  const result = await restartAndVerify({ command: restart ?? (async () => ({})), lookAt }, context);
   return { result, stages };
 }
 
@@ -209,8 +208,8 @@ test.each([
   "gives a node that could not be started as long as one that exited (%i ms), five seconds at most",
   async (healthyWithinMs, atMostMs) => {
     const beganMs = systemClock.monotonicMs();
-    const options = { healthyWithinMs, signal: new AbortController().signal };
-    expect(await waitForResponse(options, { clock: systemClock, check: async () => down })).toBe(false);
+    const context = makeContext({ settings: { restart: { healthyWithinMs } }, health: { check: async () => down } });
+    expect(await waitForResponse(context.signal, context)).toBe(false);
     const tookMs = systemClock.monotonicMs() - beganMs;
     expect(tookMs).toBeGreaterThanOrEqual(atMostMs);
     expect(tookMs).toBeLessThan(atMostMs + 500);

@@ -1,10 +1,9 @@
-import type { Clock } from "#daemon/clock.ts";
 import { createTimeoutSignal, pause, waitUntil } from "#daemon/time.ts";
-import type { RpcState } from "#health/rpc-state.ts";
 import type { RestartReport } from "../drivers/driver.ts";
 import type { PushCheck } from "../pushgateway/push-watch.ts";
 import { createHeightProgress, type HeightProgress } from "./height-progress.ts";
-import { watchProcess, type ProcessChecker } from "./process-watch.ts";
+import { prepareProcessCheck, watchProcess, type ProcessChecker } from "./process-watch.ts";
+import type { RestartContext } from "./restart-context.ts";
 
 export type Verification = Readonly<
   { ok: true; tookMs: number } | { ok: false; message: string; end?: StartEnd | undefined }
@@ -13,26 +12,12 @@ export type Verification = Readonly<
 /** `stood`: the node stalled at its height. Absent if it didn't respond and may still be running. */
 export type StartEnd = Readonly<{ kind: "ended"; afterMs: number } | { kind: "stood" }>;
 
-/** Deadlines for the verification, in milliseconds, each counted from the end of the previous stage. */
-export type VerificationOptions = Readonly<{
-  /** Deadline for the RPC's first response, counted from the exit of the restart command; a node may have to replay its log first. */
-  answersWithinMs: number;
-  /** Deadline for the height to advance, counted from the first response. Also the deadline for a response if the node's process has exited. */
-  healthyWithinMs: number;
-  metricsWithinMs: number;
-  isAlreadyCommanded: boolean;
-  signal: AbortSignal;
-}>;
-
-export type VerificationDependencies = Readonly<{
-  clock: Clock;
-  check: (signal: AbortSignal) => Promise<RpcState>;
-  /** Queries the node's last push; undefined when metrics aren't checked. */
-  lastPush: ((signal: AbortSignal) => Promise<PushCheck>) | undefined;
-  /** Prepares the check of the node's process; called before the restart. Undefined if the driver can't check it. */
-  beforeRestart?: (() => Promise<ProcessChecker | undefined>) | undefined;
-  /** Called at each change of stage with a description of what is awaited and the deadline; with undefined during the restart itself. */
-  waitsFor?: ((stage: string | undefined) => void) | undefined;
+export type Restart = Readonly<{
+  command: () => Promise<RestartReport>;
+  /** Whether an earlier sidecar gave the command, and so watched the process. */
+  isAlreadyCommanded?: boolean;
+  /** Checks the node's process; default: as its driver can. */
+  lookAt?: ProcessChecker | undefined;
 }>;
 
 /** Interval between checks at first, because a node may recover within a second; later checks are less frequent. */
@@ -45,25 +30,21 @@ const quickForMs = 5_000;
  * and metrics arrive. Where the chain may have no block, the same head suffices: references queried since have no later one, or blocks were irregular
  * before. A chain that was idle when first watched gets the full time. Metrics count only if the node pushes and the Pushgateway can be queried.
  */
-export async function restartAndVerify(
-  restart: () => Promise<RestartReport>,
-  options: VerificationOptions,
-  dependencies: VerificationDependencies,
-): Promise<Verification> {
-  const { clock, check, lastPush, waitsFor } = dependencies;
+export async function restartAndVerify(restart: Restart, context: RestartContext): Promise<Verification> {
+  const { settings, clock, health, driver, lastPush, signal } = context;
   const beganMs = clock.monotonicMs();
-  waitsFor?.(undefined);
-  const lookAt = await dependencies.beforeRestart?.();
-  const pushBefore = await lastPush?.(options.signal);
+  reportStage(undefined, context);
+  const lookAt = restart.lookAt ?? (driver && (await prepareProcessCheck(driver)));
+  const pushBefore = await lastPush?.(signal);
   const progress = createHeightProgress(clock);
-  progress.see(await check(options.signal));
+  progress.see(await health.check(signal));
   const ended = new AbortController();
-  const watching = watchHeight(progress, check, clock, AbortSignal.any([options.signal, ended.signal]));
+  const watching = watchHeight(progress, context, AbortSignal.any([signal, ended.signal]));
   try {
-    const { failureOutput } = await restart();
+    const { failureOutput } = await restart.command();
     const said = failureOutput === undefined ? "" : ` (the restart command printed: ${failureOutput})`;
     progress.restarted();
-    const { within, end } = await waitForHeight(progress, lookAt, options, dependencies);
+    const { within, end } = await waitForHeight(progress, lookAt, restart, context);
     if (!progress.advanced() && !progress.isIdleAsBefore()) {
       return { ok: false, message: `${progress.describe()} ${within}${said}`, end };
     }
@@ -76,21 +57,30 @@ export async function restartAndVerify(
     await watching;
   }
   if (lastPush === undefined) return { ok: true, tookMs: clock.monotonicMs() - beganMs };
-  const until = new Date(clock.wallMs() + options.metricsWithinMs).toISOString();
-  waitsFor?.(`It responds and advances; waiting for its next metrics push until ${until}.`);
-  if (await isPushMissing(pushBefore, lastPush, options)) {
-    return { ok: false, message: `no metrics reached the Pushgateway within ${options.metricsWithinMs} ms` };
+  const { metricsWithinMs } = settings.restart;
+  const until = new Date(clock.wallMs() + metricsWithinMs).toISOString();
+  reportStage(`It responds and advances; waiting for its next metrics push until ${until}.`, context);
+  if (await isPushMissing(pushBefore, lastPush, metricsWithinMs, signal)) {
+    return { ok: false, message: `no metrics reached the Pushgateway within ${metricsWithinMs} ms` };
   }
   return { ok: true, tookMs: clock.monotonicMs() - beganMs };
+}
+
+/** Shows what a restart waits for and until when; nothing during the command itself. */
+export function reportStage(stage: string | undefined, { restarts, wake }: RestartContext): void {
+  restarts.note({ stage });
+  wake();
 }
 
 /** Waits for a response (as long as a log replay takes, unless the process exited), then for the height. Time of its own suspension doesn't count. */
 async function waitForHeight(
   progress: HeightProgress,
   lookAt: ProcessChecker | undefined,
-  { answersWithinMs, healthyWithinMs, isAlreadyCommanded, signal }: VerificationOptions,
-  { clock, waitsFor }: VerificationDependencies,
+  { isAlreadyCommanded = false }: Restart,
+  context: RestartContext,
 ): Promise<Readonly<{ within: string; end: StartEnd | undefined }>> {
+  const { clock, signal } = context;
+  const { answersWithinMs, healthyWithinMs } = context.settings.restart;
   const doneMs = clock.monotonicMs();
   await using process = watchProcess(lookAt, { hasRun: !isAlreadyCommanded, signal });
   const findStage = () => {
@@ -123,7 +113,7 @@ async function waitForHeight(
     }
     const { text, setting } = waits;
     if (text !== reported)
-      waitsFor?.(`${text} ${new Date(clock.wallMs() + untilMs - nowMs).toISOString()} (${setting}).`);
+      reportStage(`${text} ${new Date(clock.wallMs() + untilMs - nowMs).toISOString()} (${setting}).`, context);
     reported = text;
     await pause(fastCheckMs, signal);
     stoodMs += Math.max(0, clock.monotonicMs() - nowMs - slowCheckMs);
@@ -139,8 +129,7 @@ const answers = { text: "It responds; its height must advance by", setting: "res
 
 async function watchHeight(
   progress: HeightProgress,
-  check: VerificationDependencies["check"],
-  clock: Clock,
+  { health: { check }, clock }: RestartContext,
   signal: AbortSignal,
 ): Promise<void> {
   const beganMs = clock.monotonicMs();
@@ -156,10 +145,11 @@ async function watchHeight(
 /** Waits for a new push from the node. Returns whether the last response within the time limit came from a Pushgateway that has no new push. */
 async function isPushMissing(
   before: PushCheck | undefined,
-  lastPush: (signal: AbortSignal) => Promise<PushCheck>,
-  options: VerificationOptions,
+  lastPush: NonNullable<RestartContext["lastPush"]>,
+  withinMs: number,
+  signal: AbortSignal,
 ): Promise<boolean> {
-  const deadline = AbortSignal.any([options.signal, createTimeoutSignal(options.metricsWithinMs)]);
+  const deadline = AbortSignal.any([signal, createTimeoutSignal(withinMs)]);
   const beforeSeconds = before?.state === "pushed" ? before.lastPushSeconds : undefined;
   let isMissing = false;
   while (!deadline.aborted) {
@@ -180,14 +170,10 @@ const checkAgainMs = 250;
 
 /** Waits up to five seconds for a node that couldn't be started, because something or someone else may have started it. */
 export async function waitForResponse(
-  { healthyWithinMs, signal }: Pick<VerificationOptions, "healthyWithinMs" | "signal">,
-  { clock, check }: Pick<VerificationDependencies, "clock" | "check">,
+  signal: AbortSignal,
+  { settings, clock, health: { check } }: RestartContext,
 ): Promise<boolean> {
   const hasAnswered = async () => (await check(signal)).failure === undefined;
-  return await waitUntil(
-    hasAnswered,
-    Boolean,
-    { everyMs: checkAgainMs, withinMs: Math.min(maxAnswerMs, healthyWithinMs), signal },
-    clock,
-  );
+  const withinMs = Math.min(maxAnswerMs, settings.restart.healthyWithinMs);
+  return await waitUntil(hasAnswered, Boolean, { everyMs: checkAgainMs, withinMs, signal }, clock);
 }

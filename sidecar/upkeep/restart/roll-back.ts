@@ -11,13 +11,12 @@ import { readStoredHealthy } from "./running-config.ts";
 
 /** Restores the last healthy configuration, restarts the node once more, and sets a pause, whether or not that helped. */
 export async function rollBack(incident: RestartIncident, failure: string): Promise<void> {
-  const { state, budget, events, clock, log, health, place, due, command } = incident;
+  const { state, budget, events, clock, health, place, due, command } = incident;
   const { height, failure: noAnswer } = await health.check(incident.signal);
   if (incident.signal.aborted) return;
   const failed = { reason: due.firstReason ?? due.reason, height, isDown: noAnswer !== undefined };
   const hold = (message: string, left: typeof failed | undefined = failed) =>
     state.hold.set({ desired: incident.desired, message, sinceMs: clock.wallMs(), failed: left });
-  log.error({ event: "node-down-after-restart", failure }, "the node did not recover after a restart");
   const afterRestart = `The node did not recover after a restart: ${asSentence(failure)}`;
   events.begin("hold", afterRestart, undefined, { by: "sidecar" });
   hold(afterRestart);

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { systemClock } from "#daemon/clock.ts";
 import { unknownHealth, type NodeInfo, type NodeFault, type RpcState } from "#health/rpc-state.ts";
+import { makeContext } from "../../testing/upkeep-context.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
-import { observeProcess } from "./restart-observation.ts";
 import { explainHung, explainUnhealthy } from "./unhealthy-restart.ts";
 
 const aDayMs = 86_400_000;
@@ -22,16 +21,18 @@ type Options = Readonly<{
 /** Checks a node at these times; returns whether it is unhealthy and whether it hangs, each with the reason, and since when it is unresponsive. */
 async function explain(checks: readonly (readonly [ranMs: number, facts: NodeInfo])[], options: Options = {}) {
   const { isRestarted = true, restartAfterMs = 1_000, answersWithinMs = 0, hungAfterMs = 60_000 } = options;
-  const process = observeProcess({ wasSeen: options.wasSeen ?? false });
+  const settings = {
+    lag: { restart: isRestarted, restartAfterMs },
+    restart: { answersWithinMs, hungAfterMs },
+    node: {},
+  };
+  const { process } = makeContext();
+  process.note({ wasSeen: options.wasSeen ?? false });
   const results: (readonly [unhealthy: string | undefined, hung: string | undefined])[] = [];
   for (const [ranMs, facts] of checks) {
     const health = { current: () => options.current ?? unknownHealth, facts: () => facts, ranMs: () => ranMs };
-    const signal = new AbortController().signal;
-    const dependencies = { health, driver: options.driver, clock: systemClock, signal };
-    results.push([
-      await explainUnhealthy(process, { isRestarted, restartAfterMs, answersWithinMs }, dependencies),
-      await explainHung(process, { hungAfterMs }, dependencies),
-    ]);
+    const context = makeContext({ settings, process, health, driver: options.driver });
+    results.push([await explainUnhealthy(context), await explainHung(context)]);
   }
   return { results, unresponsive: process.now().unresponsive };
 }

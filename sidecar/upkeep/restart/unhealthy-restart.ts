@@ -1,30 +1,19 @@
-import type { HealthWatch } from "#health/health-watch.ts";
 import { findFaults, type NodeInfo, type NodeFault } from "#health/rpc-state.ts";
 import { startPrecisionMs } from "../drivers/driver.ts";
 import { readNodeStart } from "./node-start.ts";
 import type { RestartContext } from "./restart-context.ts";
 import type { ObservedProcess, UnresponsivePeriod, UnhealthyPeriod } from "./restart-observation.ts";
 
-type HealthDependencies = Pick<RestartContext, "driver" | "clock" | "signal"> &
-  Readonly<{ health: Pick<HealthWatch, "current" | "facts" | "ranMs"> }>;
-
 /**
  * Explains why an unhealthy node should be restarted. Not one that gets closer to its references: a restart would only prolong that. A node whose
  * process was seen and has exited is started regardless of `lag.restart`: there is nothing left to interrupt.
  */
-export async function explainUnhealthy(
-  process: ObservedProcess,
-  {
-    isRestarted,
-    restartAfterMs,
-    answersWithinMs,
-  }: Readonly<{ /** `lag.restart`. */ isRestarted: boolean; restartAfterMs: number; answersWithinMs: number }>,
-  dependencies: HealthDependencies,
-): Promise<string | undefined> {
-  const { health } = dependencies;
-  if (isUnasked(process, health)) return undefined;
+export async function explainUnhealthy(context: RestartContext): Promise<string | undefined> {
+  const { process, health } = context;
+  const { restart: isRestarted, restartAfterMs } = context.settings.lag;
+  if (isUnasked(context)) return undefined;
   const wasStarting = process.now().startingUntilMs !== undefined;
-  const startingUntilMs = await findStartupDeadline(process, answersWithinMs, dependencies);
+  const startingUntilMs = await findStartupDeadline(context);
   process.note({ startingUntilMs });
   // Until it responds, a node counts neither as healthy nor as unhealthy.
   if (wasStarting && process.now().unresponsive === undefined) process.note({ unhealthy: undefined });
@@ -68,19 +57,16 @@ function countUnhealthy(
  * Explains why a hung node should be restarted: it responded since its start (`eth_blockNumber`; specification, "Node command line"), but not for
  * `restart.hungAfterMs`. One that replays its log hasn't, and is left alone; so is one whose start is unknown.
  */
-export async function explainHung(
-  process: ObservedProcess,
-  { hungAfterMs }: Readonly<{ hungAfterMs: number }>,
-  dependencies: HealthDependencies,
-): Promise<string | undefined> {
-  const { health } = dependencies;
-  if (isUnasked(process, health)) return undefined;
-  const unresponsive = recordUnresponsive(process, health);
+export async function explainHung(context: RestartContext): Promise<string | undefined> {
+  const { health } = context;
+  const { hungAfterMs } = context.settings.restart;
+  if (isUnasked(context)) return undefined;
+  const unresponsive = recordUnresponsive(context);
   if (unresponsive === undefined) return undefined;
   const silentForMs = health.ranMs() - unresponsive.sinceMs;
   const { answeredAtMs } = health.current();
   if (hungAfterMs === 0 || silentForMs < hungAfterMs || answeredAtMs === undefined) return undefined;
-  const startedAt = await readNodeStart(process, dependencies);
+  const startedAt = await readNodeStart(context);
   if (typeof startedAt !== "number" || startedAt > answeredAtMs) return undefined;
   return `the node hangs: it has run since ${new Date(startedAt).toISOString()} and has not responded for ${Math.round(silentForMs / 1_000)} s`;
 }
@@ -89,13 +75,10 @@ export async function explainHung(
  * Until when (wall clock) an unresponsive node may still be starting: `restart.answersWithinMs` from its start or, if that is unknown, from the first
  * check without a response by a node never seen to respond or whose port was closed since.
  */
-async function findStartupDeadline(
-  process: ObservedProcess,
-  answersWithinMs: number,
-  dependencies: HealthDependencies,
-): Promise<number | undefined> {
-  const { clock, health, driver } = dependencies;
-  const unresponsive = recordUnresponsive(process, health);
+async function findStartupDeadline(context: RestartContext): Promise<number | undefined> {
+  const { process, clock, health, driver } = context;
+  const { answersWithinMs } = context.settings.restart;
+  const unresponsive = recordUnresponsive(context);
   const runs = ((await driver?.processes?.()) ?? []).length > 0;
   const { answeredAtMs } = health.current();
   process.note({ hasEnded: unresponsive !== undefined && process.now().wasSeen && !runs });
@@ -104,7 +87,7 @@ async function findStartupDeadline(
     return undefined;
   }
   if (process.now().hasEnded) return undefined;
-  const startedAtMs = await readNodeStart(process, dependencies);
+  const startedAtMs = await readNodeStart(context);
   if (startedAtMs === "not-running") return undefined;
   const silentSinceMs = clock.wallMs() - (health.ranMs() - unresponsive.sinceMs);
   const untilMs = (startedAtMs === "unknown" ? silentSinceMs : startedAtMs) + answersWithinMs;
@@ -127,7 +110,7 @@ function recordProcess(
 }
 
 /** Whether the node can't be queried because its name doesn't resolve; in that case, records that the node is neither unresponsive nor unhealthy. */
-function isUnasked(process: ObservedProcess, health: Pick<HealthWatch, "facts">): boolean {
+function isUnasked({ process, health }: RestartContext): boolean {
   if (health.facts().rpc?.fault?.reason !== "NameNotResolved") return false;
   process.note({ unresponsive: undefined, unhealthy: undefined });
   return true;
@@ -140,10 +123,7 @@ const closedPortReasons: ReadonlySet<NodeFault["reason"]> = new Set([
   "Unreachable",
 ]);
 
-function recordUnresponsive(
-  process: ObservedProcess,
-  health: Pick<HealthWatch, "facts" | "ranMs">,
-): UnresponsivePeriod | undefined {
+function recordUnresponsive({ process, health }: RestartContext): UnresponsivePeriod | undefined {
   const fault = health.facts().rpc?.fault;
   const { sinceMs = health.ranMs(), portWasClosed = false } = process.now().unresponsive ?? {};
   const unresponsive =

@@ -1,50 +1,34 @@
 import { readFile } from "node:fs/promises";
-import type { Clock } from "#daemon/clock.ts";
 import { DriverError, StartFailedError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
 import { failedStartsStored, type DataEvidence, type FailedStart } from "../state/data-evidence.ts";
-import type { UpkeepState } from "../state/upkeep-state.ts";
-import type { ProcessChecker } from "./process-watch.ts";
 import type { RestartContext } from "./restart-context.ts";
-import { restartAndVerify, waitForResponse, type StartEnd, type Verification } from "./restart-verification.ts";
-
-type VerifyContext = Pick<
-  RestartContext,
-  "settings" | "place" | "state" | "clock" | "health" | "restarts" | "lastPush" | "log" | "wake" | "signal"
->;
+import {
+  restartAndVerify,
+  waitForResponse,
+  type Restart,
+  type StartEnd,
+  type Verification,
+} from "./restart-verification.ts";
 
 /** Restarts the node and verifies its recovery; any error counts as a failed start. Records each start with its outcome. */
-export async function verifyRestart(
-  restart: () => Promise<RestartReport>,
-  isAlreadyCommanded: boolean,
-  beforeRestart: () => Promise<ProcessChecker | undefined>,
-  context: VerifyContext,
-): Promise<Verification> {
+export async function verifyRestart(restart: Restart, context: RestartContext): Promise<Verification> {
   const { place, signal } = context;
   const before = await place.read();
   const record = await recordStart(context);
-  const verified = await restartOrExplain(restart, isAlreadyCommanded, beforeRestart, context);
+  const verified = await restartOrExplain(restart, context);
   const after = await place.read();
   const configHash = before.contentHash === after.contentHash ? before.contentHash : undefined;
   // If an earlier sidecar started the node, the process was not watched.
-  const isUnseen = isAlreadyCommanded && !verified.ok && verified.end === undefined;
+  const isUnseen = restart.isAlreadyCommanded === true && !verified.ok && verified.end === undefined;
   if (!signal.aborted && !isUnseen) await record(verified, configHash);
   return verified;
 }
 
-async function restartOrExplain(
-  restart: () => Promise<RestartReport>,
-  isAlreadyCommanded: boolean,
-  beforeRestart: () => Promise<ProcessChecker | undefined>,
-  { settings, clock, health, restarts, lastPush, log, wake, signal }: VerifyContext,
-): Promise<Verification> {
+async function restartOrExplain(restart: Restart, context: RestartContext): Promise<Verification> {
+  const { clock, log } = context;
   const beganMs = clock.monotonicMs();
-  const waitsFor = (stage: string | undefined) => {
-    restarts.note({ stage });
-    wake();
-  };
-  const dependencies = { clock, check: health.check, lastPush, beforeRestart, waitsFor };
   try {
-    return await restartAndVerify(restart, { ...settings.restart, isAlreadyCommanded, signal }, dependencies);
+    return await restartAndVerify(restart, context);
   } catch (error) {
     const { message } = error as Error;
     // Whatever the error, the node was told to stop, so the restart is rolled back like any failed start.
@@ -66,17 +50,15 @@ function judgeExitStatus(status: number | undefined, afterMs: number): StartEnd 
 
 /** If an operator starts the node right after the stop, the start command fails; that process read the same file, and is verified instead. */
 export async function restartNode(driver: NodeDriver, context: RestartContext): Promise<RestartReport> {
-  const { settings, clock, health, events } = context;
   // The command isn't killed when the sidecar stops, because a stopped node would stay down. The command has its own time limit.
   const signal = new AbortController().signal;
   try {
     return await driver.restart(signal, context.signal);
   } catch (error) {
     if (!(error instanceof StartFailedError)) throw error;
-    const { healthyWithinMs } = settings.restart;
-    if (!(await waitForResponse({ healthyWithinMs, signal }, { clock, check: health.check }))) throw error;
+    if (!(await waitForResponse(signal, context))) throw error;
     const message = `The sidecar could not start the node, but another program or user did. ${error.message}`;
-    events.add("restart", message, undefined, { by: "somebody else", outcome: "success" });
+    context.events.add("restart", message, undefined, { by: "somebody else", outcome: "success" });
     return {};
   }
 }
@@ -84,10 +66,7 @@ export async function restartNode(driver: NodeDriver, context: RestartContext): 
 /**
  * Returns a function that stores the outcome of a start and the hash of its node.conf. A successful start resets the count of failed starts; several in a row may indicate corrupt data. `memoryPath`: where Linux counts the processes that were killed because memory ran out.
  */
-export async function recordStart(
-  { state, clock }: Readonly<{ state: Pick<UpkeepState, "dataEvidence">; clock: Pick<Clock, "wallMs"> }>,
-  memoryPath = "/proc/vmstat",
-) {
+export async function recordStart({ state, clock }: RestartContext, memoryPath = "/proc/vmstat") {
   const before = await countOomKills(memoryPath);
   return async (verified: Verification, configHash: string | undefined): Promise<void> => {
     const known = state.dataEvidence.get() ?? { failedStarts: [] };

@@ -15,18 +15,19 @@ export type ObservedState = Observation<StoreState>;
 /** Writes what isn't on disk yet. Tests the file system first, because database writes block the only thread. */
 export async function checkState(
   copyNotKept: string | undefined,
-  seen: ObservedState,
   {
-    state: { store, directory },
+    stored,
+    state,
     stateDeadline,
-  }: Readonly<{ state: Pick<UpkeepState, "store" | "directory">; stateDeadline: FileDeadline }>,
+  }: Readonly<{ stored: ObservedState; state: UpkeepState; stateDeadline: FileDeadline }>,
 ): Promise<void> {
+  const { store, directory } = state;
   const why = await explainHanging(directory, stateDeadline, `checking the state directory ${directory}`);
   store.suspend(
     why === undefined ? undefined : { reason: "Unresponsive", message: `The state can't be written: ${why}.` },
   );
   store.flush();
-  seen.note({ isLookedAt: true, failure: store.failure(), copyNotKept });
+  stored.note({ isLookedAt: true, failure: store.failure(), copyNotKept });
 }
 
 /** Returns why the state is not entirely on disk; undefined if it is, or has not been checked yet. Pure. */

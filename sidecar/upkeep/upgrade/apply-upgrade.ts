@@ -1,54 +1,31 @@
-import type { ServiceContext } from "#daemon/service.ts";
 import { waitUntil } from "#daemon/time.ts";
-import type { EventLog } from "#status/event-log.ts";
-import type { Authority } from "../adoption/authority.ts";
-import type { NodeDriver } from "../drivers/driver.ts";
 import { hashDesiredState, createDesiredState } from "../plan/desired-state.ts";
-import type { ObservedProcess } from "../restart/restart-observation.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { UpgradeError, type Stage } from "../../upgrade/progress.ts";
 import { runUpgrade } from "../../upgrade/run-upgrade.ts";
-import { createHostPlatform, type HostPlatformDependencies, type HostPlatformObservations } from "./host-platform.ts";
+import { createHostPlatform } from "./host-platform.ts";
 import { explainBlocked, explainStoreFailure } from "./check-node.ts";
 import { retainRunningConfig } from "./config-for-version.ts";
-import { canStopAndStart, type StopStartDriver } from "./stop-and-start.ts";
-import { formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
-
-export type UpgradeObservations = HostPlatformObservations &
-  Readonly<{ upgrade: ObservedUpgrade; process: ObservedProcess }>;
-
-export type ApplyUpgradeDependencies = HostPlatformDependencies &
-  Parameters<typeof retainRunningConfig>[0] &
-  Readonly<{
-    state: UpkeepState;
-    driver: NodeDriver | undefined;
-    budget: RestartBudget;
-    events: EventLog;
-    metrics: Readonly<Record<"upgraded", (end: NonNullable<UpgradeRecord["end"]>) => void>>;
-    finishes: ServiceContext["finishes"];
-  }>;
+import { canStopAndStart, type StopStartContext } from "./stop-and-start.ts";
+import type { UpgradeContext } from "./upgrade-context.ts";
+import { formatUpgrade } from "./upgrade-observation.ts";
 
 /**
  * Starts an approved upgrade, or continues one. It continues an upgrade that an earlier sidecar left unfinished, or one that was stranded
  * and rolls back again because its pause was lifted. The upgrade runs in parallel with later iterations, which treat it as a running
  * restart and change nothing until it ends.
  */
-export function applyUpgrade(
-  authority: Authority,
-  seen: UpgradeObservations,
-  dependencies: ApplyUpgradeDependencies,
-): void {
-  const { state, driver, log, wake, finishes, settings } = dependencies;
-  const { restarts, process, upgrade } = seen;
+export function applyUpgrade(context: UpgradeContext): void {
+  const { state, driver, log, wake, finishes, settings, restarts, process, upgrade } = context;
   const record = state.upgrade.get();
   if (record === undefined || restarts.now().running !== undefined) return;
-  const blocked = record.end === undefined ? explainBlocked(authority, driver, state.store) : undefined;
+  const blocked = record.end === undefined ? explainBlocked(context) : undefined;
   // Lifting a pause may have changed the record.
   upgrade.note({ record, blocked });
   if (record.end !== undefined || blocked !== undefined || !canStopAndStart(driver)) return;
-  const running = advanceUpgrade(record, driver, seen, dependencies)
+  const running = advanceUpgrade(record, { ...context, driver })
     .catch((error: unknown) => {
       // A later iteration continues once the record can be stored.
       if (error instanceof UpgradeError) return log.error({ event: "upgrade-blocked" }, error.message);
@@ -65,26 +42,20 @@ export function applyUpgrade(
   finishes({ what: "the upgrade's step", done: running, withinMs: 2 * settings.restart.timeoutMs });
 }
 
-async function advanceUpgrade(
-  begun: UpgradeRecord,
-  driver: StopStartDriver,
-  seen: UpgradeObservations,
-  dependencies: ApplyUpgradeDependencies,
-): Promise<void> {
-  const { state, events, log, signal, clock } = dependencies;
-  const { upgrade } = seen;
+async function advanceUpgrade(begun: UpgradeRecord, context: StopStartContext): Promise<void> {
+  const { state, upgrade, events, log, signal, clock } = context;
   const isResumed = upgrade.now().agreedMs !== begun.beganMs;
   const { from, to } = begun;
   const attempt = { by: "gatehouse upgrade", outcome: "unknown", before: { version: from } } as const;
   const begins = isResumed ? "continues" : "starts";
   events.add("upgrade", `The upgrade from ${from} to ${to} ${begins}.`, undefined, attempt);
   const run = {
-    ...dependencies,
-    platform: createHostPlatform(driver, seen, dependencies),
+    ...context,
+    platform: createHostPlatform(context),
     onStage: (now: UpgradeRecord) =>
       log.info({ event: "upgrade-stage", stage: now.stage, from, to }, formatUpgrade(now)),
     remember: async (now: UpgradeRecord) => {
-      remember(now, seen, dependencies);
+      remember(now, context);
       if (now.end !== undefined) return;
       const isStored = () => state.store.failure() === undefined || state.store.isWritable();
       await waitUntil(isStored, Boolean, { ...storeWait, signal }, clock);
@@ -93,7 +64,7 @@ async function advanceUpgrade(
     },
   };
   const { record } = await runUpgrade(begun, { isResumed }, run);
-  if (record.end !== undefined && record.end !== "stranded") await retainRunningConfig(dependencies);
+  if (record.end !== undefined && record.end !== "stranded") await retainRunningConfig(context);
 }
 
 /** How long a step waits for its record: a backup, for example, locks the database for a moment. */
@@ -116,34 +87,30 @@ export function storeRecord(
 }
 
 /** Writes the progress; an outcome together with its pause: a kill between two writes would leave a failed node without a pause. */
-function remember(now: UpgradeRecord, seen: UpgradeObservations, dependencies: ApplyUpgradeDependencies): void {
-  const { state, events, metrics, wake, log } = dependencies;
+function remember(now: UpgradeRecord, context: UpgradeContext): void {
+  const { state, budget, upgrade, restarts, events, metrics, wake } = context;
   const { end, failure, from, to } = now;
   const isNewFailure = failure !== undefined && state.upgrade.get()?.failure === undefined;
   const message = formatUpgrade(now);
   state.atomically(() => {
-    storeRecord(now, state, dependencies.budget);
-    seen.upgrade.note({ record: now });
-    seen.restarts.note({ stage: message });
+    storeRecord(now, state, budget);
+    upgrade.note({ record: now });
+    restarts.note({ stage: message });
     if (isNewFailure) {
       const sides = { before: { version: from }, after: { stage: now.stage } };
       const failed = `The upgrade from ${from} to ${to} failed and is rolled back.`;
       events.fail("upgrade", failed, failure, { by: "sidecar", ...sides });
     }
-    if (end !== undefined) finish(now, message, seen, dependencies);
+    if (end !== undefined) finish(now, message, context);
   });
   wake();
-  if (end === undefined) return;
-  metrics.upgraded(end);
-  if (end === "committed") log.info({ event: "upgrade-verified", from, to }, message);
-  else log.error({ event: "upgrade-not-verified", from, to, end }, message);
+  if (end !== undefined) metrics.upgraded(end);
 }
 
 function finish(
   { end, from, to }: UpgradeRecord,
   message: string,
-  { restarts }: UpgradeObservations,
-  { state, settings, events, clock }: ApplyUpgradeDependencies,
+  { state, settings, restarts, events, clock }: UpgradeContext,
 ): void {
   const isVerified = end === "committed";
   events.add("upgrade", message, undefined, {

@@ -1,45 +1,24 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { begunUpgrade } from "../../testing/started-upgrade.ts";
-import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
+import { makeContext, openTestState } from "../../testing/upkeep-context.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
 import { beginUpgrade } from "./begin-upgrade.ts";
-import { observeUpgrade } from "./upgrade-observation.ts";
 
 const check = {
   plan: { from: "0.15.0", steps: ["Stop."], problems: [], warnings: [], digest: "d1" },
   record: begunUpgrade,
 };
 const nothing = async () => ({});
-let directory: string;
 let state: UpkeepState;
 
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "gatehouse-begin-"));
-  state = openUpkeepState(directory);
-});
-
-afterEach(() => {
-  state[Symbol.dispose]();
-  rmSync(directory, { recursive: true });
+beforeEach(async () => {
+  state = await openTestState();
 });
 
 function begin(digest: string | undefined, isRestarting = false) {
-  return beginUpgrade(
-    check,
-    digest,
-    { upgrade: observeUpgrade(undefined, undefined) },
-    {
-      settings: { restart: { driver: "ops" } },
-      driver: { name: "ops", restart: nothing, stop: nothing, start: nothing },
-      state,
-      authority: () => "acts",
-      isRestarting: () => isRestarting,
-      budget: { allows: () => true },
-      wake: () => undefined,
-    },
-  );
+  const driver = { name: "ops", restart: nothing, stop: nothing, start: nothing };
+  const parts = { driver, state, isRestarting: () => isRestarting, budget: { allows: () => true } };
+  return beginUpgrade(check, digest, makeContext({ settings: { restart: { driver: "ops" } }, ...parts }));
 }
 
 test("starts only the upgrade that was approved, not one that was only shown or has changed since", () => {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
+import { makeContext } from "../../testing/upkeep-context.ts";
 import { findNodeWarnings } from "./check-node.ts";
 
-const healthy = {
+const healthy = makeContext({
   rpc: { blockHash: async () => undefined, peers: async () => 3 },
-  signal: new AbortController().signal,
-  health: { current: () => ({ answers: 1, height: 9 }), facts: () => ({}) as never },
-};
+  health: { current: () => ({ answers: 1, height: 9 }), facts: () => ({}) },
+});
 
 test("warns before an upgrade that the node returns no block to verify its data with", async () => {
   const before = { height: 9, autoPrune: false, tellsVersion: true };

@@ -1,42 +1,15 @@
-import { isResponding, type NodeInfo, type RpcState } from "#health/rpc-state.ts";
-import type { PruneInfo } from "#node/prune-info.ts";
-import type { ReleaseCommits } from "#node/versions.ts";
-import type { SidecarSettings } from "../../settings.ts";
-import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
-import type { NodeDriver } from "../drivers/driver.ts";
-import type { RestartBudget } from "../restart/restart-budget.ts";
+import { isResponding } from "#health/rpc-state.ts";
+import { isBetweenVersions } from "../adoption/authority.ts";
 import type { StateStore } from "../state/state-store.ts";
 import type { HostNodeBaseline } from "../state/upgrade-record.ts";
-import type { UpkeepState } from "../state/upkeep-state.ts";
-import { canStopAndStart, type PortHolders } from "./stop-and-start.ts";
+import { canStopAndStart } from "./stop-and-start.ts";
 import { listNodeWarnings, readKnownBlock } from "../../upgrade/node-baseline.ts";
-import type { NodeRpc } from "../../upgrade/node-rpc.ts";
+import type { UpgradeContext } from "./upgrade-context.ts";
 import { identifyNode } from "./verify-version.ts";
 
-export type CheckNodeDependencies = Readonly<{
-  settings: SidecarSettings;
-  state: UpkeepState;
-  driver: NodeDriver | undefined;
-  observer: Readonly<{ pruneInfo: () => PruneInfo | undefined }>;
-  health: Readonly<{ current: () => RpcState; facts: () => NodeInfo }>;
-  budget: Pick<RestartBudget, "allows">;
-  rpc: NodeRpc;
-  commits: () => ReleaseCommits;
-  holders: Pick<PortHolders, "now">;
-  authority: () => Authority;
-  isRestarting: () => boolean;
-  signal: AbortSignal;
-}>;
-
-export type ObstacleDependencies = Pick<
-  CheckNodeDependencies,
-  "driver" | "state" | "authority" | "isRestarting" | "budget"
-> &
-  Readonly<{ settings: Readonly<{ restart: Pick<SidecarSettings["restart"], "driver"> }> }>;
-
 /** Determines why the sidecar may not upgrade its node now, regardless of the new version. */
-export function* findObstacles(dependencies: ObstacleDependencies): Generator<string> {
-  const { driver, state, authority, isRestarting, budget, settings } = dependencies;
+export function* findObstacles(context: UpgradeContext): Generator<string> {
+  const { driver, state, authority, isRestarting, budget, settings } = context;
   if (!canStopAndStart(driver)) {
     yield `restart.driver is ${settings.restart.driver}, which can't leave the node stopped; only ops can. In a container, the image is the version: run gatehouse upgrade --stack`;
   }
@@ -50,16 +23,12 @@ export function* findObstacles(dependencies: ObstacleDependencies): Generator<st
 }
 
 /** Explains why an upgrade in progress can't continue, and the remedy; undefined if it can. */
-export function explainBlocked(
-  authority: Authority,
-  driver: NodeDriver | undefined,
-  store: Pick<StateStore, "failure">,
-): string | undefined {
-  if (authority === "observes") return "It is blocked: upkeep.mode is observe; restore its previous value.";
-  if (authority === "waits") return "It is blocked: the sidecar waits for gatehouse adopt.";
+export function explainBlocked({ authority, driver, state }: UpgradeContext): string | undefined {
+  if (authority() === "observes") return "It is blocked: upkeep.mode is observe; restore its previous value.";
+  if (authority() === "waits") return "It is blocked: the sidecar waits for gatehouse adopt.";
   if (!canStopAndStart(driver))
     return "It is blocked: restart.driver can't stop and start the node; set it back to ops.";
-  return explainStoreFailure(store);
+  return explainStoreFailure(state.store);
 }
 
 /** After a kill, an unrecorded step would be mistaken for another: a verified version rolled back, old data restored twice. */
@@ -69,8 +38,8 @@ export function explainStoreFailure({ failure }: Pick<StateStore, "failure">): s
 }
 
 /** Reads the facts about the running node that are used to verify either version; undefined if the node doesn't respond. */
-export async function readNodeBefore(dependencies: CheckNodeDependencies): Promise<HostNodeBaseline | undefined> {
-  const { health, observer, settings, rpc, holders, commits, signal } = dependencies;
+export async function readNodeBefore(context: UpgradeContext): Promise<HostNodeBaseline | undefined> {
+  const { health, observer, settings, rpc, holders, commits, signal } = context;
   const now = health.current();
   const { height } = now;
   if (height === undefined || !isResponding(health.facts())) return undefined;
@@ -83,7 +52,7 @@ export async function readNodeBefore(dependencies: CheckNodeDependencies): Promi
 
 export async function findNodeWarnings(
   before: HostNodeBaseline | undefined,
-  { health, rpc, signal }: Pick<CheckNodeDependencies, "rpc" | "signal" | "health">,
+  { health, rpc, signal }: UpgradeContext,
 ): Promise<readonly string[]> {
   const { syncing } = health.current();
   const { height, lag } = health.facts();

@@ -9,33 +9,21 @@ import {
   parseNodeVersion,
   findRelease,
   type ProgramIdentity,
-  type ReleaseCommits,
 } from "#node/versions.ts";
-import type { NodeLayout } from "#node/layout.ts";
-import type { SidecarSettings } from "../../settings.ts";
 import { chooseVersionProgram, runLocalTool } from "../drivers/node-cli.ts";
 import type { ReleaseFile } from "../state/upgrade-record.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
 import { findRealPath } from "./data/data-stores.ts";
 import { findOtherFile, listRelease } from "./program-files.ts";
 import type { UpgradeRequest } from "./requested-upgrade.ts";
-
-type CheckReleaseDependencies = Readonly<{
-  settings: Pick<SidecarSettings, "node" | "nodeCli">;
-  layout: Pick<NodeLayout, "family" | "binDirectory">;
-  commits: () => ReleaseCommits;
-  signal: AbortSignal;
-}>;
+import type { UpgradeContext } from "./upgrade-context.ts";
 
 export type NewRelease = Readonly<{ files: readonly ReleaseFile[]; to: ProgramIdentity }>;
 
 /** @throws {UpgradeError} if the programs can't be installed or identified. */
-export async function readRelease(
-  request: UpgradeRequest,
-  dependencies: CheckReleaseDependencies,
-): Promise<NewRelease> {
-  const files = await listFiles(request.source, dependencies);
-  return { files, to: await identifyRelease(request, files, dependencies) };
+export async function readRelease(request: UpgradeRequest, context: UpgradeContext): Promise<NewRelease> {
+  const files = await listFiles(request.source, context);
+  return { files, to: await identifyRelease(request, files, context) };
 }
 
 /** Explains why new programs can't replace those of the version `from`; undefined if they can. */
@@ -56,10 +44,8 @@ export async function explainUseless(
 }
 
 /** @throws {UpgradeError} if the release can't be installed. */
-async function listFiles(
-  source: string,
-  { layout: { binDirectory, family } }: CheckReleaseDependencies,
-): Promise<readonly ReleaseFile[]> {
+async function listFiles(source: string, { place }: UpgradeContext): Promise<readonly ReleaseFile[]> {
+  const { binDirectory, family } = place.layout();
   if (!isAbsolute(source)) throw new UpgradeError(`${source} is not an absolute path`);
   if ((await findRealPath(source)) === (await findRealPath(binDirectory))) {
     throw new UpgradeError(
@@ -73,17 +59,18 @@ async function listFiles(
 async function identifyRelease(
   { source, version: given }: UpgradeRequest,
   files: readonly ReleaseFile[],
-  { settings, layout: { family }, commits, signal }: CheckReleaseDependencies,
+  { settings, place, commits, signal }: UpgradeContext,
 ): Promise<ProgramIdentity> {
+  const { family } = place.layout();
   const wanted = given === undefined ? undefined : parseNodeVersion(given);
   if (given !== undefined && wanted === undefined) {
     throw new UpgradeError(`"${given}" is not a version; expected one such as 0.16.2`);
   }
   const command = chooseVersionProgram(family, settings.nodeCli.command);
   const limits = { ...settings.nodeCli, passes: settings.node.environment };
-  const place = { directory: source, command, preload: family.preload };
+  const tool = { directory: source, command, preload: family.preload };
   const entryExists = files.some(({ name }) => name === command);
-  const said = entryExists ? await runLocalTool(limits, place, ["--version"], signal) : undefined;
+  const said = entryExists ? await runLocalTool(limits, tool, ["--version"], signal) : undefined;
   const printed =
     said?.ok === true
       ? identifyProgram(said.output, (text) => parseNodeCliVersion(text, command), commits())

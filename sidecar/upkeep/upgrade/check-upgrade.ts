@@ -1,7 +1,5 @@
 import { hash } from "node:crypto";
 import { basename } from "node:path";
-import type { Clock } from "#daemon/clock.ts";
-import type { Logger } from "#daemon/log/log.ts";
 import { hasSpaceFor } from "#daemon/files/disk-space.ts";
 import { describeChange } from "#node/conf/describe-change.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
@@ -10,39 +8,25 @@ import type { NodeLayout } from "#node/layout.ts";
 import { nameProgram, parseNodeVersion, type NodeVersion, type ProgramIdentity } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
-import type { ConfigVersions } from "../config/config-versions.ts";
 import { planWithEarlierValues } from "../config/healthy-config.ts";
-import type { NodeLocation } from "../config/node-location.ts";
 import { findWrite } from "../plan/plan.ts";
 import type { ReleaseFile, UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
-import type { VersionResolution } from "../version/version-resolution.ts";
-import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependencies } from "./check-node.ts";
+import { readNodeBefore, findNodeWarnings, findObstacles } from "./check-node.ts";
 import { explainUseless, readRelease } from "./check-release.ts";
 import type { RequestedUpgrade, UpgradeRequest } from "./requested-upgrade.ts";
 import { clonedSizeText, formatSize } from "../../upgrade/data-size.ts";
 import { createFirstStage, formatWorkId, UpgradeError } from "../../upgrade/progress.ts";
 import { measureCopy, findStores, type CopyCost } from "./data/data-stores.ts";
+import type { UpgradeContext } from "./upgrade-context.ts";
 
 /** Findings of the check, and the upgrade's initial record; there is no record if there are problems. */
 export type UpgradeCheck = Readonly<{ plan: RequestedUpgrade["plan"]; record: UpgradeRecord | undefined }>;
 
-export type CheckUpgradeDependencies = CheckNodeDependencies &
-  Readonly<{
-    place: Pick<NodeLocation, "layout" | "read">;
-    observer: Readonly<{ version: () => VersionResolution }>;
-    versions: Pick<ConfigVersions, "recall">;
-    clock: Clock;
-    log: Logger;
-  }>;
-
 /** Time limit for measuring the data, while the operator waits. */
 const measureWithinMs = 60_000;
 
-export async function checkUpgrade(
-  request: UpgradeRequest,
-  dependencies: CheckUpgradeDependencies,
-): Promise<UpgradeCheck> {
-  const { place, settings, observer, state, clock, signal } = dependencies;
+export async function checkUpgrade(request: UpgradeRequest, context: UpgradeContext): Promise<UpgradeCheck> {
+  const { place, settings, observer, state, clock, signal } = context;
   const { source } = request;
   const current = observer.version();
   const layout = place.layout();
@@ -57,13 +41,13 @@ export async function checkUpgrade(
       return undefined;
     }
   };
-  const release = await attempt(readRelease(request, { ...dependencies, layout }));
+  const release = await attempt(readRelease(request, context));
   const { to, files = [] } = release ?? {};
   const isUnknown = current.version === undefined && current.commit === undefined;
   if (isUnknown) problems.push("the running version is unknown (VersionConsistent explains what to set)");
   const useless = isUnknown || release === undefined ? undefined : await explainUseless(current, release, binDirectory);
   if (useless !== undefined) problems.push(useless);
-  const config = await checkConfig(await place.read(), current.version, to?.version, dependencies);
+  const config = await checkConfig(await place.read(), current.version, to?.version, context);
   problems.push(...config.problems);
   const nowMs = clock.wallMs();
   const id = `${formatWorkId(nowMs)}-to-${to?.version?.release ?? to?.commit ?? "unknown"}`;
@@ -73,14 +57,14 @@ export async function checkUpgrade(
   const stores = found?.stores ?? [];
   const costs = await Promise.all(stores.map((store) => measureCopy(store, limits)));
   problems.push(...findRoomProblems(stores, costs));
-  const before = await readNodeBefore(dependencies);
+  const before = await readNodeBefore(context);
   if (before === undefined)
     problems.push("the node does not respond: a regression is detectable only if it runs well now");
-  problems.unshift(...findObstacles(dependencies));
+  problems.unshift(...findObstacles(context));
   const warnings = [
     ...config.warnings,
     ...(to === undefined ? [] : findProgramWarnings(to, files, layout, settings.node)),
-    ...(await findNodeWarnings(before, dependencies)),
+    ...(await findNodeWarnings(before, context)),
   ];
   const from = nameProgram(current);
   const target = to && nameProgram(to);
@@ -101,15 +85,15 @@ async function checkConfig(
   reading: ConfigReading,
   from: NodeVersion | undefined,
   to: NodeVersion | undefined,
-  dependencies: Pick<CheckUpgradeDependencies, "settings" | "place" | "versions" | "state" | "log">,
+  context: UpgradeContext,
 ) {
-  const { settings, place } = dependencies;
+  const { settings, place } = context;
   const nothing = { document: undefined, write: undefined, problems: [], warnings: [] };
   if (!reading.ok) return { ...nothing, problems: [reading.problem.message] };
   const { document } = reading;
   if (to === undefined) return { ...nothing, document };
   const { pathsDirectory } = place.layout();
-  const planned = await planWithEarlierValues({ document, version: to }, settings, pathsDirectory, dependencies);
+  const planned = await planWithEarlierValues({ document, version: to }, settings, pathsDirectory, context);
   const write = findWrite(planned);
   const findings = lintConfig(write === undefined ? reading.bytes : Buffer.from(write.text), to);
   const against = listNewFindings(findings, lintConfig(reading.bytes, from)).filter(preventsStart);

@@ -1,22 +1,20 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hash } from "node:crypto";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
-import { readSettings } from "#daemon/settings/settings.ts";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createRecentEvents } from "#status/event-log.ts";
-import { sidecarSettings } from "../../settings.ts";
 import { begunUpgrade } from "../../testing/started-upgrade.ts";
-import { observeConfig } from "../config/config-observation.ts";
+import { makeContext, readTestSettings } from "../../testing/upkeep-context.ts";
 import { createConfigVersions } from "../config/config-versions.ts";
 import { createWriterLock, type WriterLock } from "../config/writer-lock.ts";
-import { observeRestarts } from "../restart/restart-observation.ts";
 import { auditEvents } from "../state/stored-event-log.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { runUpgrade, type UpgradePlatform } from "../../upgrade/run-upgrade.ts";
-import { createHostPlatform, type HostPlatformDependencies } from "./host-platform.ts";
+import { createHostPlatform } from "./host-platform.ts";
+import type { StopStartContext } from "./stop-and-start.ts";
 
 let root: string;
 let audited: AuditEntry[];
@@ -25,8 +23,8 @@ let runs: boolean;
 
 const text = (...path: string[]) => readFileSync(join(root, ...path), "utf8");
 
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "gatehouse-steps-"));
+beforeEach(async () => {
+  root = await makeTestDirectory();
   runs = false;
   audited = [];
   for (const name of ["data", "bin", "new", "work/data", "work/programs"])
@@ -50,19 +48,11 @@ beforeEach(() => {
   };
 });
 
-afterEach(() => rmSync(root, { recursive: true }));
-
 const never = () => {
   throw new Error("not a part of this test");
 };
 
-const settings = readSettings(sidecarSettings, {
-  env: {
-    GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/n",
-    GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://127.0.0.1:1",
-    GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "1000",
-  },
-});
+const settings = readTestSettings({ GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "1000" });
 
 /** The platform of a node of which only the port is visible. */
 function createPlatform(lock?: WriterLock) {
@@ -75,8 +65,9 @@ function createPlatform(lock?: WriterLock) {
       return {};
     },
   };
-  const dependencies: Partial<HostPlatformDependencies> = {
+  const context = makeContext({
     settings,
+    driver,
     holders: { now: async () => [], runs: async () => false },
     health: {
       check: async () =>
@@ -84,22 +75,15 @@ function createPlatform(lock?: WriterLock) {
           ? { answers: 1 }
           : { answers: 0, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } },
     },
-    clock: systemClock,
-    signal: new AbortController().signal,
     place: {
-      ...({} as HostPlatformDependencies["place"]),
-      fileDeadline: { call: (_, call) => call(), hangs: () => false },
+      fileDeadline: { call: (_: string, call: () => unknown) => call() },
       lock: lock === undefined ? never : () => lock,
     },
     events: auditEvents(createRecentEvents(systemClock), { add: (entry) => void audited.push(entry) }),
-    state: {
-      ...({} as HostPlatformDependencies["state"]),
-      auditedConfig: { get: () => undefined, set: () => undefined },
-    },
+    state: { auditedConfig: { get: () => undefined, set: () => undefined } },
     versions: createConfigVersions(root),
-  };
-  const seen = { config: observeConfig(), restarts: observeRestarts() };
-  return createHostPlatform(driver, seen, dependencies as HostPlatformDependencies);
+  });
+  return createHostPlatform(context as StopStartContext);
 }
 
 const nothing = async () => undefined;

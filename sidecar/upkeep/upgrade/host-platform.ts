@@ -1,50 +1,24 @@
 import { rm } from "node:fs/promises";
-import type { Logger } from "#daemon/log/log.ts";
 import { fingerprintConfig } from "#node/conf/config-fingerprint.ts";
-import type { ObservedConfig } from "../config/config-observation.ts";
-import type { NodeLocation } from "../config/node-location.ts";
-import type { ObservedRestarts } from "../restart/restart-observation.ts";
 import { firstNewVersionStage, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
-import type { UpkeepState } from "../state/upkeep-state.ts";
-import { keepConfig, migrateConfig, restoreConfig, type ConfigStepDependencies } from "./config-for-version.ts";
+import { keepConfig, migrateConfig, restoreConfig } from "./config-for-version.ts";
 import { copyStores, restoreStore, removeCopy } from "./data/data-copy.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
-import { isStopped, stopNode, type StopStartDriver } from "./stop-and-start.ts";
+import { isStopped, stopNode, type StopStartContext } from "./stop-and-start.ts";
 import { installPrograms, keepPrograms, restorePrograms } from "./program-files.ts";
-import { verifyVersion, type VerifyVersionDependencies, type UpgradeSide } from "./verify-version.ts";
+import type { UpgradeContext } from "./upgrade-context.ts";
+import { verifyVersion, type UpgradeSide } from "./verify-version.ts";
 import type { StageAction, UpgradePlatform } from "../../upgrade/run-upgrade.ts";
 
-export type HostPlatformObservations = Readonly<{ config: ObservedConfig; restarts: ObservedRestarts }>;
-
-export type HostPlatformDependencies = Omit<VerifyVersionDependencies, "driver" | "check" | "waitsFor" | "settings"> &
-  ConfigStepDependencies &
-  Readonly<{
-    place: Pick<NodeLocation, "read">;
-    state: Pick<UpkeepState, "atomically" | "nodeHas" | "startedWith" | "retry">;
-    health: Pick<VerifyVersionDependencies, "check">;
-    observer: Readonly<{ check: (signal: AbortSignal) => Promise<void> }>;
-    wake: () => void;
-    log: Logger;
-  }>;
-
-export function createHostPlatform(
-  driver: StopStartDriver,
-  seen: HostPlatformObservations,
-  dependencies: HostPlatformDependencies,
-): UpgradePlatform<UpgradeRecord> {
-  const { settings, observer, wake, log, signal } = dependencies;
-  const waitsFor = (stage: string | undefined) => {
-    seen.restarts.note({ stage });
-    wake();
-  };
-  const power = { ...dependencies, driver, check: dependencies.health.check, waitsFor };
-  const stop = ({ before }: UpgradeRecord) => stopNode(settings.restart.timeoutMs, before.process, power);
+export function createHostPlatform(context: StopStartContext): UpgradePlatform<UpgradeRecord> {
+  const { settings, observer, log, signal } = context;
+  const stop = ({ before }: UpgradeRecord) => stopNode(before.process, context);
   const start =
     (side: UpgradeSide): StageAction<UpgradeRecord> =>
     async (record, { isResumed }) => {
-      await noteConfig(seen, dependencies);
+      await noteConfig(context);
       try {
-        await verifyVersion(side, record, isResumed, power);
+        await verifyVersion(side, record, isResumed, context);
       } finally {
         // If the previous version were still recorded once the upgrade ends, node.conf would be changed back.
         await observer
@@ -57,7 +31,7 @@ export function createHostPlatform(
   return {
     touches: firstNewVersionStage,
     requireStill: async () => {
-      if (await isStopped(power)) return;
+      if (await isStopped(context)) return;
       throw new UpgradeError(
         "something started the node while it had to stay stopped; stop what starts it (a supervisor?) during the upgrade",
       );
@@ -66,19 +40,19 @@ export function createHostPlatform(
       stopping: stop,
       copying: async (record) => {
         await keepPrograms(record);
-        await keepConfig(record, dependencies);
-        await copyStores(record.stores, { timeoutMs: settings.upgrade.copyTimeoutMs, signal }, dependencies);
+        await keepConfig(record, context);
+        await copyStores(record.stores, { timeoutMs: settings.upgrade.copyTimeoutMs, signal }, context);
       },
       installing: async (record) => {
         await installPrograms(record);
-        await migrateConfig(record, dependencies);
+        await migrateConfig(record, context);
       },
       proving: start("to"),
       cleaning: cleanUp,
       "back-stopping": stop,
       "back-installing": async (record) => {
         await restorePrograms(record);
-        await restoreConfig(record, dependencies);
+        await restoreConfig(record, context);
       },
       "back-data": async ({ stores }) => {
         for (const store of stores) await restoreStore(store);
@@ -102,10 +76,7 @@ const cleanUp: StageAction<UpgradeRecord> = async (record, { amend }) => {
   for (const directory of directories) await rm(directory, { recursive: true, force: true, maxRetries: 5 });
 };
 
-async function noteConfig(
-  { config }: HostPlatformObservations,
-  { place, state }: Pick<HostPlatformDependencies, "place" | "state">,
-): Promise<void> {
+async function noteConfig({ place, state, config }: UpgradeContext): Promise<void> {
   const reading = await place.read();
   if (!reading.ok) throw new UpgradeError(reading.problem.message);
   config.note({ document: reading.document });

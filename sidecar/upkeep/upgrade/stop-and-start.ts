@@ -1,24 +1,14 @@
-import type { Clock } from "#daemon/clock.ts";
 import { pause, waitUntil } from "#daemon/time.ts";
-import type { RpcState } from "#health/rpc-state.ts";
 import { DriverError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
 import { waitForResponse } from "../restart/restart-verification.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
-import type { NodeProcesses } from "../drivers/host-processes.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
+import type { UpgradeContext } from "./upgrade-context.ts";
 
 /** A driver that stops and starts the node in two steps; in between, nothing uses the node's files. */
-export type StopStartDriver = NodeDriver & Required<Pick<NodeDriver, "stop" | "start">>;
+type StopStartDriver = NodeDriver & Required<Pick<NodeDriver, "stop" | "start">>;
 
-export type StopStartDependencies = Readonly<{
-  driver: StopStartDriver;
-  holders: PortHolders;
-  check: (signal: AbortSignal) => Promise<RpcState>;
-  clock: Clock;
-  signal: AbortSignal;
-}>;
-
-export type PortHolders = Pick<NodeProcesses, "now" | "runs">;
+export type StopStartContext = UpgradeContext & Readonly<{ driver: StopStartDriver }>;
 
 const checkAgainMs = 100;
 
@@ -36,12 +26,9 @@ export function canStopAndStart(driver: NodeDriver | undefined): driver is StopS
  *
  * @param before process that responded before the upgrade, which an earlier sidecar may have told to stop.
  */
-export async function stopNode(
-  withinMs: number,
-  before: ProcessMark | undefined,
-  dependencies: StopStartDependencies,
-): Promise<void> {
-  const { driver, holders, clock, signal } = dependencies;
+export async function stopNode(before: ProcessMark | undefined, context: StopStartContext): Promise<void> {
+  const { driver, holders, clock, signal } = context;
+  const withinMs = context.settings.restart.timeoutMs;
   const beganMs = clock.monotonicMs();
   const seen = [...(await holders.now()), ...(before === undefined ? [] : [before])];
   // The command isn't killed with the sidecar; it has its own time limit.
@@ -54,7 +41,7 @@ export async function stopNode(
   const words = said === undefined ? "" : ` (the stop command printed: ${said})`;
   const findReason = async () => {
     for (const mark of seen) if (await holders.runs(mark)) return `its process ${mark.pid} still runs`;
-    return (await isStopped(dependencies)) ? undefined : "the node still responds, or its port is open,";
+    return (await isStopped(context)) ? undefined : "the node still responds, or its port is open,";
   };
   const limits = { everyMs: checkAgainMs, withinMs: withinMs - (clock.monotonicMs() - beganMs), signal };
   const why = await waitUntil(findReason, (reason) => reason === undefined, limits, clock);
@@ -66,9 +53,9 @@ const unseen =
   "the stop command failed, and the node's process is invisible, so it may still write its data although its port is closed; run the sidecar as the node's user";
 
 /** Whether the node's port is closed at several consecutive checks. */
-export async function isStopped({ check, signal }: Pick<StopStartDependencies, "check" | "signal">): Promise<boolean> {
+export async function isStopped({ health, signal }: UpgradeContext): Promise<boolean> {
   for (let looks = 0; looks < closedLooks; looks += 1) {
-    const { failure } = await check(signal);
+    const { failure } = await health.check(signal);
     if (failure?.isPortClosed !== true) return false;
     await pause(checkAgainMs, signal);
   }
@@ -76,18 +63,14 @@ export async function isStopped({ check, signal }: Pick<StopStartDependencies, "
 }
 
 /** Starts the node unless it responds. `mayRun`: an earlier sidecar may have started it, so a failed start is ignored. */
-export async function startNode(
-  mayRun: boolean,
-  healthyWithinMs: number,
-  dependencies: StopStartDependencies,
-): Promise<RestartReport> {
-  const { driver, check, signal } = dependencies;
-  if ((await check(signal)).failure === undefined) return {};
+export async function startNode(mayRun: boolean, context: StopStartContext): Promise<RestartReport> {
+  const { driver, health, signal } = context;
+  if ((await health.check(signal)).failure === undefined) return {};
   try {
     return await driver.start(new AbortController().signal);
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
-    if (mayRun || (await waitForResponse({ healthyWithinMs, signal }, dependencies))) return {};
+    if (mayRun || (await waitForResponse(signal, context))) return {};
     throw error;
   }
 }

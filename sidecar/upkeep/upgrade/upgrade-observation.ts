@@ -1,4 +1,4 @@
-import { createObservation, type Observation } from "#health/observation.ts";
+import type { Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { listStages, stageDescriptions } from "../../upgrade/progress.ts";
@@ -13,10 +13,6 @@ export type UpgradeState = Readonly<{
 }>;
 
 export type ObservedUpgrade = Observation<UpgradeState>;
-
-export function observeUpgrade(record: UpgradeRecord | undefined, onChange?: () => void): ObservedUpgrade {
-  return createObservation<UpgradeState>({ agreedMs: undefined, blocked: undefined, record }, onChange);
-}
 
 /** Derives the condition for the last upgrade; none if there was no upgrade. Pure. */
 export function deriveUpgradeConditions({ record, blocked }: UpgradeState): readonly ConditionReport[] {

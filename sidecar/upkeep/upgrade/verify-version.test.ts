@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
-import { systemClock } from "#daemon/clock.ts";
 import type { RpcState } from "#health/rpc-state.ts";
-import { readSettings } from "#daemon/settings/settings.ts";
-import { sidecarSettings } from "../../settings.ts";
 import { begunUpgrade } from "../../testing/started-upgrade.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
+import { makeContext, readTestSettings } from "../../testing/upkeep-context.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import { verifyVersion, type VerifyVersionDependencies } from "./verify-version.ts";
+import type { StopStartContext } from "./stop-and-start.ts";
+import { verifyVersion } from "./verify-version.ts";
 
 skipWaits();
 
@@ -17,13 +16,9 @@ const record: UpgradeRecord = {
   before: { height: 10, block: { number: 2, hash }, autoPrune: true, tellsVersion: true },
 };
 
-const settings = readSettings(sidecarSettings, {
-  env: {
-    GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/n",
-    GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://127.0.0.1:1",
-    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "20000",
-    GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1000",
-  },
+const settings = readTestSettings({
+  GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "20000",
+  GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1000",
 });
 
 const verify = (reported: Reported) => verifyVersion("to", record, false, node(reported));
@@ -37,18 +32,8 @@ type Reported = Readonly<{
   autoPrune?: boolean;
 }>;
 
-const never = async () => {
-  throw new Error("not a part of this test");
-};
-
 /** A node whose height rises at each check after its start. */
-function node({
-  firstHeight = 20,
-  chain,
-  version = "0.16.2",
-  blockHash = hash,
-  autoPrune = true,
-}: Reported): VerifyVersionDependencies {
+function node({ firstHeight = 20, chain, version = "0.16.2", blockHash = hash, autoPrune = true }: Reported) {
   let isStarted = false;
   let height = firstHeight;
   const health = (): RpcState => {
@@ -58,35 +43,19 @@ function node({
     height = chain === undefined ? height + 0.001 : firstHeight + 1;
     return version === "" ? reported : { ...reported, binaryVersion: { text: version, isCurrent: true } };
   };
-  const pruneInfo = { autoPrune } as Extract<
-    Awaited<ReturnType<NonNullable<VerifyVersionDependencies["nodeCli"]>["pruneInfo"]>>,
-    { ok: true }
-  >["value"];
-  return {
+  return makeContext({
     settings,
     driver: {
-      name: "ops",
-      restart: never,
-      stop: never,
       start: async () => {
         isStarted = true;
         return {};
       },
     },
-    holders: { now: async () => [], runs: async () => false },
-    check: async () => health(),
-    lastPush: undefined,
+    health: { check: async () => health() },
     rpc: { blockHash: async () => (blockHash === "" ? undefined : blockHash), peers: async () => 1 },
-    nodeCli: {
-      pruneInfo: async () => ({ ok: true, value: pruneInfo }),
-      enableAutoPrune: never,
-      version: never,
-      enableCommand: () => "",
-    },
+    nodeCli: { pruneInfo: async () => ({ ok: true, value: { autoPrune } }) },
     commits: () => ({}),
-    clock: systemClock,
-    signal: new AbortController().signal,
-  };
+  }) as StopStartContext;
 }
 
 test("verifies a version that reports its name, has the old block, exceeds its old height and prunes", async () => {

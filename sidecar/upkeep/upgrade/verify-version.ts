@@ -10,27 +10,15 @@ import {
   type ProgramIdentity,
   type ReleaseCommits,
 } from "#node/versions.ts";
-import type { SidecarSettings } from "../../settings.ts";
-import type { NodeCli } from "../drivers/node-cli.ts";
-import { prepareProcessCheck } from "../restart/process-watch.ts";
-import { restartAndVerify, type VerificationDependencies } from "../restart/restart-verification.ts";
+import { restartAndVerify } from "../restart/restart-verification.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
-import { startNode, type StopStartDependencies } from "./stop-and-start.ts";
+import { startNode, type StopStartContext } from "./stop-and-start.ts";
 import { findOtherFile, hashFiles, locateKeptPrograms } from "./program-files.ts";
 import { findDataConcern, findHeightConcern, findVersionConcern, verifyNode } from "../../upgrade/verify-node.ts";
-import type { NodeRpc } from "../../upgrade/node-rpc.ts";
+import type { UpgradeContext } from "./upgrade-context.ts";
 
 export type UpgradeSide = "from" | "to";
-
-export type VerifyVersionDependencies = StopStartDependencies &
-  Pick<VerificationDependencies, "lastPush" | "waitsFor"> &
-  Readonly<{
-    settings: Pick<SidecarSettings, "restart" | "node" | "nodeCli">;
-    rpc: NodeRpc;
-    nodeCli: NodeCli | undefined;
-    commits: () => ReleaseCommits;
-  }>;
 
 const checkAgainMs = 250;
 
@@ -39,31 +27,28 @@ export async function verifyVersion(
   side: UpgradeSide,
   record: UpgradeRecord,
   isResumed: boolean,
-  dependencies: VerifyVersionDependencies,
+  context: StopStartContext,
 ): Promise<void> {
-  const { settings, driver, clock, signal } = dependencies;
-  const { restart } = settings;
-  const verified = await restartAndVerify(
-    () => startNode(isResumed, restart.healthyWithinMs, dependencies),
-    { ...restart, isAlreadyCommanded: isResumed, signal },
-    { ...dependencies, beforeRestart: () => prepareProcessCheck(driver) },
-  );
+  const { settings, clock, signal } = context;
+  const { healthyWithinMs: withinMs } = settings.restart;
+  const start = { command: () => startNode(isResumed, context), isAlreadyCommanded: isResumed };
+  const verified = await restartAndVerify(start, context);
   if (!verified.ok) throw new UpgradeError(verified.message);
   const findDoubt = async () =>
-    (await findVersionDoubt(side, record, dependencies)) ??
-    (await findChainDoubt(record, dependencies)) ??
-    (await findPruneDoubt(record, dependencies));
-  await verifyNode(findDoubt, { everyMs: checkAgainMs, withinMs: restart.healthyWithinMs, signal }, clock);
+    (await findVersionDoubt(side, record, context)) ??
+    (await findChainDoubt(record, context)) ??
+    (await findPruneDoubt(record, context));
+  await verifyNode(findDoubt, { everyMs: checkAgainMs, withinMs, signal }, clock);
 }
 
 async function findVersionDoubt(
   side: UpgradeSide,
   record: UpgradeRecord,
-  { settings, check, nodeCli, commits, signal }: VerifyVersionDependencies,
+  { settings, health, nodeCli, commits, signal }: UpgradeContext,
 ): Promise<string | undefined> {
   const { before, files, binDirectory } = record;
   const wanted = { version: parseNodeVersion(record[side]), commit: record.commits?.[side] };
-  const reported = identifyNode(await check(signal), settings.node.clientName, commits());
+  const reported = identifyNode(await health.check(signal), settings.node.clientName, commits());
   const identifyInstalled = async () => {
     const answer = await nodeCli?.version(signal);
     if (answer?.ok !== true) return undefined;
@@ -80,7 +65,7 @@ async function findVersionDoubt(
 
 async function findChainDoubt(
   { before }: UpgradeRecord,
-  { check, rpc, signal }: VerifyVersionDependencies,
+  { health: { check }, rpc, signal }: UpgradeContext,
 ): Promise<string | undefined> {
   const hash = before.block && (await rpc.blockHash(before.block.number, signal));
   const health = await check(signal);
@@ -90,7 +75,7 @@ async function findChainDoubt(
 
 async function findPruneDoubt(
   { before }: UpgradeRecord,
-  { nodeCli, signal }: VerifyVersionDependencies,
+  { nodeCli, signal }: UpgradeContext,
 ): Promise<string | undefined> {
   if (!before.autoPrune || nodeCli === undefined) return undefined;
   const answer = await nodeCli.pruneInfo(signal);

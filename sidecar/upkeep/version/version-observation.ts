@@ -14,10 +14,12 @@ export type VersionState = Readonly<{
 export type ObservedVersion = Observation<VersionState>;
 
 /** Undefined until node and tool had a chance to report the version. `locationDoubt`: why the location is inconsistent with it. */
-export async function trackVersion(
-  seen: ObservedVersion,
-  { observer, place, events }: Readonly<{ observer: NodeObserver; place: NodeLocation; events: EventLog }>,
-) {
+export async function trackVersion({
+  version: seen,
+  observer,
+  place,
+  events,
+}: Readonly<{ version: ObservedVersion; observer: NodeObserver; place: NodeLocation; events: EventLog }>) {
   if (!observer.isReady()) return undefined;
   const resolution = observer.version();
   const { moved, doubt: locationDoubt } = await place.follow(resolution.version);

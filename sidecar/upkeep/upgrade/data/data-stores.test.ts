@@ -4,6 +4,7 @@ import { beforeEach, expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { parseConfig } from "#node/conf/document.ts";
+import { makeContext } from "../../../testing/upkeep-context.ts";
 import { readRelease } from "../check-release.ts";
 import { findStores } from "./data-stores.ts";
 
@@ -66,8 +67,7 @@ test("finds a directory that is in the data through a link", async () => {
 
 test("rejects the bin directory itself as a release", async () => {
   await symlink(join(root, "bin"), join(root, "release"));
-  const settings = { nodeCli: { command: "node_cli" } } as Parameters<typeof readRelease>[1]["settings"];
-  const dependencies = { settings, layout: resolveNodeLayout({ workspace: root }), commits: () => ({}), signal };
-  const release = readRelease({ source: join(root, "release") }, dependencies);
+  const layout = resolveNodeLayout({ workspace: root });
+  const release = readRelease({ source: join(root, "release") }, makeContext({ place: { layout: () => layout } }));
   await expect(release).rejects.toThrow("is the node's bin directory");
 });

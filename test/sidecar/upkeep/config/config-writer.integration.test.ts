@@ -86,7 +86,7 @@ test("writes the file even if cp can't copy them, and reports once what is lost"
   const script = `
     import { writeFileSync, readFileSync } from "node:fs";
     import { hash } from "node:crypto";
-    const { writeWithDeadline } = await import(process.env.WRITER);
+    const { replaceConfig } = await import(process.env.WRITER);
     const { createWriterLock } = await import(process.env.LOCK);
     const said = [];
     const events = { add: (_, message, why) => said.push(message, why), begin: () => {}, fail: () => {} };
@@ -95,9 +95,10 @@ test("writes the file even if cp can't copy them, and reports once what is lost"
     writeFileSync(path, conf(0));
     using lock = createWriterLock(path);
     for (const [before, after] of [[conf(0), conf(1)], [conf(1), conf(2)]]) {
-      const write = { path, limitBytes: 1_000, expectedHash: hash("sha256", before), content: Buffer.from(after), changes: [] };
       const state = { auditedConfig: { get: () => undefined, set: () => {} } };
-      await writeWithDeadline(write, { fileDeadline: { call: (_, run) => run() }, lock, versions: { keep: async () => {} }, events, state });
+      const place = { fileDeadline: { call: (_, run) => run() }, lock: () => lock };
+      const context = { place, settings: { upkeep: { configLimitBytes: 1_000 } }, versions: { keep: async () => {} }, events, state };
+      await replaceConfig({ ok: true, contentHash: hash("sha256", before) }, Buffer.from(after), [], context, path);
     }
     console.log(JSON.stringify([readFileSync(path, "utf8"), ...said]));`;
   const room = join(import.meta.dirname, "../../../../sidecar/upkeep/config");

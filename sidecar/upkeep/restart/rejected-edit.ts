@@ -1,19 +1,15 @@
 import { resolve } from "node:path";
 import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { runLongRunningProcess } from "#daemon/process/long-running-process.ts";
-import type { OutputFiles } from "#daemon/process/output-files.ts";
-import type { CommandText } from "../command-text.ts";
-import type { ConfigLocation } from "../state/node-identity.ts";
-import { loadStoredConfig } from "./healthy-config.ts";
+import { loadStoredConfig } from "../config/healthy-config.ts";
 import { findConfValue, isJsonObject, parseConfig } from "#node/conf/document.ts";
-import type { UsableReading } from "./config-file.ts";
+import type { UsableReading } from "../config/config-file.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { LintRule } from "#node/lint/lint-rules.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { doubleWait } from "#daemon/time.ts";
-import type { ConfigContext } from "./config-context.ts";
-import type { ObservedConfig } from "./config-observation.ts";
-import type { NodeLocation } from "./node-location.ts";
+import type { ObservedConfig } from "../config/config-observation.ts";
+import type { RestartContext } from "./restart-context.ts";
 import { stat } from "node:fs/promises";
 
 /** Findings that prevent a node from starting. A wrong monitor_config only disables the node's metrics. */
@@ -21,29 +17,8 @@ const fatal: ReadonlySet<LintRule> = new Set(["missing-key", "wrong-type", "port
 
 const keyFiles = ["domain_key_path", "stabilizing_key_path"];
 
-type EditOptions = Readonly<{
-  version: NodeVersion | undefined;
-  /** Whether this process can access the node's own files, as with the `ops` driver. */
-  seesFiles: boolean;
-  urls: Readonly<{ httpUrl: string; webSocketUrl: string }>;
-  keptHash: string | undefined;
-  beganBefore: boolean;
-  checkCommand: readonly string[] | undefined;
-  timeoutMs: number;
-  /** Names of variables that are passed to the command in addition to those that every program gets. */
-  passes: readonly string[];
-  signal: AbortSignal;
-}>;
-
-type RejectedEditDependencies = Pick<ConfigContext, "config" | "clock" | "versions" | "log"> &
-  Readonly<{
-    command: CommandText;
-    place: Pick<NodeLocation, "layout" | "keyDeadline">;
-    output: OutputFiles;
-  }>;
-
 /** `words`: whole sentences; `wakeInMs`: until it is judged again; `isUnjudged`: no fault is known, but it can't be judged now. */
-export type EditRejection = Readonly<{ words: string; wakeInMs?: number; isUnjudged?: true }>;
+type EditRejection = Readonly<{ words: string; wakeInMs?: number; isUnjudged?: true }>;
 
 /** Initial and max delay before `restart.checkCommand` is rerun on rejected content; it doubles each time. */
 const checkAgain = { initialMs: 10_000, maxMs: 600_000 };
@@ -54,11 +29,11 @@ type Fault = Readonly<{ id: string; words: string }>;
 /** Explains why the node wouldn't start with an edit: a new lint finding, a missing key file, a moved port, or `restart.checkCommand`. */
 export async function explainRejectedEdit(
   reading: UsableReading,
-  options: EditOptions,
-  dependencies: RejectedEditDependencies,
+  version: NodeVersion | undefined,
+  context: RestartContext,
 ): Promise<EditRejection | undefined> {
   try {
-    return await judgeEdit(reading, options, dependencies);
+    return await judgeEdit(reading, version, context);
   } catch (error) {
     if (!(error instanceof HangingFileSystem)) throw error;
     // The edit is judged again at the next periodic reconcile, and as soon as the file system recovers.
@@ -68,37 +43,36 @@ export async function explainRejectedEdit(
 
 async function judgeEdit(
   reading: UsableReading,
-  options: EditOptions,
-  dependencies: RejectedEditDependencies,
+  version: NodeVersion | undefined,
+  context: RestartContext,
 ): Promise<EditRejection | undefined> {
-  const { layout, keyDeadline } = dependencies.place;
-  const before = await findContentBefore(reading, options, dependencies);
+  const before = await findContentBefore(reading, context);
   if (before === "the same") return undefined;
-  const judged = { ...options, ...layout(), keyDeadline };
-  const known = new Set((await findConfigFaults(before, judged)).map(({ id }) => id));
-  const fault = (await findConfigFaults(reading.bytes, judged)).find(({ id }) => !known.has(id));
-  return fault ?? runCheckCommand(reading, options, dependencies);
+  const known = new Set((await findConfigFaults(before, version, context)).map(({ id }) => id));
+  const fault = (await findConfigFaults(reading.bytes, version, context)).find(({ id }) => !known.has(id));
+  return fault ?? runCheckCommand(reading, context);
 }
 
 /** Finds the content with which the node is known or assumed to run; "the same" if that is the current content. */
 async function findContentBefore(
   { contentHash }: UsableReading,
-  { keptHash, beganBefore }: EditOptions,
-  { config, versions, log }: RejectedEditDependencies,
+  { config, restarts, process, versions, log }: RestartContext,
 ): Promise<Uint8Array | undefined | "the same"> {
-  if (keptHash === contentHash) return "the same";
+  if (restarts.now().kept?.hash === contentHash) return "the same";
   const healthy = await loadStoredConfig("healthy", { versions, log });
   if (healthy !== undefined) return healthy;
   // The node doesn't run with the content found at first contact, so faults in that content are no excuse for the same faults in this one.
-  if (beganBefore) return undefined;
+  if (process.now().requestedStart?.began === "before") return undefined;
   const { lastUsable } = config.now();
   return (await versions.newest()) ?? (lastUsable?.contentHash === contentHash ? undefined : lastUsable?.bytes);
 }
 
-type FaultOptions = EditOptions & ConfigLocation & Pick<NodeLocation, "keyDeadline">;
-
-async function findConfigFaults(content: Uint8Array | undefined, options: FaultOptions): Promise<readonly Fault[]> {
-  const { version, configPath, seesFiles } = options;
+async function findConfigFaults(
+  content: Uint8Array | undefined,
+  version: NodeVersion | undefined,
+  context: RestartContext,
+): Promise<readonly Fault[]> {
+  const { configPath } = context.place.layout();
   if (content === undefined) return [];
   const found = lintConfig(content, version).filter(
     ({ rule, path }) => fatal.has(rule) && !path.startsWith("chain.monitor_config"),
@@ -107,18 +81,20 @@ async function findConfigFaults(content: Uint8Array | undefined, options: FaultO
     id: `${rule} ${path}`,
     words: `${configPath}:${line}:${column} ${path} ${message} To fix it, ${fix}`,
   }));
-  const faults = [...lint, ...findMovedPorts(content, options)];
-  return seesFiles ? [...faults, ...(await findMissingKeyFiles(content, options))] : faults;
+  const faults = [...lint, ...findMovedPorts(content, context)];
+  // Only with this driver can this process access the node's own files.
+  return context.driver?.name === "ops" ? [...faults, ...(await findMissingKeyFiles(content, context))] : faults;
 }
 
 /** Finds ports at which the sidecar couldn't reach the node. A mismatch that the running configuration has too means that ports are mapped. */
-function findMovedPorts(content: Uint8Array, { configPath, urls }: FaultOptions): readonly Fault[] {
+function findMovedPorts(content: Uint8Array, { place, settings }: RestartContext): readonly Fault[] {
+  const { configPath } = place.layout();
   const parsed = parseConfig(content);
   if (!parsed.ok) return [];
   return Object.entries({ http_port: "httpUrl", ws_port: "webSocketUrl" } as const).flatMap(([name, key]) => {
     const path = ["chain", "startup_config", "init_config", name];
     const port = findConfValue(parsed.document.value, path);
-    const url = new URL(urls[key]);
+    const url = new URL(settings.node[key]);
     if (typeof port !== "string" || url.port === "" || port === url.port) return [];
     const words =
       `${configPath} ${path.join(".")} is ${port}, but the sidecar queries the node on port ${url.port} (node.${key}). ` +
@@ -127,10 +103,8 @@ function findMovedPorts(content: Uint8Array, { configPath, urls }: FaultOptions)
   });
 }
 
-async function findMissingKeyFiles(
-  content: Uint8Array,
-  { configPath, pathsDirectory, keyDeadline }: FaultOptions,
-): Promise<readonly Fault[]> {
+async function findMissingKeyFiles(content: Uint8Array, { place }: RestartContext): Promise<readonly Fault[]> {
+  const { configPath, pathsDirectory } = place.layout();
   const parsed = parseConfig(content);
   const secrets = parsed.ok ? parsed.document.chain["secret_config"] : undefined;
   if (!isJsonObject(secrets)) return [];
@@ -139,7 +113,7 @@ async function findMissingKeyFiles(
     const written = secrets[name];
     if (typeof written !== "string" || written === "") continue;
     const path = resolve(pathsDirectory, written);
-    if (!(await isKeyMissing(path, keyDeadline))) continue;
+    if (!(await isKeyMissing(path, place.keyDeadline))) continue;
     const words = `${configPath} chain.secret_config.${name}: ${path} does not exist. Correct the path, or create the file.`;
     faults.push({ id: `missing-file ${name}`, words });
   }
@@ -156,9 +130,9 @@ export function forgetRejection(config: ObservedConfig): boolean {
 /** Runs `restart.checkCommand`: once for content that it accepts, repeatedly with backoff for content that it rejects. */
 async function runCheckCommand(
   { contentHash }: UsableReading,
-  { checkCommand, timeoutMs, passes, signal }: EditOptions,
-  { config, place, clock, command, output }: RejectedEditDependencies,
+  { settings, config, place, clock, command, output, signal }: RestartContext,
 ): Promise<EditRejection | undefined> {
+  const { checkCommand, timeoutMs } = settings.restart;
   if (checkCommand === undefined || checkCommand.length === 0) return undefined;
   const { checked } = config.now();
   const before = checked?.contentHash === contentHash ? checked : undefined;
@@ -166,7 +140,14 @@ async function runCheckCommand(
   if (before !== undefined && before.rejection === undefined) return undefined;
   if (before?.rejection !== undefined && leftMs > 0) return { words: before.rejection.words, wakeInMs: leftMs };
   const directory = place.layout().binDirectory;
-  const program = { name: "check", command: checkCommand, directory, timeoutMs, passes, signal };
+  const program = {
+    name: "check",
+    command: checkCommand,
+    directory,
+    timeoutMs,
+    passes: settings.node.environment,
+    signal,
+  };
   const result = await runLongRunningProcess(program, output);
   if (signal.aborted) return { words: "The sidecar is stopping." };
   if (result.ok) {

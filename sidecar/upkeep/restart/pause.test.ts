@@ -1,27 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { pino } from "pino";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { systemClock } from "#daemon/clock.ts";
+import { beforeEach, expect, test } from "vitest";
 import type { RpcState } from "#health/rpc-state.ts";
 import { begunUpgrade } from "../../testing/started-upgrade.ts";
-import { createStoredEventLog } from "../state/stored-event-log.ts";
-import { observeRestarts } from "./restart-observation.ts";
-import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
+import { makeContext, openTestState } from "../../testing/upkeep-context.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
 import { liftPause, hasRecovered, liftPauseIfChanged } from "./pause.ts";
 
-let directory: string;
 let state: UpkeepState;
 
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "gatehouse-hold-"));
-  state = openUpkeepState(directory);
-});
-
-afterEach(() => {
-  state[Symbol.dispose]();
-  rmSync(directory, { recursive: true });
+beforeEach(async () => {
+  state = await openTestState();
 });
 
 const answers: RpcState = { answers: 5, height: 7 };
@@ -48,12 +35,8 @@ function liftStranded(health: RpcState) {
   state.upgrade.set({ ...begunUpgrade, stage: "back-data", attempts: 3, end: "stranded" });
   const failed = { reason: "the upgrade to 0.16.2", isDown: true };
   state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1, failed });
-  const events = createStoredEventLog(state.store, systemClock);
-  const log = pino({ level: "silent" });
-  return liftPause(
-    { why: "gatehouse resume was run", byPerson: true },
-    { state, events, clock: systemClock, health: { current: () => health }, log },
-  );
+  const context = makeContext({ state, health: { current: () => health } });
+  return liftPause({ why: "gatehouse resume was run", byPerson: true }, context);
 }
 
 test("leaves a node alone that was repaired after a stranded upgrade, and informs the operator", () => {
@@ -76,10 +59,8 @@ test("retries the rollback of a node that is down, without a concurrent restart"
 test("pauses after a stranded upgrade until the operator resumes, even if the desired state changes", () => {
   state.upgrade.set({ ...begunUpgrade, stage: "back-data", attempts: 3, end: "stranded" });
   state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1 });
-  const events = createStoredEventLog(state.store, systemClock);
-  const health = { current: () => ({ answers: 0 }) };
-  const dependencies = { state, events, clock: systemClock, health, log: pino({ level: "silent" }) };
-  liftPauseIfChanged({ hash: "another", release: undefined }, observeRestarts(), dependencies);
+  const context = makeContext({ state, health: { current: () => ({ answers: 0 }) } });
+  liftPauseIfChanged({ hash: "another", release: undefined }, context);
   expect(state.hold.get()).toBeDefined();
   expect(state.upgrade.get()).toMatchObject({ end: "stranded" });
 });

@@ -1,24 +1,24 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { pino } from "pino";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
-import { readConfigFile } from "./config-file.ts";
-import { observeConfig } from "./config-observation.ts";
 import { keepProgramOutput } from "../../testing/program-output.ts";
-import { createConfigVersions } from "./config-versions.ts";
+import { makeContext } from "../../testing/upkeep-context.ts";
+import { readConfigFile } from "../config/config-file.ts";
+import type { ObservedConfig } from "../config/config-observation.ts";
+import { createConfigVersions } from "../config/config-versions.ts";
 import { forgetRejection, explainRejectedEdit } from "./rejected-edit.ts";
 
 const startMs = Date.UTC(2026, 0, 1);
 let directory: string;
 let nowMs: number;
-let config: ReturnType<typeof observeConfig>;
+let config: ObservedConfig;
 
 beforeEach(async () => {
   directory = await makeTestDirectory();
   nowMs = 0;
-  config = observeConfig();
+  ({ config } = makeContext());
 });
 
 /** Assesses the same edit, made by a shell command in the node's directory. */
@@ -33,28 +33,20 @@ async function judge(
   if (!reading.ok) throw new Error(reading.problem.message);
   // Lint had found the same faults in the file before.
   config.note({ lastUsable: { contentHash: "earlier", bytes: Buffer.from(before) } });
-  const options = {
-    version: undefined,
-    seesFiles: false,
-    urls: { httpUrl: "http://127.0.0.1:18100", webSocketUrl: "ws://127.0.0.1:18200" },
-    keptHash: undefined,
-    beganBefore: false,
-    checkCommand: ["sh", "-c", script],
-    timeoutMs,
-    passes: [],
-    signal: new AbortController().signal,
-  };
   const layout = resolveNodeLayout({ configPath });
   await using output = await keepProgramOutput();
-  return await explainRejectedEdit(reading, options, {
+  const context = makeContext({
+    settings: {
+      node: { httpUrl: "http://127.0.0.1:18100", webSocketUrl: "ws://127.0.0.1:18200", environment: [] },
+      restart: { checkCommand: ["sh", "-c", script], timeoutMs },
+    },
     config,
-    place: { layout: () => layout, keyDeadline: { call: (_, look) => look(), hangs: () => false } },
+    place: { layout: () => layout },
     versions: createConfigVersions(directory),
     clock: { wallMs: () => startMs + nowMs, monotonicMs: () => nowMs },
-    command: (verb) => `gatehouse ${verb}`,
-    log: pino({ level: "silent" }),
     output,
   });
+  return await explainRejectedEdit(reading, undefined, context);
 }
 
 /** Counts how often it runs. */
