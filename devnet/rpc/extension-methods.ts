@@ -85,9 +85,9 @@ export function createExtensionMethods(node: Node): Readonly<Record<string, Meth
       return (await import("./raw-encoding.ts")).encodeBlock(block, await Promise.all(transactions));
     },
     debug_getRawReceipts: async ([id]) => {
-      const { number } = await readBlock(node, id);
-      const receipts = await anvil.request<readonly RawReceipt[]>("eth_getBlockReceipts", [number]);
-      return receipts.map((await import("./raw-encoding.ts")).encodeReceipt);
+      await readBlock(node, id);
+      const receipts = await anvil.request<readonly RawReceipt[] | null>("eth_getBlockReceipts", [id]);
+      return (receipts ?? []).map((await import("./raw-encoding.ts")).encodeReceipt);
     },
   };
 }

@@ -5,9 +5,9 @@ import { errorCode, RpcError } from "./rpc-error.ts";
 /** Methods that anvil answers as the specification has them. */
 const forwarded = [
   ..."eth_gasPrice eth_maxPriorityFeePerGas eth_blockNumber eth_chainId eth_syncing".split(" "),
-  ..."eth_getBalance eth_getTransactionCount eth_getStorageAt eth_getCode eth_getProof eth_getAccount".split(" "),
+  ..."eth_getBalance eth_getTransactionCount eth_getStorageAt eth_getCode eth_getAccount".split(" "),
   ..."eth_call eth_estimateGas eth_createAccessList eth_getBlockByHash eth_getBlockByNumber".split(" "),
-  ..."eth_getBlockReceipts eth_getBlockTransactionCountByHash eth_getTransactionByHash".split(" "),
+  ..."eth_getBlockTransactionCountByHash eth_getTransactionByHash".split(" "),
   ..."eth_getTransactionByBlockHashAndIndex eth_getTransactionByBlockNumberAndIndex".split(" "),
   ..."eth_getTransactionReceipt eth_getLogs net_version web3_sha3 debug_getRawTransaction".split(" "),
 ];
@@ -34,6 +34,11 @@ export function createMethods(node: Node): ReadonlyMap<string, Method> {
   const own: Readonly<Record<string, Method>> = {
     web3_clientVersion: async () => node.clientVersion,
     eth_feeHistory: (params) => readFeeHistory(params, anvil),
+    // Like geth, accepts storage keys of fewer than 64 digits, which anvil rejects.
+    eth_getProof: ([account, keys, block]) => anvil.request("eth_getProof", [account, padStorageKeys(keys), block]),
+    // anvil has no receipts for the pending block, whose transactions have not run.
+    eth_getBlockReceipts: async ([id]) =>
+      (await anvil.request("eth_getBlockReceipts", [id])) ?? (id === "pending" ? [] : null),
     txpool_nonceFrom: ([account]) => anvil.request("eth_getTransactionCount", [account, "pending"]),
     eth_sendRawTransaction: async ([raw]) => {
       await checkRawTransaction(String(raw) as Hex, anvil);
@@ -70,6 +75,15 @@ async function readFeeHistory(params: readonly unknown[], anvil: Node["anvil"]):
   const block = await anvil.request<{ baseFeePerGas: Hex } | null>("eth_getBlockByNumber", [next, false]);
   if (block === null) return history;
   return { ...history, baseFeePerGas: [...history.baseFeePerGas.slice(0, -1), block.baseFeePerGas] };
+}
+
+function padStorageKeys(keys: unknown): unknown {
+  return Array.isArray(keys) ? keys.map(padStorageKey) : keys;
+}
+
+function padStorageKey(key: unknown): unknown {
+  const [, digits] = /^0x([\da-f]{1,63})$/i.exec(String(key)) ?? [];
+  return digits === undefined ? key : `0x${digits.padStart(64, "0")}`;
 }
 
 const rejectSubscription: Method = async () => {

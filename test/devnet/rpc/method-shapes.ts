@@ -61,7 +61,7 @@ export function listMethodShapes(it: TestSubject): readonly MethodShape[] {
     ["eth_getTransactionCount", [it.account, "latest"], quantity],
     ["eth_getStorageAt", [it.contract, "0x0", "latest"], word],
     ["eth_getCode", [it.contract, "latest"], hex],
-    ["eth_getProof", [it.contract, [`0x${"0".repeat(64)}`], "latest"], proof],
+    ["eth_getProof", [it.contract, ["0x0"], "latest"], proof],
     ["eth_sendRawTransaction", [it.signed], word],
     ["eth_call", [call, "latest"], hex],
     ["eth_estimateGas", [call], quantity],

@@ -49,10 +49,16 @@ test("returns raw headers, blocks and receipts that match their hashes", async (
   const raw = Rlp.toHex(await node.ask<Hex>("debug_getRawBlock", subject.blockHash)) as unknown as [Hex[], Hex[]];
   expect(Hash.keccak256(Rlp.fromHex(raw[0]))).toBe(subject.blockHash);
   expect(raw[1].map((transaction) => Hash.keccak256(transaction))).toEqual([subject.transaction]);
-  const [receipt] = await node.ask<Hex[]>("debug_getRawReceipts", subject.blockNumber);
+  const [receipt] = await node.ask<Hex[]>("debug_getRawReceipts", subject.blockHash);
   const { receiptsRoot } = await node.ask<{ receiptsRoot: Hex }>("eth_getBlockByHash", subject.blockHash, false);
   // The root of a trie with one leaf: path 0x80 (RLP of index 0) as an even leaf, and the receipt.
   expect(Hash.keccak256(Rlp.fromHex(["0x2080", receipt!]))).toBe(receiptsRoot);
+});
+
+test("returns no receipts for the pending block", async () => {
+  expect(await node.ask("eth_getBlockReceipts", "pending")).toEqual([]);
+  expect(await node.ask("debug_getRawReceipts", "pending")).toEqual([]);
+  expect(await node.ask("eth_getBlockReceipts", "0xffff")).toBeNull();
 });
 
 test("accepts legacy, EIP-2930 and EIP-1559 transactions, and rejects other types and chains", async () => {
