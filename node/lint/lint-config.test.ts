@@ -156,13 +156,13 @@ describe("gatehouse config lint of the public family's files", () => {
     ["of a full node", published({}, {})],
     ["of a full cache", published({}, fullState(true))],
     ["that persists traces", published(flag("true"), {})],
-    ["with other parameters and storage of any content", published(flag("false"), ["what", { ever: 1 }])],
+    ["with other parameters and storage of any content", published(flag("false"), { what: [{ ever: 1 }] })],
   ])("finds nothing in a file %s", (_, text) => {
     expect(lint(text, "0.16.2")).toEqual([]);
     expect(lint(text)).toEqual([]);
   });
 
-  test("reports flags of the wrong type and a host address with a port", () => {
+  test("reports flags and storage of the wrong type, and a host address with a port", () => {
     expect(lint(published(flag(true), {}))).toEqual([
       'wrong-type chain.startup_config.parameters./GlobalFlag/enable_persist_trace is true; expected "true" or "false" as a string. write "true" or "false" as a string.',
     ]);
@@ -170,6 +170,9 @@ describe("gatehouse config lint of the public family's files", () => {
     expect(lint(published({}, fullState("true")))).toEqual([
       'wrong-type storage.mygrid_conf.config.mygrid.expert_flags.mygrid_client_enable_full_state_kv_db is "true"; expected true or false, without quotes. write true or false, without quotes.',
     ]);
+    const storage = 'wrong-type storage.mygrid_conf is "what"; expected an object. write an object.';
+    expect(lint(published({}, "what"))).toEqual([storage]);
+    expect(lint(published({}, ["what"]))).toHaveLength(1);
     expect(lint(published({}, {}).replace("127.0.0.1", "http://10.0.0.1:18100"))).toEqual([
       'wrong-type chain.startup_config.init_config.host_ip is "http://10.0.0.1:18100"; expected an IP address as a string, without protocol or port. write an IP address as a string, without protocol or port.',
     ]);

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../conf/document.ts";
 import { parseAddress } from "../conf/monitor-values.ts";
 import { formatValue } from "../conf/secret-shapes.ts";
 import { initPath, ownerPaths, portExamples } from "../conf/node-values.ts";
@@ -48,7 +49,7 @@ export function checkPaths(tree: ConfigTree): readonly LintFinding[] {
   });
 }
 
-/** Finds other keys of the public node that have a value it does not accept: an address, flags that are strings, and one flag that is a boolean. */
+/** Finds other keys that have a value the node does not accept: an address, an object, and flags of the public node. */
 export function checkKnownValues(tree: ConfigTree): readonly LintFinding[] {
   return tree.properties().flatMap(({ path, value, position }): LintFinding[] => {
     const here = path.join(".");
@@ -75,6 +76,7 @@ const knownValues: readonly Readonly<{ at: RegExp; expected: string; isRight: (v
     expected: "a string",
     isRight: (value) => typeof value === "string",
   },
+  { at: /^storage\.mygrid_conf$/, expected: "an object", isRight: isJsonObject },
   {
     at: /^storage\.mygrid_conf\.config\.mygrid\.expert_flags\.mygrid_client_enable_full_state_kv_db$/,
     expected: "true or false, without quotes",

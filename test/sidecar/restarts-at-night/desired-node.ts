@@ -19,15 +19,14 @@ export const patient = {
 };
 
 /**
- * Checks that a devnet node makes at its start and a fake node lacks: a readable node.conf, storage settings of the
- * right type, its key.
+ * Checks that a devnet node makes at its start and a fake node lacks: a readable node.conf, an address for its peers, its key.
  */
 const demands = `
 const { existsSync: entryExists, readFileSync: readText } = require("node:fs");
 try {
   const given = process.argv[process.argv.indexOf("-c") + 1];
-  const { chain, storage } = JSON.parse(readText(process.argv.includes("-c") ? given : "node.conf", "utf8"));
-  if (typeof storage.mygrid_conf !== "object" || !entryExists(chain.secret_config.domain_key_path)) process.exit(3);
+  const { chain } = JSON.parse(readText(process.argv.includes("-c") ? given : "node.conf", "utf8"));
+  if (chain.startup_config.init_config.host_ip === undefined || !entryExists(chain.secret_config.domain_key_path)) process.exit(3);
 } catch {
   process.exit(3);
 }
@@ -108,4 +107,4 @@ export const another = (text: string) => text.replace('"mygrid_conf": {', '"mygr
 export const half = (text: string) => text.slice(0, Math.floor(text.length / 2));
 
 /** A configuration that passes lint, but with which the node does not start. */
-export const bad = (text: string) => text.replace('"mygrid_conf": {', '"mygrid_conf": "a text", "was": {');
+export const bad = (text: string) => text.replace('"host_ip"', '"a text"');

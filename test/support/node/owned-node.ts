@@ -16,7 +16,9 @@ export function writeOwnedConfig(directory: string, jobName: string): string {
         domain_key_path: `${directory}/keys/domain.key`,
         stabilizing_key_path: `${directory}/keys/stabilizing.key`,
       },
-      startup_config: { init_config: { http_port: "18100", meta_path: `${directory}/data/meta` } },
+      startup_config: {
+        init_config: { host_ip: "127.0.0.1", http_port: "18100", meta_path: `${directory}/data/meta` },
+      },
     },
     storage: { mygrid_env: { storage_data_path: `${directory}/data` } },
   });
