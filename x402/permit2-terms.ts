@@ -11,7 +11,7 @@ import {
   type Permit2Scheme,
   type SponsoredApproval,
 } from "./permit2.ts";
-import { isRejection, reason, type Reason, type Rejection } from "./reason.ts";
+import { reason, type Reason, type Rejection } from "./reason.ts";
 import type { Transfers } from "./scheme.ts";
 import { parseSignature, signCall, toSignatureBytes, type Signature, type SignedPayment } from "./signed-payment.ts";
 import { sponsoringExtension } from "./sponsored-approval.ts";
@@ -51,7 +51,7 @@ export function checkPermit2(
   const rejection = rejectDifference("the permit's", compared) ?? rejectAmount(permit, amount, isMax);
   if (rejection !== undefined) return rejection;
   const approval = readApproval(extensions, permit);
-  if (approval !== undefined && isRejection(approval)) return approval;
+  if (approval !== undefined && "reason" in approval) return approval;
   const encodeCall = (signed: Hex | Signature) => ({
     to: proxy,
     data: encodeSettle({ permit, amount, signature: toSignatureBytes(signed), approval }),
@@ -59,7 +59,7 @@ export function checkPermit2(
   const { from: payer, deadline: validBefore, validAfter, nonce } = permit;
   const digest = computePermitDigest(permit, Number(network.split(":")[1]));
   const call = signCall({ payer, digest, signature: payment.signature, encodeCall }, { isSigned, contracts });
-  if (isRejection(call)) return { ...call, reason: reason.permit2Signature };
+  if ("reason" in call) return { ...call, reason: reason.permit2Signature };
   if (call.contract !== proxy) {
     const message = "a wallet that does not exist yet (ERC-6492) can't have approved Permit2; create it first.";
     return { reason: reason.permit2Signature, message };

@@ -86,7 +86,3 @@ export type Reason = (typeof reason)[keyof typeof reason];
 
 /** Rejection of a payment: a code for programs, and a sentence for humans. */
 export type Rejection = Readonly<{ reason: Reason; message: string }>;
-
-export function isRejection(judged: object): judged is Rejection {
-  return "reason" in judged;
-}

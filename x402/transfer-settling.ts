@@ -2,7 +2,7 @@ import { nameReasons, reject, type Rejected } from "./answer.ts";
 import { decimalUint256, parsePart, paths } from "./fields.ts";
 import { permit2Address, permit2Proxies } from "./permit2.ts";
 import { checkPermit2, permit2Reasons } from "./permit2-terms.ts";
-import { isRejection, reason, type Reason, type Rejection } from "./reason.ts";
+import { reason, type Reason, type Rejection } from "./reason.ts";
 import type { Order, Settling, Transfers } from "./scheme.ts";
 import { toSignedPayment, type SignedPayment } from "./signed-payment.ts";
 import { checkTerms, type Terms } from "./terms.ts";
@@ -75,10 +75,10 @@ function check(
   options?: Parameters<typeof checkTerms>[2],
 ): SignedPayment | Rejected {
   const terms = checkTerms(order, assets, options);
-  if (isRejection(terms)) return reject(terms, payer);
+  if ("reason" in terms) return reject(terms, payer);
   const judged = judge(terms);
   const { unserved } = terms;
-  return isRejection(judged) ? reject(unserved ?? judged, payer) : { ...judged, unserved };
+  return "reason" in judged ? reject(unserved ?? judged, payer) : { ...judged, unserved };
 }
 
 const noNames: ReadonlyMap<Reason, Reason> = new Map();

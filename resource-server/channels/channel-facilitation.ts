@@ -4,7 +4,7 @@ import { batchSettlement } from "#x402/batch-settlement.ts";
 import { formatState, readReportedState } from "#x402/batch-settlement/channel-states.ts";
 import { checkVoucher, rejectConfig, rejectState } from "#x402/batch-settlement/voucher.ts";
 import { zeroAddress } from "#x402/hex.ts";
-import { isRejection, reason, type Rejection } from "#x402/reason.ts";
+import { reason, type Rejection } from "#x402/reason.ts";
 import type { Channel } from "../claims/channel-ledger.ts";
 import type { Facilitation, SupportedKinds } from "../facilitators/facilitation.ts";
 import { settleChannelPayment, type Settle } from "./channel-settlement.ts";
@@ -74,7 +74,7 @@ async function verifyChannelPayment(
   if (known?.isRejected === true && !isRefund) return rejectVerdict(unclaimable, payer);
   if (config.payerAuthorizer !== zeroAddress) {
     const judged = await checkVoucher({ config, voucher, isRefund }, requirements, keysOnly);
-    if (isRejection(judged)) return rejectVerdict(judged, payer);
+    if ("reason" in judged) return rejectVerdict(judged, payer);
     // A buyer that was charged more than this ledger records may be right: the chain decides.
     if (known !== undefined && judged.max < known.charged + price) return rejectTotal(known, payer);
     const freshMs = Math.min(stateFreshMsMax, (withdrawDelaySeconds * 1_000) / 3);

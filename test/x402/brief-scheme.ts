@@ -6,7 +6,7 @@ import { z } from "zod";
 import { evmAddress, parsePart } from "#x402/fields.ts";
 import type { Hex } from "#x402/hex.ts";
 import { convertPriceToAmount } from "#x402/price.ts";
-import { isRejection, reason } from "#x402/reason.ts";
+import { reason } from "#x402/reason.ts";
 import type { Order, Scheme, Transfers } from "#x402/scheme.ts";
 import { toSignedPayment } from "#x402/signed-payment.ts";
 import type { Authorization } from "#x402/typed-data.ts";
@@ -100,6 +100,6 @@ function judge({ payment, requirements }: Order<BriefPayment>, { assets, isSigne
     asset === undefined
       ? { reason: reason.requirements, message: "this token is not settled here." }
       : toSignedPayment(terms, { asset, isSigned, contracts });
-  if (!isRejection(judged)) return judged;
+  if (!("reason" in judged)) return judged;
   return { answer: { state: "rejected", rejection: judged }, payer: payment.payer } as const;
 }

@@ -3,7 +3,7 @@ import { canonicalContracts } from "../contracts.ts";
 import { encodeAddress, encodeInteger, type Hex } from "../hex.ts";
 import { getPermit2DomainSeparator, hashTokenPermissions, tokenType } from "../permit2.ts";
 import { readApproval } from "../permit2-terms.ts";
-import { isRejection, reason, type Reason, type Rejection } from "../reason.ts";
+import { reason, type Reason, type Rejection } from "../reason.ts";
 import type { Order, Transfers } from "../scheme.ts";
 import { signCall, toSignatureBytes, type Signature, type SignedPayment } from "../signed-payment.ts";
 import { checkTerms, type Terms, rejectDifference } from "../terms.ts";
@@ -64,7 +64,7 @@ export function checkDeposit(
   const isPermit2 = hint === undefined ? "permit2Authorization" in deposit.authorization : hint === "permit2";
   const names = isPermit2 ? permit2Names : eip3009Names;
   const rename = (rejection: Rejection) => ({ ...rejection, reason: names.get(rejection.reason) ?? rejection.reason });
-  if (isRejection(terms)) return rename(terms);
+  if ("reason" in terms) return rename(terms);
   const authorized = isPermit2
     ? judgePermit2Deposit(order, channelId, terms)
     : judgeEip3009Deposit(order, channelId, terms);
@@ -76,7 +76,7 @@ export function checkDeposit(
     data: encodeDeposit(channelConfig, deposit.amount, collect(toSignatureBytes(signed))),
   });
   const call = signCall({ payer, digest, signature, encodeCall }, transfers);
-  if (isRejection(call)) return terms.unserved ?? rename(call);
+  if ("reason" in call) return terms.unserved ?? rename(call);
   if (call.contract !== channelsAddress) {
     const message = "a wallet that does not exist yet (ERC-6492) can't deposit here; create it first.";
     return { reason: reason.depositWallet, message };
@@ -136,7 +136,7 @@ function judgePermit2Deposit(
   const rejection = rejectDifference("the permit's", compared);
   if (rejection !== undefined) return rejection;
   const approval = readApproval(extensions, { from, token: permitted.token, amount: permitted.amount });
-  if (approval !== undefined && isRejection(approval)) return approval;
+  if (approval !== undefined && "reason" in approval) return approval;
   const struct = hashWords(
     permitTypeHash,
     hashTokenPermissions(permitted.token, permitted.amount),
