@@ -11,7 +11,6 @@ import { listNetworks, type NetworkOptions } from "./network-options.ts";
 import { connectToNode } from "./chain/batching-client.ts";
 import { startNetwork, type Network, type NetworkDependencies } from "./network.ts";
 import { createOperations, describeProblems, type Operations } from "./operations.ts";
-import { limitSellerRates } from "./seller-limits.ts";
 import { createLedger } from "./settlement/ledger/ledger.ts";
 import { openLedgerStore } from "./settlement/ledger/open-ledger.ts";
 import { startRetention } from "./settlement/ledger/retention.ts";
@@ -121,11 +120,10 @@ export async function createFacilitator(
   const schemes = await Promise.all(
     knownSchemes.map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
   );
-  const operations = createOperations({ networks: started, schemes }, { metrics, monotonicMs });
   const owned = resources.move();
   return {
     networks: started,
-    ...limitSellerRates(operations, options, { metrics, monotonicMs }),
+    ...createOperations({ networks: started, schemes, sellers: options.sellers }, { metrics, monotonicMs }),
     readiness: () => evaluateReadiness(mergeChecks(started)),
     yieldTerm: async () => void (await Promise.all(started.map(({ yieldTerm }) => yieldTerm()))),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -12,6 +12,8 @@ import { paths } from "#x402/fields.ts";
 import { countCaller, identifyCaller, type Caller, type CallerInfo, findNetwork } from "./callers/caller.ts";
 import type { TokenDecimals } from "./chain/chain-watch.ts";
 import type { EndMeasurement, FacilitatorMetrics } from "./facilitator-metrics.ts";
+import { limitSellerRates } from "./seller-limits.ts";
+import type { FacilitatorSettings } from "./settings.ts";
 
 export type SettledNetwork = Readonly<{
   network: `eip155:${number}`;
@@ -27,6 +29,7 @@ export type SettledNetwork = Readonly<{
 export type OperationsOptions = Readonly<{
   networks: readonly [SettledNetwork, ...SettledNetwork[]];
   schemes: readonly SettlingScheme[];
+  sellers?: FacilitatorSettings["sellers"] | undefined;
 }>;
 
 type SettledAsset = Readonly<{ network: string; address: Hex; decimals: number | undefined }>;
@@ -46,12 +49,10 @@ const termsChecksPerMinuteMax = 60;
 
 export function createOperations(
   options: OperationsOptions,
-  {
-    metrics,
-    monotonicMs,
-  }: Readonly<{ metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle">; monotonicMs: () => number }>,
+  { metrics, monotonicMs }: Readonly<{ metrics: FacilitatorMetrics; monotonicMs: () => number }>,
 ): Operations {
-  const { networks } = options;
+  const { networks, sellers = [] } = options;
+  const chargeCall = limitSellerRates(sellers, { metrics, monotonicMs });
   const termsChecks = createSlidingWindow(60_000, monotonicMs);
   const startVerify = ({ isTermsCheck = false }: CallerInfo): EndMeasurement => {
     const end = metrics.startVerify();
@@ -88,10 +89,15 @@ export function createOperations(
     }
   };
   return {
-    verify: (request, facts) =>
-      measure(startVerify(facts), request, verify(request, facts), ({ invalidReason = "valid" }) => invalidReason),
-    settle: (request, facts) =>
-      measure(metrics.startSettle(), request, settle(request, facts), ({ errorReason = "settled" }) => errorReason),
+    verify: async (request, facts) => {
+      chargeCall(facts.seller, "verify");
+      return measure(startVerify(facts), request, verify(request, facts), ({ invalidReason = "valid" }) => invalidReason);
+    },
+    settle: async (request, facts) => {
+      chargeCall(facts.seller, "settle");
+      const end = metrics.startSettle();
+      return measure(end, request, settle(request, facts), ({ errorReason = "settled" }) => errorReason);
+    },
     supported: listSupported(options),
   };
 }

@@ -7,7 +7,6 @@ import { OverloadError } from "./callers/caller.ts";
 import type { Caller } from "./callers/caller.ts";
 import type { FacilitatorMetrics } from "./facilitator-metrics.ts";
 import type { NetworkOptions, NetworkSeller } from "./network-options.ts";
-import type { Operations } from "./operations.ts";
 import { nameSetting } from "./setting-name.ts";
 import { sumSpent, type Sales } from "./settlement/ledger/sales.ts";
 import type { FacilitatorSettings } from "./settings.ts";
@@ -30,15 +29,18 @@ function nameLimit(seller: string, key: string): string {
   return `${key} of ${seller} in ${nameSetting("sellers")}`;
 }
 
-/** Limits the calls of sellers, on all networks together. Sellers without a name have no limit. */
+/**
+ * Limits the calls of sellers, on all networks together. Sellers without a name have no limit.
+ *
+ * @throws {OverloadError} from the function when a seller reached its limit.
+ */
 export function limitSellerRates(
-  { verify, settle, ...others }: Operations,
-  { sellers = [] }: Partial<Pick<FacilitatorSettings, "sellers">>,
+  sellers: FacilitatorSettings["sellers"],
   { metrics, monotonicMs }: Readonly<{ metrics: Pick<FacilitatorMetrics, "addSellerCall">; monotonicMs: () => number }>,
-): Operations {
+): (seller: string | undefined, operation: "verify" | "settle") => void {
   const byName = new Map(sellers.map((seller) => [seller.name, seller]));
   const limiter = createProcessRateLimiter({ clients: 2 * sellers.length }, { now: monotonicMs });
-  const chargeCall = (name: string | undefined, operation: "verify" | "settle"): void => {
+  return (name, operation) => {
     const seller = name === undefined ? undefined : byName.get(name);
     if (seller === undefined) return;
     const key = operation === "verify" ? "verificationsPerMinute" : "settlementsPerMinute";
@@ -46,17 +48,6 @@ export function limitSellerRates(
     const waitMs = most && limiter.acquireNow?.(`${seller.name} ${key}`, 0, perMinute(most));
     metrics.addSellerCall(seller.name, operation, waitMs === undefined ? "served" : "limited");
     if (most !== undefined && waitMs !== undefined) throw rejectCall(seller.name, { key, most }, waitMs);
-  };
-  return {
-    ...others,
-    verify: async (request, facts) => {
-      chargeCall(facts.seller, "verify");
-      return verify(request, facts);
-    },
-    settle: async (request, facts) => {
-      chargeCall(facts.seller, "settle");
-      return settle(request, facts);
-    },
   };
 }
 
