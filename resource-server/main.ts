@@ -17,7 +17,6 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { createServicePage } from "#status/page/service-page.ts";
 import { openChannels } from "./channels/open-channels.ts";
 import { openClaimLedger } from "./claims/open-claim-ledger.ts";
-import { createRetainedResponses } from "./claims/retained-responses.ts";
 import { createDrainSignal } from "./drain-time.ts";
 import { completeRoutes } from "./facilitators/completed-offers.ts";
 import type { Facilitation } from "./facilitators/facilitation.ts";
@@ -28,14 +27,14 @@ import { describeResourceServerApi } from "./resource-server-api.ts";
 import type { Route } from "./routes/route.ts";
 import { openSoldRoutes } from "./routes/sold-routes.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
-import { createPaymentsInFlight } from "./sale/payments-in-flight.ts";
+import { createPaymentsInFlight } from "./sale/claim-settlement.ts";
 import { createSales } from "./sale/sales.ts";
 import { resumeSettlements } from "./sale/settlement-resumer.ts";
 import { allowOtherOrigins, createSellingPort } from "./selling-port.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { createSelling } from "./sold-request.ts";
-import { openTokenIssuer, type TokenIssuer } from "./upstream/token-issuer.ts";
-import { createUpstream, type PaidRequest, type UpstreamResult } from "./upstream/upstream.ts";
+import { openTokenIssuer } from "./upstream/token-issuer.ts";
+import { createUpstream } from "./upstream/upstream.ts";
 
 /** Sells protected routes with x402: verifies, forwards to the upstream, settles, delivers (specification, "x402 resource server"). */
 export const resourceServer: Service<typeof resourceServerSettings.schema> = {
@@ -61,8 +60,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const find = completeRoutes(routes, facilitation.supported);
   const payments = createPaymentsInFlight();
   const metrics = createPaymentMetrics({ ledger, payments, registry });
-  const responses = createRetainedResponses({ bytesMax: settings.ledger.responseBytes }, ledger);
-  const sale = { ledger, facilitation, payments, responses, onSettled: metrics.charge, clock, audit, log };
+  const sale = { ledger, facilitation, payments, onSettled: metrics.charge, clock, audit, log };
   const port = trackPort(context.signal);
   const readiness = createReadiness({ facilitation, claims, port });
   const connections = resources.use(limitProcessConnections(settings.listen, { metrics: registry }));
@@ -91,7 +89,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     find,
     sales: createSales(settings.payment, sale),
     settlesNothing: facilitation.settlesNothing,
-    work: createWork(createUpstream(settings.upstream, { client, signal }), issuer),
+    work: createUpstream(settings.upstream, { client, signal, issuer }),
     memory: new MemoryBudget(deriveResponseBounds(settings, readMemoryLimits())),
     client: address,
     metrics,
@@ -134,16 +132,6 @@ function checkSales(port: PortState, { settlesNothing }: ReadinessParts["facilit
   const check = port.check();
   if (!check.ok || !settlesNothing()) return check;
   return { ok: false, message: "open, but requests without a payment get 503: none could be settled", tolerated: true };
-}
-
-function createWork(upstream: ReturnType<typeof createUpstream>, issuer: TokenIssuer | undefined) {
-  return async (request: PaidRequest, payer: string): Promise<UpstreamResult> => {
-    const { token } = request.route;
-    if (token === undefined) return upstream(request);
-    return (
-      (await issuer?.issue(payer, token)) ?? { kind: "failed", status: 503, message: "no key to sign tokens with" }
-    );
-  };
 }
 
 function createPage({ payTo, operations }: ResourceServerSettings, listRoutes: () => readonly Route[]) {

@@ -28,7 +28,7 @@ export type SellingParts = Readonly<{
   find: FindOfferedRoute;
   sales: Sales;
   settlesNothing: () => boolean;
-  work: (request: PaidRequest, payer: string) => Promise<UpstreamResult>;
+  work: (request: PaidRequest) => Promise<UpstreamResult>;
   /** Memory budget for buffered requests until they are processed, and for responses until their clients have received them. */
   memory: MemoryBudget;
   client: ClientAddress;
@@ -167,8 +167,9 @@ async function work(
   const url = readUrl(request, selling);
   const protocol = url.protocol === "https:" ? ("https" as const) : ("http" as const);
   const origin = { clientAddress: address, protocol, host: url.host, ...request.trace };
-  const paid = { route, target: readTarget(request), headers: request.incoming.headers, body, origin, memory };
-  const result = await selling.metrics.timeUpstream(route, () => selling.work(paid, payment.key.payer));
+  const { payer } = payment.key;
+  const paid = { route, target: readTarget(request), headers: request.incoming.headers, body, origin, memory, payer };
+  const result = await selling.metrics.timeUpstream(route, () => selling.work(paid));
   memory.release(body?.buffer.byteLength ?? 0);
   return result;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { afterEach, describe, expect, it } from "vitest";
-import { createRetainedResponses } from "./retained-responses.ts";
+import { settledResponse } from "../testing/facilitation-stub.ts";
 import { createClaim, testClaimLedger } from "../testing/claim-ledger-contract.ts";
 import { joinTestLedger, openTestLedger } from "../testing/claim-store.ts";
 
@@ -58,7 +58,7 @@ describe("claim ledger in SQLite", () => {
     fillLedger(file, 12_000);
     const longest = measureStatements();
     await using ledger = await openTestLedger(file);
-    await createRetainedResponses({ bytesMax: 1e9 }, ledger).trim();
+    await ledger.trim(0);
     expect(await ledger.forget(Date.now())).toBeGreaterThan(0);
     expect(await ledger.count()).toEqual({ delivered: expect.any(Number) });
     expect(longest.stop()).toBeLessThan(50);
@@ -107,4 +107,35 @@ describe("claim ledger in a SQLite file shared during a hot restart", () => {
     await using shared = await joinTestLedger(file);
     expect(await shared.releaseAbandoned()).toBe(1);
   });
+});
+
+const response = { status: 200, headers: [], body: new Uint8Array(10) } as const;
+
+it("evicts the oldest delivered responses at the limit, and has no room while undelivered ones fill it", async () => {
+  let now = 1_000_000;
+  await using ledger = await openTestLedger(":memory:", () => now, 40);
+  const keep = async (nonce: string, isDelivered: boolean, payer = createClaim().key.payer) => {
+    const { key, ...claim } = createClaim(nonce);
+    const own = { ...key, payer };
+    await ledger.claim({ ...claim, key: own });
+    await ledger.settling(own, response, "10000");
+    await ledger.settled(own, settledResponse);
+    await (isDelivered ? ledger.delivered(own) : ledger.disown(own));
+    now += 1_000;
+  };
+  const { payer } = createClaim().key;
+  const look = async () => {
+    await ledger.trim(0);
+    return [await ledger.responseBytes(), ledger.hasRoom(payer), ledger.hasRoom("another")];
+  };
+  for (const nonce of ["0x01", "0x02"]) await keep(nonce, true);
+  expect(await look()).toEqual([20, true, true]);
+  for (const nonce of ["0x03", "0x04", "0x05"]) await keep(nonce, false);
+  expect(await look()).toEqual([30, true, true]);
+  await keep("0x06", false);
+  expect(await look(), "one payer fills it").toEqual([40, false, true]);
+  await keep("0x07", false, "another");
+  expect(await look(), "no room at all").toEqual([50, false, false]);
+  now = 2_001_000;
+  expect(await look()).toEqual([0, true, true]);
 });

@@ -10,8 +10,13 @@ const redeliveryMs = 300_000;
 /** Max claims counted per state: counting more would take time from other work. */
 const countedMax = 100_000;
 
-/** Max claims or responses deleted in one statement: some 5 ms in a ledger of millions. */
-export const deletedMax = 50;
+/** Max claims or responses deleted in one statement: some 5 ms in a ledger of millions. Max statements of one kind per {@link ClaimLedger.trim}. */
+const deletedMax = 50;
+const roundsMax = 100;
+
+/** Part of the limit of retained responses that any payer may fill, and each payer's share of the rest: one that fetches nothing does not block others. */
+const commonPart = 3 / 4;
+const payerPart = 1 / 64;
 
 /** The claim is in another state or belongs to another process. Nothing was changed; resending the payment yields what it is owed. */
 export class ClaimMovedError extends Error {
@@ -25,6 +30,8 @@ export class ClaimMovedError extends Error {
   }
 }
 
+type LedgerDependencies = Readonly<{ store: SqlStore; clock: () => number }>;
+
 /** Whether a write may be lost in a power failure, because another write flushes it or implies it. Default: it may not. */
 type WriteOptions = Readonly<{ isUnsynced?: boolean | undefined }>;
 
@@ -35,11 +42,10 @@ type WriteOptions = Readonly<{ isUnsynced?: boolean | undefined }>;
  */
 export type ClaimLedger = ReturnType<typeof createClaimLedger>;
 
-export function createClaimLedger({
-  store,
-  owner,
-  clock,
-}: Readonly<{ store: SqlStore; owner: Pick<ClaimOwner, "id" | "graceMs">; clock: () => number }>) {
+export function createClaimLedger(
+  limits: Readonly<{ responseBytes: number }>,
+  { store, owner, clock }: LedgerDependencies & Readonly<{ owner: Pick<ClaimOwner, "id" | "graceMs"> }>,
+) {
   const sql = buildClaimSql(store.nowMs);
   const mine = (key: ClaimKey) => [...listKeyValues(key), owner.id] as const;
   const move = async (
@@ -97,24 +103,58 @@ export function createClaimLedger({
     /** Returns claims with an unknown settlement outcome that no other process owns, least recently updated first. */
     unsettled: async (countMax: number) =>
       (await store.rows(sql.unsettled, [countMax, owner.graceMs()])).map(readFoundClaim),
-    /** Deletes responses that no process delivers: of payments expired and delivered {@link redeliveryMs} ago, or the oldest of a state. */
-    forgetResponses: (which: "expired" | "delivered" | "untaken", countMax = deletedMax) => {
-      const nowSeconds = which === "delivered" ? Number.MAX_SAFE_INTEGER : Math.floor(clock() / 1_000);
-      const beforeMs = which === "expired" ? clock() - redeliveryMs : Number.MAX_SAFE_INTEGER;
-      const state = which === "untaken" ? "settled" : "delivered";
-      return store.change(sql.forgetResponses, [state, nowSeconds, countMax, beforeMs]);
-    },
-    responseBytes: async () => Number((await store.rows(sql.responseBytes))[0]?.["bytes"] ?? 0),
-    payersAbove: async (bytes: number): Promise<ReadonlySet<string>> =>
-      new Set((await store.rows(sql.payersAbove, [bytes])).map((row) => String(row["payer"]))),
     /** Counts the claims by state, up to {@link countedMax} of each. */
     count: async (): Promise<Readonly<Record<string, number>>> => {
       const counts = (await store.rows(sql.count)).map((row) => [String(row["state"]), Number(row["claims"])] as const);
       return Object.fromEntries(counts.filter(([, claims]) => claims > 0));
     },
-    /** Deletes at most {@link deletedMax} claims of expired payments that ended, or started waiting for their client, before `before` (Unix ms). */
-    forget: (before: number) => store.change(sql.forget, [before, Math.floor(clock() / 1_000), deletedMax]),
+    ...createTrimming(limits, sql, { store, clock }),
   };
+}
+
+/** Above the common part, deletes delivered responses, then unfetched ones of expired payments; never one charged and still valid. */
+function createTrimming(
+  { responseBytes: bytesMax }: Readonly<{ responseBytes: number }>,
+  sql: ReturnType<typeof buildClaimSql>,
+  { store, clock }: LedgerDependencies,
+) {
+  const commonBytes = bytesMax * commonPart;
+  let bytes = 0;
+  let large: ReadonlySet<string> = new Set();
+  const responseBytes = async () => Number((await store.rows(sql.responseBytes))[0]?.["bytes"] ?? 0);
+  const payersAbove = async (each: number): Promise<ReadonlySet<string>> =>
+    new Set((await store.rows(sql.payersAbove, [each])).map((row) => String(row["payer"])));
+  const forgetResponses = (which: "expired" | "delivered" | "untaken", countMax = deletedMax) => {
+    const nowSeconds = which === "delivered" ? Number.MAX_SAFE_INTEGER : Math.floor(clock() / 1_000);
+    const beforeMs = which === "expired" ? clock() - redeliveryMs : Number.MAX_SAFE_INTEGER;
+    const state = which === "untaken" ? "settled" : "delivered";
+    return store.change(sql.forgetResponses, [state, nowSeconds, countMax, beforeMs]);
+  };
+  const forget = (beforeMs: number) => store.change(sql.forget, [beforeMs, Math.floor(clock() / 1_000), deletedMax]);
+  return {
+    responseBytes,
+    payersAbove,
+    /** Deletes responses that no process delivers: of payments expired and delivered {@link redeliveryMs} ago, or the oldest of a state. */
+    forgetResponses,
+    /** Deletes at most {@link deletedMax} claims of expired payments that ended, or started waiting for their client, before a time (Unix ms). */
+    forget,
+    /** Deletes responses that can no longer be requested, the oldest ones above the limit, and claims as {@link forget} does. */
+    async trim(beforeMs: number): Promise<void> {
+      await deleteInRounds(() => forgetResponses("expired"));
+      bytes = await responseBytes();
+      for (const which of ["delivered", "untaken"] as const)
+        while (bytes > commonBytes && (await forgetResponses(which)) > 0) bytes = await responseBytes();
+      large = bytes > commonBytes ? await payersAbove(bytesMax * payerPart) : new Set();
+      await deleteInRounds(() => forget(beforeMs));
+    },
+    /** Returns whether another response for this payer may be retained, by the last trim; if not, it can't buy anything new. */
+    hasRoom: (payer: string) => bytes <= commonBytes || (bytes <= bytesMax && !large.has(payer)),
+  };
+}
+
+/** Deletes in short statements until one finds fewer than its max; the rest is left for the next call. */
+async function deleteInRounds(run: () => Promise<number>): Promise<void> {
+  for (let round = 0; round < roundsMax; round += 1) if ((await run()) < deletedMax) return;
 }
 
 function listKeyValues({ network, asset, payer, nonce }: ClaimKey) {

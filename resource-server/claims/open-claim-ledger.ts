@@ -43,7 +43,7 @@ export async function openClaimLedger(
   const owner = resources.use(await (isShared ? joinClaimOwners({ store, log }) : createSoleClaimOwner({ store })));
   const owned = resources.move();
   return {
-    ledger: createClaimLedger({ store, owner, clock }),
+    ledger: createClaimLedger(limits, { store, owner, clock }),
     channels: createChannelLedger({ store, clock, log }),
     readiness: owner.readiness,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

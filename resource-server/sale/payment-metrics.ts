@@ -3,7 +3,7 @@ import { StoreError } from "#daemon/sql/store.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import type { PaymentClaim } from "../claims/payment-claim.ts";
 import type { Route } from "../routes/route.ts";
-import type { PaymentsInFlight } from "./payments-in-flight.ts";
+import type { PaymentsInFlight } from "./claim-settlement.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 

@@ -4,9 +4,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { FacilitationError, type FacilitationErrorCode } from "../facilitators/facilitation.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./payment-header.ts";
-import { createPaymentsInFlight } from "./payments-in-flight.ts";
-import { resumeSettlement, type SaleRequest } from "./sale.ts";
+import { createPaymentsInFlight } from "./claim-settlement.ts";
+import type { SaleRequest } from "./sale.ts";
 import { createSales } from "./sales.ts";
+import { resumeSettlement } from "./settlement-resumer.ts";
 import { createFacilitationStub, pendingResponse, settledResponse, transaction } from "../testing/facilitation-stub.ts";
 import { openTestLedger } from "../testing/claim-store.ts";
 import { offer as channelOffer, sign } from "../testing/sample-channel.ts";
@@ -23,12 +24,12 @@ afterEach(() => Promise.all(ledgers.splice(0).map((ledger) => ledger[Symbol.asyn
 
 async function shop(result: () => Promise<UpstreamResult> = async () => resource, hasRoom = true) {
   const facilitation = createFacilitationStub();
-  const ledger = await openTestLedger(":memory:", paymentsClock);
-  ledgers.push(ledger);
+  const opened = await openTestLedger(":memory:", paymentsClock);
+  ledgers.push(opened);
+  const ledger = { ...opened, hasRoom: () => hasRoom };
   const charged: string[] = [];
   const offers = [offer];
   const parts = {
-    responses: { hasRoom: () => hasRoom },
     clock: paymentsClock,
     ledger,
     facilitation,

@@ -9,7 +9,6 @@ import {
   type FoundClaim,
   type PaymentClaim,
 } from "../claims/payment-claim.ts";
-import type { RetainedResponses } from "../claims/retained-responses.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 import { createSoldOutcome, recordOutcome, resumeClaim, settleClaim, type SaleParts } from "./claim-settlement.ts";
 import type { Payment } from "./payment-header.ts";
@@ -33,7 +32,7 @@ export type SaleRequest = Readonly<{
 
 type Order = SaleRequest & Readonly<{ requirements: PaymentRequirements }>;
 
-export type SellingParts = SaleParts & VerdictParts & Readonly<{ responses: Pick<RetainedResponses, "hasRoom"> }>;
+export type SellingParts = SaleParts & VerdictParts;
 
 /**
  * Sells a response for a payment according to the states of `payment-claim.ts`, in the specification's order: verify,
@@ -55,7 +54,7 @@ export async function sell(request: SaleRequest, parts: SellingParts): Promise<S
   if (requirements === undefined) return { kind: "invalid", reason: noOffer };
   const tooLong = rejectValidity(payment, requirements, parts.clock());
   if (tooLong !== undefined) return tooLong;
-  if (!parts.responses.hasRoom(key.payer)) return { kind: "busy" };
+  if (!ledger.hasRoom(key.payer)) return { kind: "busy" };
   const order = { ...request, requirements };
   const earlier = await findIdentified(payment, parts);
   if (earlier !== undefined && !areSamePurchase(earlier, order)) return { kind: "other-request" };
@@ -76,19 +75,6 @@ export async function sell(request: SaleRequest, parts: SellingParts): Promise<S
   if (!isRepetition(begun, request))
     return rejection.kind === "invalid" && copy.hasOthers() ? { kind: "in-progress" } : rejection;
   return runAsOwner(key, parts, () => collect(key, request, parts));
-}
-
-/** Resumes a settlement with an unknown outcome, unless a request is working on the same payment. */
-export async function resumeSettlement({ key }: Pick<PaymentClaim, "key">, parts: SaleParts): Promise<void> {
-  const { ledger, facilitation, payments } = parts;
-  if (!payments.acquire(key)) return;
-  try {
-    const claim = await ledger.acquire(key);
-    if (claim?.state === "settling") await recordOutcome(claim, await resumeClaim(claim, facilitation), parts);
-    await ledger.disown(key);
-  } finally {
-    payments.release(key);
-  }
 }
 
 async function runAsOwner(

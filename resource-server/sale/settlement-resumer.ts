@@ -1,8 +1,7 @@
 import type { Logger } from "#daemon/log/log.ts";
 import { pauseInBackground, repeat, type Pause } from "#daemon/time.ts";
-import { deleteInRounds, type RetainedResponses } from "../claims/retained-responses.ts";
-import type { SaleParts } from "./claim-settlement.ts";
-import { resumeSettlement } from "./sale.ts";
+import type { PaymentClaim } from "../claims/payment-claim.ts";
+import { recordOutcome, resumeClaim, type SaleParts } from "./claim-settlement.ts";
 
 /** Max claims per check, and how many of them are settled concurrently. */
 const claimsPerRunMax = 100;
@@ -15,20 +14,14 @@ const parallelMax = 4;
  */
 export function resumeSettlements(
   { intervalMs, retentionMs }: Readonly<{ intervalMs: number; retentionMs: number }>,
-  parts: SaleParts & Readonly<{ responses: Pick<RetainedResponses, "trim">; log: Logger; pause?: Pause }>,
+  parts: SaleParts & Readonly<{ log: Logger; pause?: Pause }>,
 ): AsyncDisposable {
-  const { ledger, payments, responses, log, clock, pause = pauseInBackground } = parts;
+  const { ledger, log, clock, pause = pauseInBackground } = parts;
 
   /** Releases claims that this process owns without a request working on them, because the end of their request could not be written. */
   async function releaseOrphans(): Promise<void> {
-    for (const { key, isWorking } of await ledger.owned(claimsPerRunMax)) {
-      if (!payments.acquire(key)) continue;
-      try {
-        await (isWorking ? ledger.release(key) : ledger.disown(key));
-      } finally {
-        payments.release(key);
-      }
-    }
+    for (const { key, isWorking } of await ledger.owned(claimsPerRunMax))
+      await runUnlessInUse(key, parts, () => (isWorking ? ledger.release(key) : ledger.disown(key)));
   }
 
   async function resumeDue(signal: AbortSignal): Promise<void> {
@@ -44,11 +37,33 @@ export function resumeSettlements(
       }
     };
     await Promise.all(Array.from({ length: parallelMax }, worker));
-    await responses.trim();
-    await deleteInRounds(() => ledger.forget(clock() - retentionMs));
+    await ledger.trim(clock() - retentionMs);
   }
 
   const failed = (error: unknown) =>
     log.error({ event: "settlements-not-resumed", err: error }, "can't resume settlements; retrying");
   return repeat(resumeDue, { intervalMs, failed }, { pause });
+}
+
+/** Resumes a settlement with an unknown outcome, unless a request is working on the same payment. */
+export function resumeSettlement({ key }: Pick<PaymentClaim, "key">, parts: SaleParts): Promise<void> {
+  const { ledger, facilitation } = parts;
+  return runUnlessInUse(key, parts, async () => {
+    const claim = await ledger.acquire(key);
+    if (claim?.state === "settling") await recordOutcome(claim, await resumeClaim(claim, facilitation), parts);
+    await ledger.disown(key);
+  });
+}
+
+async function runUnlessInUse(
+  key: PaymentClaim["key"],
+  { payments }: SaleParts,
+  step: () => Promise<void>,
+): Promise<void> {
+  if (!payments.acquire(key)) return;
+  try {
+    await step();
+  } finally {
+    payments.release(key);
+  }
 }

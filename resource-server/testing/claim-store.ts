@@ -20,10 +20,12 @@ function openStore(path: string, isShared = false): SqlStore {
 export async function openTestLedger(
   path = ":memory:",
   clock: () => number = Date.now,
+  responseBytes = 1e9,
 ): Promise<AsyncDisposable & ClaimLedger> {
   const store = openStore(path);
   const owner = await createSoleClaimOwner({ store });
-  return { ...createClaimLedger({ store, owner, clock }), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  const ledger = createClaimLedger({ responseBytes }, { store, owner, clock });
+  return { ...ledger, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 
 /** Joins a ledger as one of several processes that share its store. Disposing of it releases its claims and closes the store. */
@@ -36,7 +38,7 @@ export async function joinTestLedger(
   const { id } = resources.use(await joinClaimOwners({ store, log: silent }));
   const owned = resources.move();
   return {
-    ...createClaimLedger({ store, owner: { id, graceMs: () => 0 }, clock }),
+    ...createClaimLedger({ responseBytes: 1e9 }, { store, owner: { id, graceMs: () => 0 }, clock }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

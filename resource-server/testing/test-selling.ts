@@ -4,7 +4,7 @@ import { createLog } from "#daemon/log/log.ts";
 import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { Facilitation } from "../facilitators/facilitation.ts";
 import { createPaymentMetrics } from "../sale/payment-metrics.ts";
-import { createPaymentsInFlight } from "../sale/payments-in-flight.ts";
+import { createPaymentsInFlight } from "../sale/claim-settlement.ts";
 import { createSales } from "../sale/sales.ts";
 import { createSelling, type SellingParts } from "../sold-request.ts";
 import { openTestLedger } from "./claim-store.ts";
@@ -26,8 +26,7 @@ export async function openTestSelling(
     addressBytes: memoryBytes,
     connectionBytes: memoryBytes,
   });
-  const responses = { hasRoom: () => true };
-  const sale = { ledger, facilitation, payments, responses, onSettled: () => undefined, clock: paymentsClock };
+  const sale = { ledger, facilitation, payments, onSettled: () => undefined, clock: paymentsClock };
   const serveSold = createSelling({
     find,
     sales: createSales({ inFlightMax: 20 }, sale),

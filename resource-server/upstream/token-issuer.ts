@@ -1,9 +1,9 @@
 import { createPrivateKey, createPublicKey, randomUUID, type KeyObject } from "node:crypto";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import type { SoldResponse } from "../claims/payment-claim.ts";
 import type { Route, TokenTerms } from "../routes/route.ts";
 import { explainUnsignedTokens, tokenKey } from "../routes/sold-routes.ts";
-import type { UpstreamResult } from "./upstream.ts";
 
 type TokenIssuerOptions = Readonly<{
   privateKey?: Secret | undefined;
@@ -39,7 +39,7 @@ async function createTokenIssuer(privateKey: Secret, { issuer, audience }: Token
   ] as const;
   return {
     keySet: { keys: [{ ...jwk, kid, alg, use: "sig" }] },
-    issue: async (account: string, { tier, seconds }: TokenTerms): Promise<UpstreamResult> => {
+    issue: async (account: string, { tier, seconds }: TokenTerms): Promise<SoldResponse> => {
       const issuedAt = Math.floor(clock() / 1_000);
       const expiresAt = issuedAt + seconds;
       const token = new SignJWT({ tier })
@@ -52,7 +52,7 @@ async function createTokenIssuer(privateKey: Secret, { issuer, audience }: Token
       if (audience !== undefined) token.setAudience(audience);
       const sold = { token: await token.sign(key), tier, expiresAt: new Date(expiresAt * 1_000).toISOString() };
       const body = new TextEncoder().encode(JSON.stringify(sold));
-      return { kind: "resource", response: { status: 200, headers, body } };
+      return { status: 200, headers, body };
     },
   };
 }

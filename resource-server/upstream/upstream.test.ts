@@ -22,7 +22,7 @@ async function upstreamOf(
   servers.push(server);
   const sold = { ...route, upstream: new URL("/data?fixed=1", server.origin) };
   const options = { timeoutMs: 5_000, responseLimitBytes: 16, ...limits };
-  const forward = createUpstream(options, { client: createHttpClient({ signal }), signal });
+  const forward = createUpstream(options, { client: createHttpClient({ signal }), signal, issuer: undefined });
   const upstream = (change: Partial<PaidRequest> = {}) =>
     forward({
       route: sold,
@@ -37,6 +37,7 @@ async function upstreamOf(
         trace: startTrace(),
       },
       memory: { tryAcquire: () => true, release: () => undefined },
+      payer: "0xbuyer",
       ...change,
     });
   return { upstream, seen, origin: server.origin };

@@ -11,6 +11,7 @@ import {
 } from "./forwarded-headers.ts";
 import type { Route } from "../routes/route.ts";
 import type { SoldResponse } from "../claims/payment-claim.ts";
+import type { TokenIssuer } from "./token-issuer.ts";
 
 /** Header by which an upstream reports what a request used (the SDK's `SETTLEMENT_OVERRIDES_HEADER`), JSON with `amount`. */
 const usedAmountHeader = "settlement-overrides";
@@ -22,10 +23,11 @@ export type PaidRequest = Readonly<{
   body: Uint8Array<ArrayBuffer> | undefined;
   origin: RequestOrigin;
   memory: Pick<HeldBytes, "tryAcquire" | "release">;
+  payer: string;
 }>;
 
 /**
- * Result of a forwarded request:
+ * Result of the paid work, a forwarded request or a signed token:
  * - `resource`: the purchased response (2xx), and what the upstream reports that it used (header `Settlement-Overrides`);
  * - `declined`: the upstream's own rejection (4xx), passed to the client unchanged and uncharged;
  * - `failed`: nothing to sell; the client is not charged;
@@ -44,16 +46,20 @@ class OutOfMemoryError extends Error {
   readonly code = "no_room";
 }
 
-/** Creates the forwarder of paid requests; its errors are results. Does not follow redirects, because they would leave the configured URL. */
+/** Creates the forwarder of paid requests, and of those for a token to `issuer`; its errors are results. Does not follow redirects, because they would leave the configured URL. */
 export function createUpstream(
   options: Readonly<{ timeoutMs: number; responseLimitBytes: number }>,
-  { client, signal }: Readonly<{ client: HttpClient; signal: AbortSignal }>,
+  { client, signal, issuer }: Readonly<{ client: HttpClient; signal: AbortSignal; issuer: TokenIssuer | undefined }>,
 ) {
   /** Size of each route's largest response so far, for which memory is reserved before its upstream is queried. */
   const largest = new WeakMap<Route, number>();
   return async (request: PaidRequest): Promise<UpstreamResult> => {
     const { route, memory } = request;
-    const { upstream } = route;
+    const { upstream, token } = route;
+    if (token !== undefined) {
+      const response = await issuer?.issue(request.payer, token);
+      return response ? { kind: "resource", response } : buildFailure(503, "no key to sign tokens with");
+    }
     if (upstream === undefined) return buildFailure(502, "the route has no upstream");
     let heldBytes = largest.get(route) ?? 0;
     if (!memory.tryAcquire(heldBytes)) return { kind: "busy" };

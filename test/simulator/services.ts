@@ -9,10 +9,9 @@ import { facilitateChannels } from "#resource-server/channels/channel-facilitati
 import { claimChannels } from "#resource-server/channels/claim-loop.ts";
 import { createClaimLedger } from "#resource-server/claims/claim-ledger.ts";
 import { createSoleClaimOwner } from "#resource-server/claims/claim-owner.ts";
-import { createRetainedResponses } from "#resource-server/claims/retained-responses.ts";
 import { FacilitationError, type Facilitation } from "#resource-server/facilitators/facilitation.ts";
 import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
-import { createPaymentsInFlight } from "#resource-server/sale/payments-in-flight.ts";
+import { createPaymentsInFlight } from "#resource-server/sale/claim-settlement.ts";
 import type { SaleOutcome } from "#resource-server/sale/sale-outcome.ts";
 import type { SaleRequest } from "#resource-server/sale/sale.ts";
 import { createSales } from "#resource-server/sale/sales.ts";
@@ -157,18 +156,16 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
   const { time, weather, isUnrest } = world;
   const store = disk.open(process);
   const owner = await createSoleClaimOwner({ store });
-  const ledger = createClaimLedger({ store, owner, clock: time.nowMs });
+  const ledger = createClaimLedger({ responseBytes: 1_000_000 }, { store, owner, clock: time.nowMs });
   const calls = await facilitate(process);
   const settling: Facilitation = { ...calls, ...unwatched, [Symbol.asyncDispose]: async () => undefined };
   const facilitation = weather.hasMembers
     ? sellThroughChannels(settling, process, { store, clock: time.nowMs, retentionMs: weather.channelRetentionMs })
     : settling;
-  const responses = createRetainedResponses({ bytesMax: 1_000_000 }, ledger);
   const sale = {
     ledger,
     facilitation,
     payments: createPaymentsInFlight(),
-    responses,
     clock: time.nowMs,
     onSettled: watcher.noteCharge,
   };

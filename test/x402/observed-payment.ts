@@ -10,7 +10,7 @@ import type { NewClaim } from "#resource-server/claims/payment-claim.ts";
 import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
 import type { HttpClient, IncomingResponse } from "#resource-server/http-client.ts";
 import { findAcceptedOffer, readPayment } from "#resource-server/sale/payment-header.ts";
-import { createPaymentsInFlight } from "#resource-server/sale/payments-in-flight.ts";
+import { createPaymentsInFlight } from "#resource-server/sale/claim-settlement.ts";
 import { createSales } from "#resource-server/sale/sales.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { createRecentVerdicts } from "#facilitator/verification/verified-payments.ts";
@@ -171,7 +171,6 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       facilitation,
       payments: createPaymentsInFlight(),
       onSettled: () => undefined,
-      responses: { hasRoom: () => true },
       // The recorded payments expire five minutes after signing, and their requests ask for one.
       clock: () => clock() + 240_000,
     },
