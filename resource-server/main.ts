@@ -21,7 +21,7 @@ import { createDrainSignal } from "./drain-time.ts";
 import { completeRoutes } from "./facilitators/completed-offers.ts";
 import type { Facilitation } from "./facilitators/facilitation.ts";
 import { openFacilitation } from "./facilitators/open-facilitation.ts";
-import { createHttpClient } from "./http-client.ts";
+import { createHttpClient } from "#daemon/http/http-client.ts";
 import { formatSpendControls } from "./payment-answers.ts";
 import { describeResourceServerApi } from "./resource-server-api.ts";
 import type { Route } from "./routes/route.ts";

@@ -1,7 +1,5 @@
-import sendRequest from "undici/lib/api/api-request.js";
-import Pool from "undici/lib/dispatcher/pool.js";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
-import { lookupName } from "#daemon/http/name-lookup.ts";
+import { createHttpClient } from "#daemon/http/http-client.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { readResponses, writeCalls } from "#daemon/json-rpc.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
@@ -18,7 +16,6 @@ export type HttpTransport = AsyncDisposable &
     post: (body: string, signal: AbortSignal) => Promise<string>;
   }>;
 
-const connectTimeoutMaxMs = 10_000;
 const responseBytesMax = 32 * 1024 * 1024;
 /** The first request on a keep-alive connection that the node has just closed fails; one retry gets a new connection. */
 const connectionRetriesMax = 1;
@@ -26,24 +23,14 @@ const connectionRetriesMax = 1;
 export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTransportOptions): HttpTransport {
   const endpoint = parseHttpEndpoint(url);
   const { origin, pathname, search } = new URL(endpoint.url);
-  const request = {
-    path: `${pathname}${search}`,
-    method: "POST",
-    headers: { "content-type": "application/json", ...endpoint.headers },
-  } as const;
-  const pool = new Pool(origin, {
-    connections: connectionsMax,
-    connect: { lookup: lookupName },
-    connectTimeout: Math.min(timeoutMs, connectTimeoutMaxMs),
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    maxResponseSize: responseBytesMax,
-  });
+  const headers = { "content-type": "application/json", ...endpoint.headers };
+  const closing = new AbortController();
+  const client = createHttpClient({ signal: closing.signal, connectionsMax });
+  const request = { origin, path: `${pathname}${search}`, method: "POST", headers, timeoutMs } as const;
   const postOnce = async (body: string, signal: AbortSignal): Promise<string> => {
-    const response = await sendRequest.call(pool, { ...request, body, signal });
-    const text = await response.body.text();
-    if (response.statusCode >= 200 && response.statusCode < 300) return text;
-    throw new ChainError("bad_answer", `the node returned HTTP ${response.statusCode} instead of a JSON-RPC response`);
+    const { status, body: answer } = await client({ ...request, body, signal, limitBytes: responseBytesMax });
+    if (status >= 200 && status < 300) return decoder.decode(answer);
+    throw new ChainError("bad_answer", `the node returned HTTP ${status} instead of a JSON-RPC response`);
   };
   return {
     post: async (body, signal) => {
@@ -55,12 +42,12 @@ export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTran
         }
       }
     },
-    [Symbol.asyncDispose]: () => pool.destroy(),
+    [Symbol.asyncDispose]: async () => closing.abort(new ChainError("unreachable", "the client of the node is closed")),
   };
 }
 
+const decoder = new TextDecoder();
 const lostConnectionCodes = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
-const timeoutCodes = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_CONNECT_TIMEOUT"]);
 
 function isLostConnection(error: unknown): boolean {
   return error instanceof Error && "code" in error && lostConnectionCodes.has(String(error.code));
@@ -68,10 +55,9 @@ function isLostConnection(error: unknown): boolean {
 
 function toChainError(error: unknown): ChainError {
   if (error instanceof ChainError) return error;
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (timeoutCodes.has(code ?? "")) {
+  const { name, code, message } = error as NodeJS.ErrnoException;
+  if (name === "TimeoutError" || code === "UND_ERR_CONNECT_TIMEOUT")
     return new ChainError("timeout", `the node did not respond in time (${code})`, { cause: error });
-  }
   return new ChainError("unreachable", `the node can't be reached (${code ?? message})`, { cause: error });
 }
 

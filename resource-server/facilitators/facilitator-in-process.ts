@@ -14,7 +14,7 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import { computeResponseTimeMs } from "../drain-time.ts";
-import type { HttpClient } from "../http-client.ts";
+import type { HttpClient } from "#daemon/http/http-client.ts";
 import { FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
 import { tolerateLaterFailures } from "./facilitator-watch.ts";
 import { explainDecimals } from "./terms-check.ts";

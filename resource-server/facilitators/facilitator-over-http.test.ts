@@ -3,7 +3,7 @@ import { generousMs } from "#daemon/testing/until.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { createLog, type Logger } from "#daemon/log/log.ts";
 import { readSettleState, readVerifyState } from "#x402/answer.ts";
-import { createHttpClient } from "../http-client.ts";
+import { createHttpClient } from "#daemon/http/http-client.ts";
 import { startAnsweringServer } from "../testing/stub-server.ts";
 import type { SoldKind } from "../routes/route.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";

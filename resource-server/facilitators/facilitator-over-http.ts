@@ -6,7 +6,7 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import { requestTraceHeaders } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
-import type { HttpClient } from "../http-client.ts";
+import type { HttpClient } from "#daemon/http/http-client.ts";
 import {
   FacilitationError,
   type Facilitation,

@@ -1,6 +1,6 @@
 import { startTrace } from "#daemon/http/request-trace.ts";
 import { afterEach, describe, expect, it } from "vitest";
-import { createHttpClient } from "../http-client.ts";
+import { createHttpClient } from "#daemon/http/http-client.ts";
 import { startAnsweringServer, type AnswerRequest } from "../testing/stub-server.ts";
 import { route } from "../testing/payments.ts";
 import { createUpstream, type PaidRequest } from "./upstream.ts";

@@ -2,7 +2,7 @@ import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { readHeader } from "#daemon/http/request-trace.ts";
 import { BodyTooLargeError } from "#daemon/bytes.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import type { HttpClient, IncomingResponse, ResponseHead } from "../http-client.ts";
+import type { HttpClient, IncomingResponse, ResponseHead } from "#daemon/http/http-client.ts";
 import {
   buildForwardedHeaders,
   buildSoldHeaders,

@@ -8,7 +8,7 @@ import { rejectTime } from "#facilitator/verification/payment-checks.ts";
 import { createTransfers } from "#facilitator/transfers.ts";
 import type { NewClaim } from "#resource-server/claims/payment-claim.ts";
 import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
-import type { HttpClient, IncomingResponse } from "#resource-server/http-client.ts";
+import type { HttpClient, IncomingResponse } from "#daemon/http/http-client.ts";
 import { findAcceptedOffer, readPayment } from "#resource-server/sale/payment-header.ts";
 import { createPaymentsInFlight } from "#resource-server/sale/claim-settlement.ts";
 import { createSales } from "#resource-server/sale/sales.ts";

@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 import type { Agent, Dispatcher } from "undici";
-import { BodyTooLargeError, joinChunks } from "#daemon/bytes.ts";
-import { lookupName } from "#daemon/http/name-lookup.ts";
-import { readHeader } from "#daemon/http/request-trace.ts";
+import { BodyTooLargeError, joinChunks } from "../bytes.ts";
+import { lookupName } from "./name-lookup.ts";
+import { readHeader } from "./request-trace.ts";
 
 /** Sends a request and reads its whole response. Redirects are not followed. Rejects with the system's error. */
 export type HttpClient = (request: OutgoingRequest) => Promise<IncomingResponse>;
@@ -22,6 +22,15 @@ export type OutgoingRequest = Readonly<{
   isWanted?: (head: ResponseHead) => boolean;
   /** Accounts for a part of the body, in bytes; an error that it throws closes the connection and rejects the request. */
   hold?: (bytes: number) => void;
+  /** Aborts this request: its connection is closed, and it rejects with the signal's reason. */
+  signal?: AbortSignal;
+}>;
+
+export type HttpClientOptions = Readonly<{
+  /** Ends all requests and connections. */
+  signal: AbortSignal;
+  /** Max connections to one origin. Default: any number. */
+  connectionsMax?: number;
 }>;
 
 export type ResponseHead = Readonly<{ status: number; headers: IncomingHttpHeaders }>;
@@ -33,32 +42,39 @@ export type IncomingResponse = ResponseHead & Readonly<{ body: Uint8Array<ArrayB
  * whose streams and signals are not needed here. Loaded on first use; an unresolvable name blocks no other destination
  * ({@link lookupName}). When `signal` aborts, requests in flight reject with its reason.
  */
-export function createHttpClient({ signal }: Readonly<{ signal: AbortSignal }>): HttpClient {
+export function createHttpClient({ signal, connectionsMax }: HttpClientOptions): HttpClient {
   let loading: Promise<Agent> | undefined;
   const inFlight = new Set<Exchange>();
   // With a listener per request, removing one would take longer the more there are.
-  signal.addEventListener("abort", () => inFlight.forEach((exchange) => exchange.stop(signal.reason)));
+  signal.addEventListener("abort", () => {
+    inFlight.forEach((exchange) => exchange.stop(signal.reason));
+    void loading?.then((agent) => agent.destroy());
+  });
   return async (request) => {
-    const agent = await (loading ??= loadAgent());
+    const agent = await (loading ??= loadAgent(connectionsMax));
     signal.throwIfAborted();
     const { origin, path, method, headers, body, timeoutMs } = request;
     const exchange = new Exchange(request);
     inFlight.add(exchange);
     const late = () => exchange.stop(new DOMException(`no response within ${timeoutMs} ms`, "TimeoutError"));
+    const leave = () => exchange.stop(request.signal?.reason);
     const timer = setTimeout(late, timeoutMs);
+    request.signal?.addEventListener("abort", leave, { once: true });
     try {
-      agent.dispatch({ origin, path, method, headers, body: body ?? null, ...noTimeouts }, exchange);
+      if (request.signal?.aborted === true) leave();
+      else agent.dispatch({ origin, path, method, headers, body: body ?? null, ...noTimeouts }, exchange);
       return await exchange.response;
     } finally {
       clearTimeout(timer);
+      request.signal?.removeEventListener("abort", leave);
       inFlight.delete(exchange);
     }
   };
 }
 
-async function loadAgent(): Promise<Agent> {
+async function loadAgent(connections: number | null = null): Promise<Agent> {
   const { default: UndiciAgent } = await import("undici/lib/dispatcher/agent.js");
-  return new UndiciAgent({ connect: { lookup: lookupName } });
+  return new UndiciAgent({ connections, connect: { lookup: lookupName } });
 }
 
 /** The limit of the whole response replaces undici's timeouts. */
