@@ -91,7 +91,12 @@ export function createOperations(
   return {
     verify: async (request, facts) => {
       chargeCall(facts.seller, "verify");
-      return measure(startVerify(facts), request, verify(request, facts), ({ invalidReason = "valid" }) => invalidReason);
+      return measure(
+        startVerify(facts),
+        request,
+        verify(request, facts),
+        ({ invalidReason = "valid" }) => invalidReason,
+      );
     },
     settle: async (request, facts) => {
       chargeCall(facts.seller, "settle");

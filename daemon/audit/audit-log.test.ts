@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { createLog } from "../log/log.ts";
 import { createMask } from "../secrets/mask.ts";
-import type { AuditEntry } from "./audit-entry.ts";
-import { createAuditLog } from "./audit-log.ts";
+import { type AuditEntry, createAuditLog } from "./audit-log.ts";
 
 const change: AuditEntry = { action: "node-restart", outcome: "success", by: "sidecar", message: "The node is back." };
 

@@ -1,5 +1,5 @@
 import { formatTable, replaceMarkedSection } from "../markdown.ts";
-import { auditActions } from "./audit-entry.ts";
+import { auditActions } from "./audit-log.ts";
 
 /** Inserts the table of audit actions into the text of docs/logs.md. */
 export function withAuditActions(text: string): string {

@@ -1,5 +1,5 @@
+import { totalmem } from "node:os";
 import { getHeapStatistics } from "node:v8";
-import { readProcessMemoryBytes } from "../process/process-memory.ts";
 
 export type MemoryBudgetOptions = Readonly<{ totalBytes: number; addressBytes: number; connectionBytes: number }>;
 
@@ -123,6 +123,14 @@ const bytesMax = 1_073_741_824;
 
 export function readMemoryLimits(): MemoryLimits {
   return { processBytes: readProcessMemoryBytes(), heapBytes: getHeapStatistics().heap_size_limit };
+}
+
+/** Returns the bytes of memory that this process may use: its control group's limit, or the machine's memory. */
+function readProcessMemoryBytes(): number {
+  const constrained = process.constrainedMemory();
+  const total = totalmem();
+  // Without a control group limit, the value is 0, or more than any machine has.
+  return constrained > 0 ? Math.min(constrained, total) : total;
 }
 
 /**

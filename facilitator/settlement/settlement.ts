@@ -1,4 +1,4 @@
-import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import type { AuditEntry } from "#daemon/audit/audit-log.ts";
 import type { Fees } from "../chain/fees.ts";
 import { getNonceSpace } from "../chain/transfer-method.ts";
 import type { SettleAnswer } from "#x402/answer.ts";

@@ -1,9 +1,8 @@
 import { dirname, resolve } from "node:path";
-import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
-import { createAuditLog, type AuditLog } from "#daemon/audit/audit-log.ts";
+import { type AuditEntry, createAuditLog, type AuditLog } from "#daemon/audit/audit-log.ts";
 import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
-import { createFetch } from "#daemon/http/fetch.ts";
+import { createFetch } from "./fetch.ts";
 import { createLog } from "#daemon/log/log.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";

@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mkdtemp, rm } from "node:fs/promises";
 import { pino } from "pino";
-import { createOutputFiles, type OutputFiles } from "#daemon/process/output-files.ts";
+import { createOutputFiles, type OutputFiles } from "../programs/output-files.ts";
 
 /** Stores programs' output in a directory of its own, which is deleted on dispose. */
 export async function keepProgramOutput(): Promise<OutputFiles & Readonly<{ directory: string }>> {

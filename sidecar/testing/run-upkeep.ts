@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import type { AuditEntry } from "#daemon/audit/audit-log.ts";
 import { readWithConstants } from "#daemon/testing/read-with-constants.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
 import { createMask } from "#daemon/secrets/mask.ts";

@@ -4,7 +4,7 @@ import { bootTime, type Clock } from "#daemon/clock.ts";
 import { createFileDeadline } from "#daemon/files/file-deadline.ts";
 import type { SendRequest } from "#daemon/http/send-request.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { createOutputFiles } from "#daemon/process/output-files.ts";
+import { createOutputFiles } from "../programs/output-files.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import { knownCommits, listImageCommits, type ReleaseCommits } from "#node/versions.ts";

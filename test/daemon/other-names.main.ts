@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
-import { createFetch } from "#daemon/http/fetch.ts";
+import { createFetch } from "#sidecar/restore/fetch.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
 import { createBatchingClient } from "#facilitator/chain/batching-client.ts";

@@ -1,7 +1,6 @@
 import { performance } from "node:perf_hooks";
-import { getHeapStatistics } from "node:v8";
 import type { Registry } from "prom-client";
-import { readProcessMemoryBytes } from "../../process/process-memory.ts";
+import { readMemoryLimits } from "../../memory/memory-budget.ts";
 import type { ConnectionSettings } from "../settings.ts";
 import { createConnectionMetrics } from "./connection-metrics.ts";
 import { type Descriptors, countOwnDescriptors } from "./descriptors.ts";
@@ -146,10 +145,11 @@ export function limitProcessConnections(
   settings: ConnectionSettings,
   { metrics }: Readonly<{ metrics: Registry }>,
 ): ConnectionBudget {
+  const { processBytes: memoryBytes, heapBytes } = readMemoryLimits();
   return createConnectionBudget(settings, {
     descriptors: countOwnDescriptors(),
-    memoryBytes: readProcessMemoryBytes(),
-    heapBytes: getHeapStatistics().heap_size_limit,
+    memoryBytes,
+    heapBytes,
     metrics,
     // The same clock as on the gateway's fast path, whose connections have their own timeouts.
     clock: () => performance.now(),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.ts";
-import { runLongRunningProcess } from "#daemon/process/long-running-process.ts";
-import type { OutputFiles } from "#daemon/process/output-files.ts";
+import { runLongRunningProcess } from "../../programs/long-running-process.ts";
+import type { OutputFiles } from "../../programs/output-files.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 import { pause } from "#daemon/time.ts";
 import {

@@ -2,7 +2,7 @@ import { readdir, readlink, open, readFile, realpath } from "node:fs/promises";
 import { basename, sep } from "node:path";
 import { uptime } from "node:os";
 import type { Clock } from "#daemon/clock.ts";
-import { isDetachedProgram } from "#daemon/process/long-running-process.ts";
+import { isDetachedProgram } from "../../programs/long-running-process.ts";
 import { readUrlPort } from "#daemon/http/address.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
 

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
-import { runLongRunningProcess } from "#daemon/process/long-running-process.ts";
+import { runLongRunningProcess } from "../../programs/long-running-process.ts";
 import { loadStoredConfig } from "../config/healthy-config.ts";
 import { findConfValue, isJsonObject, parseConfig } from "#node/conf/document.ts";
 import type { UsableReading } from "../config/config-file.ts";

@@ -1,4 +1,4 @@
-import type { OutputFiles } from "#daemon/process/output-files.ts";
+import type { OutputFiles } from "../../programs/output-files.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { CommandText } from "../command-text.ts";

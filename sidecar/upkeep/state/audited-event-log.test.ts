@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import type { AuditEntry } from "#daemon/audit/audit-log.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { auditEvents } from "./stored-event-log.ts";
 

@@ -10,8 +10,7 @@ import {
   type ObservationKind,
 } from "#status/event-log.ts";
 import type { StateStore, StoreWrite } from "./state-store.ts";
-import type { AuditAction } from "#daemon/audit/audit-entry.ts";
-import type { AuditLog } from "#daemon/audit/audit-log.ts";
+import type { AuditAction, AuditLog } from "#daemon/audit/audit-log.ts";
 
 type StoredEvent = Readonly<{ event: SidecarEvent; atMs: number }>;
 

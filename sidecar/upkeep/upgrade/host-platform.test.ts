@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import type { AuditEntry } from "#daemon/audit/audit-log.ts";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { begunUpgrade } from "../../testing/started-upgrade.ts";

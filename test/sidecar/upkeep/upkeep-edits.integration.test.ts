@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import type { AuditEntry } from "#daemon/audit/audit-log.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
-import { readUntil } from "../testing/until.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { isDetachedProgram, runLongRunningProcess, type LongRunningProcessOptions } from "./long-running-process.ts";
 import { createOutputFiles, type OutputFiles } from "./output-files.ts";
 

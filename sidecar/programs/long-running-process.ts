@@ -1,4 +1,4 @@
-import { createTimeoutSignal } from "../time.ts";
+import { createTimeoutSignal } from "#daemon/time.ts";
 import {
   buildExitResult,
   endedByStop,
@@ -7,7 +7,7 @@ import {
   startProgram,
   type ProcessOptions,
   type ProcessResult,
-} from "./bounded-process.ts";
+} from "#daemon/process/bounded-process.ts";
 import type { OutputFiles } from "./output-files.ts";
 
 /** A program that may leave a process behind, or keep running itself. */

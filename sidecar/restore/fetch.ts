@@ -1,4 +1,4 @@
-import { lookupName } from "./name-lookup.ts";
+import { lookupName } from "#daemon/http/name-lookup.ts";
 
 /**
  * Creates a `fetch` that resolves host names via {@link lookupName}, so that an unresolvable name doesn't block other destinations. Node's

@@ -1,9 +1,9 @@
 import { constants } from "node:fs";
 import { lstat, mkdir, open, readdir, rename, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import type { Logger } from "../log/log.ts";
-import { poll } from "../time.ts";
-import { skipMissing } from "../skip-missing.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import { poll } from "#daemon/time.ts";
+import { skipMissing } from "#daemon/skip-missing.ts";
 
 /** Output of a program run: descriptors for its output, or `ignore` if no file can be created. */
 export type ProgramOutput = AsyncDisposable &
