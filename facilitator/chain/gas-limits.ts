@@ -9,18 +9,12 @@ import type { Chain, MessageCall, Receipt } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 import type { FeeQuotes } from "./fees.ts";
 import { readGasLimit } from "./transaction-signer.ts";
-import { getNamedSigner } from "./transfer-method.ts";
+import { getNamedSigner, type Transfer } from "./transfer-method.ts";
 
 export type GasLimitOptions = Readonly<{ gasLimit: number; gasMarginPercent: number; entriesMax: number }>;
 
-type AuthorizedTransfer = Readonly<{
-  id: Hex;
-  asset: Hex;
-  contract: Hex;
-  payTo: Hex;
-  callData: Hex;
-  walletSignature?: Hex | undefined;
-}>;
+type AuthorizedTransfer = Pick<Transfer, "asset" | "contract" | "payTo" | "callData"> &
+  Readonly<{ id: Hex; walletSignature?: Hex | undefined }>;
 
 type GasResult = Readonly<{ ok: true; gas: bigint; isEstimated: boolean }> | Extract<JsonRpcResponse, { ok: false }>;
 

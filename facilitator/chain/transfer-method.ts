@@ -16,9 +16,11 @@ import {
 
 export type Transfer = Readonly<{
   asset: Hex;
+  /** Contract that moves the tokens: the token itself, or one that calls it. */
   contract: Hex;
   payer: Hex;
   payTo: Hex;
+  /** In the asset's smallest unit. */
   amount: bigint;
   authorizationNonce: Hex;
   callData: Hex;

@@ -8,7 +8,7 @@ import type { Ownership } from "./ownership.ts";
 import { createPayerFunds, type PayerFunds } from "./payer-funds.ts";
 import { createInFlightSettlements, type InFlightSettlements, type RecordedSettlement } from "./settlement.ts";
 import { createSettler, type Settler } from "./settler.ts";
-import { createSignerQueues, type SignerQueues, type SignerState } from "./submit/signer-queues.ts";
+import { createSignerQueues, type SignerQueues } from "./submit/signer-queues.ts";
 import { createTracker } from "./track/tracker.ts";
 
 /**
@@ -68,11 +68,8 @@ export type Engine = AsyncDisposable &
   Readonly<{
     progress: (payment: Pick<SignedPayment, "id">) => Promise<RecordedSettlement | undefined>;
     callInFlight: (id: Hex) => Hex | undefined;
-    inFlight: () => number;
-    /** Returns the age of the oldest in-flight settlement here, in milliseconds; 0 if none. */
-    oldestMs: () => number;
     /** Undefined in a replica that is not settling. */
-    signerStates: () => readonly SignerState[] | undefined;
+    settling: () => Settling | undefined;
     /** Returns whether the ledger is usable, from cached state. */
     readiness: () => ReadinessCheck;
     /** Transfers settling to another replica, immediately and permanently; settlements requested here are recorded for it, and their outcomes reported. */
@@ -86,7 +83,7 @@ export async function startSoleEngine(
   ownership: Ownership,
 ): Promise<Engine> {
   const settling = await startSettling(context, ledger);
-  const { book, queues } = settling;
+  const { book } = settling;
   return {
     ...createSettler(context, { ...settling, ledger, ownership }),
     progress: async ({ id }) => {
@@ -98,9 +95,7 @@ export async function startSoleEngine(
       return recorded ?? (running && { state: "begun", owner: running.owner });
     },
     callInFlight: (id) => book.get(id)?.settlement.callData,
-    inFlight: book.size,
-    oldestMs: book.oldestMs,
-    signerStates: queues.states,
+    settling: () => settling,
     readiness: () => ({ ok: true, message: "in this process" }),
     // No other process can use its ledger.
     yieldTerm: async () => undefined,

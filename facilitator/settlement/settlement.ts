@@ -1,6 +1,6 @@
 import type { AuditEntry } from "#daemon/audit/audit-log.ts";
 import type { Fees } from "../chain/fees.ts";
-import { getNonceSpace } from "../chain/transfer-method.ts";
+import { getNonceSpace, type Transfer } from "../chain/transfer-method.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
@@ -8,25 +8,17 @@ import { namePayment } from "#x402/payment-identifier.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
 /** Payment to be submitted to the chain: all data needed to sign its transaction again and to recognize its success. */
-export type Settlement = Readonly<{
-  /** EIP-712 digest of what the payer signed. */
-  id: Hex;
-  asset: Hex;
-  /** Contract that moves the tokens: the token itself, or one that calls it. */
-  contract: Hex;
-  payer: Hex;
-  payTo: Hex;
-  /** In the asset's smallest unit. */
-  amount: bigint;
-  authorizationNonce: Hex;
-  /** Seconds since 1970; from then on the authorization is expired. */
-  validBefore: bigint;
-  callData: Hex;
-  /** Time of the first request to settle it, in milliseconds since 1970; stored in the ledger, so that restarts don't reset it. */
-  begunAtMs: number;
-  /** Caller that first requested it, if known; the ledger has the current owner (`ownership.ts`). */
-  owner: string | undefined;
-}>;
+export type Settlement = Transfer &
+  Readonly<{
+    /** EIP-712 digest of what the payer signed. */
+    id: Hex;
+    /** Seconds since 1970; from then on the authorization is expired. */
+    validBefore: bigint;
+    /** Time of the first request to settle it, in milliseconds since 1970; stored in the ledger, so that restarts don't reset it. */
+    begunAtMs: number;
+    /** Caller that first requested it, if known; the ledger has the current owner (`ownership.ts`). */
+    owner: string | undefined;
+  }>;
 
 /** Signed transaction of a settlement, which may settle others too. */
 export type Attempt = Readonly<{

@@ -26,17 +26,22 @@ export async function startEngine(
   const ledger = createLedger(context, context);
   const { findCall } = createRecordChecks(context);
   const ownership = createOwnership(context, context);
-  const { callInFlight, ...engine } = isShared
+  const { callInFlight, settling, ...engine } = isShared
     ? startSharedEngine(context, createSharedLedger(context, context))
     : await startSoleEngine(context, ledger, ownership);
   resources.use(engine);
-  const isSettler = () => engine.signerStates() !== undefined;
+  const isSettler = () => settling() !== undefined;
   const compared = startLedgerComparison({ chainId, compareIntervalMs }, { ...context, isSettler });
   const { comparison } = resources.use(compared);
   const owned = resources.move();
   return {
     ...engine,
     ...ownership,
+    inFlight: () => settling()?.book.size() ?? 0,
+    /** Returns the age of the oldest in-flight settlement here, in milliseconds; 0 if none. */
+    oldestMs: () => settling()?.book.oldestMs() ?? 0,
+    /** Undefined in a replica that is not settling. */
+    signerStates: () => settling()?.queues.states(),
     /** Records a payment that a third party executed before it was sent from here, for its first caller; undefined if none did. */
     adopt: (payment: SignedPayment, caller: Caller) => adoptForeign(payment, caller, { ...context, ledger, ownership }),
     /** Returns whether a settlement has started with the same signature, valid then. Throws `StoreError`. */

@@ -1,14 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { StoreError, formatValues, type SqlConnection, type SqlStore } from "#daemon/sql/store.ts";
+import { StoreError, type SqlConnection, type SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
-import { createLedger } from "../ledger/ledger.ts";
-import {
-  toAuthorizationKey,
-  settlementColumns,
-  toSettlementRow,
-  toRecordedSettlement,
-  toSettlement,
-} from "../ledger/rows.ts";
+import { createLedger, deleteChildlessSql, insertSettlements } from "../ledger/ledger.ts";
+import { toAuthorizationKey, toRecordedSettlement, toSettlement } from "../ledger/rows.ts";
 import { createOwnership } from "../ownership.ts";
 import type { RecordedSettlement, Settlement } from "../settlement.ts";
 
@@ -51,9 +45,6 @@ const inTheWaySql = `SELECT id FROM settlement WHERE chain_id = $1
 /** Max insert attempts, because a request may be declined between two statements. */
 const insertAttemptsMax = 3;
 
-const withdrawSql = `DELETE FROM settlement WHERE chain_id = $1 AND id = $2 AND state = 'begun'
-  AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)`;
-
 const storeReasonSql = `INSERT INTO unsent (chain_id, id, message, at_ms) VALUES ($1, $2, $3, $4)
   ON CONFLICT (chain_id, id) DO UPDATE SET message = excluded.message, at_ms = excluded.at_ms`;
 
@@ -73,10 +64,8 @@ export function createRequests(
   return {
     /** Requests a settlement, once; the caller owns it. False if another payment has the authorization nonce. */
     add: async (settlement: Settlement): Promise<boolean> => {
-      const row = toSettlementRow(chainId, settlement);
-      const text = `INSERT INTO settlement (${settlementColumns}) VALUES ${formatValues([row])} ON CONFLICT DO NOTHING`;
       for (let attempt = 1; attempt <= insertAttemptsMax; attempt += 1) {
-        if ((await store.change(text, row)) === 1) return true;
+        if ((await insertSettlements(store, chainId, [settlement], "")) === 1) return true;
         const found = await store.rows(inTheWaySql, [chainId, settlement.id, ...toAuthorizationKey(settlement)]);
         if (found.some(({ id }) => id === settlement.id)) return true;
         if (found.length > 0) return false;
@@ -101,7 +90,7 @@ export function createRequests(
     decline: (id: Hex, message: string): Promise<void> =>
       store.transaction(async (connection) => {
         await guard(connection);
-        await connection.change(withdrawSql, [chainId, id]);
+        await connection.change(deleteChildlessSql, [chainId, id]);
         await connection.change(storeReasonSql, [chainId, id, message, clock()]);
         await connection.change("DELETE FROM unsent WHERE at_ms < $1", [clock() - unsentAgeMaxMs]);
       }),

@@ -205,9 +205,7 @@ export function startSharedEngine(context: SettlementContext, shared: SharedLedg
   return {
     ...createSharedSettler(context, shared, { watch, onRequest }),
     progress: async ({ id }) => (await requests.states([id])).get(id),
-    inFlight: () => candidate.term()?.settling.book.size() ?? 0,
-    oldestMs: () => candidate.term()?.settling.book.oldestMs() ?? 0,
-    signerStates: () => candidate.term()?.settling.queues.states(),
+    settling: () => candidate.term()?.settling,
     readiness: candidate.readiness,
     yieldTerm: async () => candidate[Symbol.asyncDispose](),
     [Symbol.asyncDispose]: async () => {

@@ -48,7 +48,8 @@ const attemptsSql = `SELECT attempt.* FROM settlement CROSS JOIN attempt
 
 const deleteAttemptSql = "DELETE FROM attempt WHERE chain_id = $1 AND hash = $2 RETURNING settlement_id";
 
-const deleteChildlessSql = `DELETE FROM settlement WHERE chain_id = $1 AND state = 'begun' AND id = $2
+/** Deletes a settlement that has no transaction. */
+export const deleteChildlessSql = `DELETE FROM settlement WHERE chain_id = $1 AND state = 'begun' AND id = $2
   AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)`;
 
 const deleteFinishedSql = `DELETE FROM settlement WHERE (chain_id, id) IN (SELECT chain_id, id FROM settlement
@@ -153,7 +154,7 @@ export function recordForeign(
 }
 
 /** Returns how many of them were not recorded before; a conflict on another key throws. */
-function insertSettlements(
+export function insertSettlements(
   connection: SqlConnection,
   chainId: number,
   settlements: readonly Settlement[],
