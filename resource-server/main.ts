@@ -28,7 +28,7 @@ import type { Route } from "./routes/route.ts";
 import { openSoldRoutes } from "./routes/sold-routes.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { createPaymentsInFlight } from "./sale/claim-settlement.ts";
-import { createSales } from "./sale/sales.ts";
+import { createSales } from "./sale/sale.ts";
 import { resumeSettlements } from "./sale/settlement-resumer.ts";
 import { allowOtherOrigins, createSellingPort } from "./selling-port.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";

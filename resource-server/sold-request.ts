@@ -20,8 +20,7 @@ import {
 import type { Route } from "./routes/route.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./sale/payment-header.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
-import { noOffer } from "./sale/sale.ts";
-import type { Sales } from "./sale/sales.ts";
+import { noOffer, type Sales } from "./sale/sale.ts";
 import type { PaidRequest, UpstreamResult } from "./upstream/upstream.ts";
 
 export type SellingParts = Readonly<{

@@ -1,7 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { PaymentRequirements } from "@x402/core/types";
+import { FairSlots } from "#daemon/fair-shares.ts";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
+import { StoreError } from "#daemon/sql/store.ts";
+import { ClaimMovedError } from "../claims/claim-ledger.ts";
 import {
   areSamePurchase,
   nameHolder,
@@ -12,7 +15,7 @@ import {
 import type { UpstreamResult } from "../upstream/upstream.ts";
 import { createSoldOutcome, recordOutcome, resumeClaim, settleClaim, type SaleParts } from "./claim-settlement.ts";
 import type { Payment } from "./payment-header.ts";
-import type { SaleOutcome } from "./sale-outcome.ts";
+import type { SaleOutcome, SaleWithoutLedger } from "./sale-outcome.ts";
 import { chargeWork, skipWork } from "./used-amount.ts";
 import { rejectValidity, requestVerdict, type VerdictParts } from "./verdict.ts";
 
@@ -32,14 +35,57 @@ export type SaleRequest = Readonly<{
 
 type Order = SaleRequest & Readonly<{ requirements: PaymentRequirements }>;
 
-export type SellingParts = SaleParts & VerdictParts;
+type SellingParts = SaleParts & VerdictParts;
+
+export type Sales = ReturnType<typeof createSales>;
+
+/**
+ * Creates the sale of responses. At most `inFlightMax` payments are in flight, shared fairly between clients, each until its delivery
+ * ends; at most half of them may await a verdict.
+ */
+export function createSales(
+  { inFlightMax }: Readonly<{ inFlightMax: number }>,
+  given: Omit<SellingParts, "unverified">,
+) {
+  const slots = new FairSlots(inFlightMax);
+  const parts = { ...given, unverified: new FairSlots(Math.ceil(inFlightMax / 2)) };
+  return {
+    sell: async (request: SaleRequest): Promise<SaleOutcome> => {
+      const entry = slots.enter(request.client);
+      if (!entry.ok) return { kind: "busy" };
+      using kept = new DisposableStack();
+      kept.use(entry.slot);
+      const outcome = await catchLedgerFault(() => sell(request, parts));
+      if (outcome.kind !== "sold") return outcome;
+      const slot = kept.move();
+      const end = async (isDelivered: boolean): Promise<void> => {
+        using _slot = slot;
+        await outcome.end?.(isDelivered);
+      };
+      return { ...outcome, end };
+    },
+    /** Returns whether this exact payment has bought something before, or why that is currently unknown. */
+    hasSold: ({ key, digest }: Payment): Promise<boolean | SaleWithoutLedger> =>
+      catchLedgerFault(async () => (await parts.ledger.find(key))?.digest === digest),
+  };
+}
+
+/** Turns an unavailable ledger, or a claim that another process took over meanwhile, into an outcome. */
+async function catchLedgerFault<T>(step: () => Promise<T>): Promise<T | SaleWithoutLedger> {
+  try {
+    return await step();
+  } catch (error) {
+    if (error instanceof StoreError || error instanceof ClaimMovedError) return { kind: "no-ledger", cause: error };
+    throw error;
+  }
+}
 
 /**
  * Sells a response for a payment according to the states of `payment-claim.ts`, in the specification's order: verify,
  * work, settle; the caller delivers. A previously claimed payment gets its purchase without another charge, whatever
  * the current offers are.
  */
-export async function sell(request: SaleRequest, parts: SellingParts): Promise<SaleOutcome> {
+async function sell(request: SaleRequest, parts: SellingParts): Promise<SaleOutcome> {
   const { ledger } = parts;
   const { payment, requirements } = request;
   const { key } = payment;

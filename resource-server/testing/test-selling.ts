@@ -5,7 +5,7 @@ import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { Facilitation } from "../facilitators/facilitation.ts";
 import { createPaymentMetrics } from "../sale/payment-metrics.ts";
 import { createPaymentsInFlight } from "../sale/claim-settlement.ts";
-import { createSales } from "../sale/sales.ts";
+import { createSales } from "../sale/sale.ts";
 import { createSelling, type SellingParts } from "../sold-request.ts";
 import { openTestLedger } from "./claim-store.ts";
 import { paymentsClock } from "./payments.ts";

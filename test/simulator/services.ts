@@ -13,8 +13,7 @@ import { FacilitationError, type Facilitation } from "#resource-server/facilitat
 import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
 import { createPaymentsInFlight } from "#resource-server/sale/claim-settlement.ts";
 import type { SaleOutcome } from "#resource-server/sale/sale-outcome.ts";
-import type { SaleRequest } from "#resource-server/sale/sale.ts";
-import { createSales } from "#resource-server/sale/sales.ts";
+import { createSales, type SaleRequest } from "#resource-server/sale/sale.ts";
 import { resumeSettlements } from "#resource-server/sale/settlement-resumer.ts";
 import { schemes } from "#x402/schemes.ts";
 import { authorizer } from "./channel-payments.ts";

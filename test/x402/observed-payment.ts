@@ -11,7 +11,7 @@ import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilit
 import type { HttpClient, IncomingResponse } from "#daemon/http/http-client.ts";
 import { findAcceptedOffer, readPayment } from "#resource-server/sale/payment-header.ts";
 import { createPaymentsInFlight } from "#resource-server/sale/claim-settlement.ts";
-import { createSales } from "#resource-server/sale/sales.ts";
+import { createSales } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { createRecentVerdicts } from "#facilitator/verification/verified-payments.ts";
 import { reason } from "#x402/reason.ts";
