@@ -13,7 +13,6 @@ import {
   type MemoryLimits,
 } from "#daemon/memory/memory-budget.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { createServicePage } from "#status/page/service-page.ts";
 import { openChannels } from "./channels/open-channels.ts";
 import { openClaimLedger } from "./claims/open-claim-ledger.ts";
@@ -31,7 +30,7 @@ import { createPaymentsInFlight } from "./sale/claim-settlement.ts";
 import { createSales } from "./sale/sale.ts";
 import { resumeSettlements } from "./sale/settlement-resumer.ts";
 import { allowOtherOrigins, createSellingPort } from "./selling-port.ts";
-import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
+import { nameSetting, resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { createSelling } from "./sold-request.ts";
 import { openTokenIssuer } from "./upstream/token-issuer.ts";
 import { createUpstream } from "./upstream/upstream.ts";
@@ -162,8 +161,4 @@ function buildSellingPort(
 ) {
   const options = { host, port, requestTimeoutMs, setting: nameSetting("listen", "port"), isProxy: isTrusted };
   return proxyProtocol ? { ...options, isTrustedProxy: isTrusted } : options;
-}
-
-function nameSetting(...path: readonly string[]): string {
-  return toEnvironmentName(resourceServerSettings.service, path);
 }

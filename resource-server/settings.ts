@@ -1,5 +1,6 @@
 import { auditLogReplacement } from "#daemon/audit/audit-log.ts";
 import { section } from "#daemon/settings/section.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { connectionSettings, connectionsMax, defineOperationsSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
@@ -172,3 +173,8 @@ export const resourceServerSettings = defineSettings(
 );
 
 export type ResourceServerSettings = z.output<typeof resourceServerSettings.schema>;
+
+/** Returns the environment variable of a setting. */
+export function nameSetting(...path: readonly string[]): string {
+  return toEnvironmentName(resourceServerSettings.service, path);
+}

@@ -1,10 +1,9 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log/log.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { batchSettlement } from "#x402/batch-settlement.ts";
 import type { Facilitation } from "../facilitators/facilitation.ts";
-import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
+import { nameSetting, type ResourceServerSettings } from "../settings.ts";
 import type { SoldRoutes } from "../routes/sold-routes.ts";
 import { createChannelAuthorizer, type ChannelAuthorizer } from "./channel-authorizer.ts";
 import { facilitateChannels } from "./channel-facilitation.ts";
@@ -15,7 +14,7 @@ import { claimChannels } from "./claim-loop.ts";
 /** Time for which one of the facilitator's nodes may be behind the others. */
 const nodeLagMs = 60_000;
 
-const keySetting = toEnvironmentName(resourceServerSettings.service, ["channels", "privateKey"]);
+const keySetting = nameSetting("channels", "privateKey");
 
 /**
  * Opens a seller's channels if a route is sold through them, or if channels of earlier routes have unclaimed charges. Returns the

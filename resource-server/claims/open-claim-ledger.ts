@@ -3,7 +3,6 @@ import { createLog, type Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { rejectBothLedgers } from "#daemon/sql/postgres-settings.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
@@ -12,7 +11,7 @@ import { createClaimLedger, type ClaimLedger } from "./claim-ledger.ts";
 import { joinClaimOwners, createSoleClaimOwner } from "./claim-owner.ts";
 import { postgresClaimMigrations, sqliteClaimMigrations } from "./claim-schema.ts";
 import type { ClaimKey } from "./payment-claim.ts";
-import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
+import { nameSetting, resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
 
 type LedgerSettings = ResourceServerSettings["ledger"];
 
@@ -32,12 +31,13 @@ export async function openClaimLedger(
   { path, url, ...limits }: LedgerSettings,
   { clock, log, isHandedOver }: Readonly<{ clock: () => number; log: Logger; isHandedOver: boolean }>,
 ): Promise<OpenClaimLedger> {
-  if (path !== undefined && url !== undefined) throw rejectBothLedgers(nameSetting("path"), nameSetting("url"));
+  if (path !== undefined && url !== undefined)
+    throw rejectBothLedgers(nameSetting("ledger", "path"), nameSetting("ledger", "url"));
   await using resources = new AsyncDisposableStack();
   const store = resources.use(
     url === undefined
-      ? openFile(path ?? defaultPath, { setting: nameSetting("path"), isShared: isHandedOver })
-      : await openDatabase({ ...limits, url }, nameSetting("url"), log),
+      ? openFile(path ?? defaultPath, { setting: nameSetting("ledger", "path"), isShared: isHandedOver })
+      : await openDatabase({ ...limits, url }, nameSetting("ledger", "url"), log),
   );
   const isShared = isHandedOver || url !== undefined;
   const owner = resources.use(await (isShared ? joinClaimOwners({ store, log }) : createSoleClaimOwner({ store })));
@@ -89,8 +89,4 @@ async function openDatabase(
   const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
   const schema = "gatehouse_resource_server";
   return openPostgresStore({ ...options, setting, schema, migrations: postgresClaimMigrations }, { log });
-}
-
-function nameSetting(key: "path" | "url"): string {
-  return toEnvironmentName(resourceServerSettings.service, ["ledger", key]);
 }

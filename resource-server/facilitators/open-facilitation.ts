@@ -1,8 +1,7 @@
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { pauseInBackground } from "#daemon/time.ts";
 import type { SoldRoutes } from "../routes/sold-routes.ts";
-import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
+import { nameSetting, type ResourceServerSettings } from "../settings.ts";
 import type { Facilitation } from "./facilitation.ts";
 import type { FacilitationParts } from "./facilitator-in-process.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
@@ -48,8 +47,4 @@ export async function openFacilitation(
   // Lazy import, because it takes most of the startup time.
   const { createFacilitatorInProcess } = await import("./facilitator-in-process.ts");
   return createFacilitatorInProcess({ ...settings, keys: privateKey, rpcUrl, offers: offers() }, parts);
-}
-
-function nameSetting(...path: readonly string[]): string {
-  return toEnvironmentName(resourceServerSettings.service, path);
 }

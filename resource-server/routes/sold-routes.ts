@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { PaymentRequirements } from "@x402/core/types";
 import { openWatchedFile } from "#daemon/files/watched-file.ts";
 import type { ServiceContext } from "#daemon/service.ts";
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
-import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
+import { nameSetting, type ResourceServerSettings } from "../settings.ts";
 import { buildRoutes, type Route, type SoldKind } from "./route.ts";
 
 export type SoldRoutes = AsyncDisposable &
@@ -58,7 +57,7 @@ export async function openSoldRoutes(
   const watcher = await openWatchedFile(
     {
       path: routesPath,
-      setting: toEnvironmentName(resourceServerSettings.service, ["routesPath"]),
+      setting: nameSetting("routesPath"),
       read: async (content) => {
         const reading = await buildRoutes(content, options);
         if (!reading.ok) return reading;
