@@ -68,10 +68,9 @@ export function listContracts(use?: ContractUse): readonly ContractId[] {
 /** Finds the contracts with code on a chain. `getCode` is `eth_getCode`; its errors are rethrown. */
 export async function findDeployedContracts(
   getCode: (address: Hex) => Promise<Hex | undefined>,
-  ids: readonly ContractId[] = listContracts(),
 ): Promise<ReadonlySet<ContractId>> {
   const found = await Promise.all(
-    ids.map(async (id) => ({ id, code: (await getCode(canonicalContracts[id].address)) ?? "0x" })),
+    listContracts().map(async (id) => ({ id, code: (await getCode(canonicalContracts[id].address)) ?? "0x" })),
   );
   return new Set(found.filter(({ code }) => code !== "0x").map(({ id }) => id));
 }

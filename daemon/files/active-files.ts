@@ -23,7 +23,7 @@ export type ActiveFiles = Readonly<{
 }>;
 
 /** Tracks the active content of each file, and reports it as `gatehouse_file_loaded`. */
-export function createActiveFiles(metrics: Registry, clock: () => number = Date.now): ActiveFiles {
+export function createActiveFiles(metrics: Registry): ActiveFiles {
   const files = new Map<string, ActiveFile>();
   const gauge = new Gauge({
     name: "gatehouse_file_loaded",
@@ -33,7 +33,7 @@ export function createActiveFiles(metrics: Registry, clock: () => number = Date.
   });
   return {
     recordActive: (file) => {
-      files.set(file.setting, { ...file, readAt: new Date(clock()).toISOString() });
+      files.set(file.setting, { ...file, readAt: new Date().toISOString() });
       gauge.set({ setting: file.setting }, 1);
     },
     recordRejected: (setting, problems) => {
