@@ -121,10 +121,10 @@ test("suggests a command for the same sidecar, with its state directory or setti
   const quoted = `'${directory}/the node'\\''s'`;
   const typed = ["--state-directory", place];
   expect(await runAgreed("restart", ...typed)).toContain(
-    `${formatOwnCommand(process.cwd())} adopt --state-directory ${quoted}.\n`,
+    `${formatOwnCommand(directory)} adopt --state-directory ${quoted}.\n`,
   );
   expect(await runAgreed("restart", "--settings", "sidecar.json5")).toContain(
-    `${formatOwnCommand(process.cwd())} adopt --settings sidecar.json5.\n`,
+    `${formatOwnCommand(directory)} adopt --settings sidecar.json5.\n`,
   );
 });
 
@@ -137,12 +137,10 @@ test("suggests a command for the same URL, without its token and credentials", a
   await using listener = await listenHttp(app, { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000 });
   const typed = ["--url", listener.url.replace("//", "//operator:a-password@"), "--token-file", "token"];
   const held = await runAgreed("restart", ...typed);
-  expect(held).toContain(
-    `then run ${formatOwnCommand(process.cwd())} resume --url ${listener.url} --token-file token.`,
-  );
+  expect(held).toContain(`then run ${formatOwnCommand(directory)} resume --url ${listener.url} --token-file token.`);
   result = "requested";
   const asked = await runAgreed("restart", ...typed);
-  expect(asked).toContain(`Follow it with ${formatOwnCommand(process.cwd())} status --url ${listener.url}.\n`);
+  expect(asked).toContain(`Follow it with ${formatOwnCommand(directory)} status --url ${listener.url}.\n`);
   expect(`${held}${asked}`).not.toMatch(/a-token|a-password/);
 });
 
