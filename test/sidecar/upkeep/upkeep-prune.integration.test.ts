@@ -47,3 +47,21 @@ test.each([
     expect(switchedOn()).toHaveLength(1);
   },
 );
+
+test("queries node_cli again at once after the node.conf that it rejected is restored", async () => {
+  await using node = await startFakeNode();
+  const program = `#!/bin/sh
+if grep -q rejected "${node.configPath}"; then echo "node.conf is broken" >&2; exit 1; fi
+case "$*" in *--get) echo "enable_auto_prune: 1" ;; esac
+`;
+  await writeFile(node.programs.tool, program);
+  const config = await node.config();
+  await node.save(`${config}// rejected\n`);
+  // No time passes, so no backoff expires.
+  const clock = { monotonicMs: () => 0, wallMs: Date.now };
+  const env = { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2", GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
+  await using upkeep = await runUpkeep(node, env, { clock });
+  await upkeep.reason("Pruning", "Failed");
+  await node.save(config);
+  await upkeep.reason("Pruning", "Enabled");
+});
