@@ -47,7 +47,7 @@ export const resourceServerSettings = defineSettings(
       .optional()
       .describe("Public URL of the server, used in payment instructions. Default: the URL in the client's request"),
     routesPath: filePath.describe("JSON5 file of paid routes, keyed by `<METHOD> <path>`; hot-reloaded"),
-    payTo: address.describe("Default payee for routes that specify none (specification: recipient address)"),
+    payTo: address.describe("Recipient address for routes that specify none"),
     chain: section({
       id: chainId.default(1672).describe("EIP-155 ID of the chain for payments"),
     }),
