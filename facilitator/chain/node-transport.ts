@@ -57,7 +57,7 @@ function toChainError(error: unknown): ChainError {
   if (error instanceof ChainError) return error;
   const { name, code, message } = error as NodeJS.ErrnoException;
   if (name === "TimeoutError" || code === "UND_ERR_CONNECT_TIMEOUT")
-    return new ChainError("timeout", `the node did not respond in time (${code})`, { cause: error });
+    return new ChainError("timeout", `the node did not respond in time (${message})`, { cause: error });
   return new ChainError("unreachable", `the node can't be reached (${code ?? message})`, { cause: error });
 }
 
