@@ -2,10 +2,9 @@ import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts
 import { randomBytes } from "node:crypto";
 import { toHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openIdleConnections } from "../support/idle-connections.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import type { RunningFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
@@ -30,57 +29,29 @@ test("returns the outcome to one later call after an unidentified call got settl
   expect((await slow.verify(payment)).body).toMatchObject({ isValid: false });
 });
 
-describe("with inFlightMax 1 and minAmount 500", () => {
-  let limited: RunningFacilitator;
-  beforeAll(async () => {
-    const asset = { address: scene.chain.token, name: "USDC", version: "2", minAmount: 500 };
-    limited = await start("limited", {
-      GATEHOUSE_FACILITATOR_SETTLEMENT_IN_FLIGHT_MAX: "1",
-      GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]),
+test("rejects payments below minAmount without gas, and settles one of minAmount", async () => {
+  const asset = { address: scene.chain.token, name: "USDC", version: "2", minAmount: 500 };
+  await using limited = await start("limited", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]) });
+  // The payments port is not the admin port.
+  for (const path of ["/livez", "/readyz", "/metrics"]) {
+    expect([path, (await fetch(`${limited.url}${path}`)).status]).toEqual([path, 404]);
+  }
+  const sign = (value: string) =>
+    signPayment(scene.chain.token, { authorization: { value }, requirements: { amount: value } });
+  for (const value of ["0", "1", "499"]) {
+    const payment = await sign(value);
+    expect((await limited.verify(payment)).body).toMatchObject({
+      isValid: false,
+      invalidReason: "invalid_payment_requirements",
+      invalidMessage: expect.stringContaining("the minimum here is 500"),
     });
-  });
-  afterAll(() => limited?.[Symbol.asyncDispose]());
-
-  test("returns 503 for settlements above inFlightMax, without sending them", async () => {
-    const first = limited.settle(await signPayment(scene.chain.token));
-    await poolHas(1);
-    const second = await signPayment(scene.chain.token);
-
-    expect(await limited.settle(second)).toEqual({
-      status: 503,
-      body: { error: "1 settlements are under way, which is the most; try again in a moment" },
-    });
-
-    await scene.chain.anvil.mine();
-    expect((await first).body).toMatchObject({ success: true });
-    const retried = limited.settle(second);
-    await poolHas(1);
-    await scene.chain.anvil.mine();
-    expect((await retried).body).toMatchObject({ success: true });
-  });
-
-  test("rejects payments below minAmount without gas, and settles one of minAmount", async () => {
-    // The payments port is not the admin port.
-    for (const path of ["/livez", "/readyz", "/metrics"]) {
-      expect([path, (await fetch(`${limited.url}${path}`)).status]).toEqual([path, 404]);
-    }
-    const sign = (value: string) =>
-      signPayment(scene.chain.token, { authorization: { value }, requirements: { amount: value } });
-    for (const value of ["0", "1", "499"]) {
-      const payment = await sign(value);
-      expect((await limited.verify(payment)).body).toMatchObject({
-        isValid: false,
-        invalidReason: "invalid_payment_requirements",
-        invalidMessage: expect.stringContaining("the minimum here is 500"),
-      });
-      expect((await limited.settle(payment)).body).toMatchObject({ success: false, transaction: "" });
-    }
-    await poolHas(0);
-    const settling = limited.settle(await sign("500"));
-    await poolHas(1);
-    await scene.chain.anvil.mine();
-    expect((await settling).body).toMatchObject({ success: true });
-  });
+    expect((await limited.settle(payment)).body).toMatchObject({ success: false, transaction: "" });
+  }
+  await poolHas(0);
+  const settling = limited.settle(await sign("500"));
+  await poolHas(1);
+  await scene.chain.anvil.mine();
+  expect((await settling).body).toMatchObject({ success: true });
 });
 
 test("returns 500 while the chain charges more than the max fee", async () => {

@@ -28,32 +28,6 @@ describe("calls queued for the node", () => {
     });
   });
 
-  it("are served round-robin: a thousand from one caller delay another by one", async () => {
-    await restart({ upstream: { connections: 2, queuedCallsPerCaller: 4_096, batchItems: 1 }, ...shared });
-    const waiting = async () => Number(/calls_queued (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
-    const flood = (batch: number) =>
-      post(
-        gateway.url,
-        `[${Array.from({ length: 16 }, (_, at) => storage(batch * 16 + at)).join(",")}]`,
-        from("9.9.9.1"),
-      );
-    const many = Array.from({ length: 64 }, (_, batch) => flood(batch));
-    const all = 64 * 16 - 2;
-    await until("all of them wait but those that the node has", generousMs, async () => (await waiting()) === all);
-    const other = post(gateway.url, storage(5_000), from("9.9.9.2"));
-    await until("the other's call waits with them", generousMs, async () => (await waiting()) === all + 1);
-    // The calls at the node end, and then at most one of the first caller's.
-    for (let ended = 0; ended < 3; ended += 1) {
-      await until("a call is at the node", generousMs, () => answers.length > ended);
-      answers[ended]?.();
-    }
-    await until("the other's call is at the node", generousMs, () => node.requests.some(({ id }) => id === 5_000));
-    node.answer(() => "0x1");
-    for (const end of answers.slice(3)) end();
-    expect((await other).text).toBe('{"jsonrpc":"2.0","id":5000,"result":"0x1"}');
-    expect((await Promise.all(many)).every(({ status }) => status === 200)).toBe(true);
-  });
-
   it.each([1, 100])(
     "use the turns of all callers that wait for the same response (batches to the node: %i)",
     async (batchItems) => {

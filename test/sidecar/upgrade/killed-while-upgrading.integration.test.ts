@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { until } from "#daemon/testing/until.ts";
 import { isLong, seed } from "../../support/run-size.ts";
+import { createRandom } from "../../support/seeded-random.ts";
 import { startUpgradeProcess } from "../../support/upgrade-process.ts";
 
 /**
@@ -16,14 +17,11 @@ const stepsMax = 140;
 
 const withinMs = 120_000;
 
-/** Numbers below a bound, the same for the same seed (a linear congruential generator; Numerical Recipes' constants). */
+/** Numbers below a bound, the same for the same seed. */
 function randomOf(start: number) {
   // Adjacent seeds would start alike.
-  let state = Math.imul(start, 2_654_435_761) >>> 0;
-  return (below: number) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
+  const random = createRandom(Math.imul(start, 2_654_435_761));
+  return (below: number) => Math.floor(random() * below);
 }
 
 test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
