@@ -30,7 +30,7 @@ export const mutations: readonly Mutation[] = [
     fault: "another term begins between a leader's check and its writes",
     file: ledgerFile,
     edit: ["AND term = $2${store.lockRows}", "AND term = $2"],
-    firstSeed: 35 * replicasEvery,
+    firstSeed: 41 * replicasEvery,
     violates: /was accepted in term/,
   },
   {
