@@ -29,7 +29,7 @@ export type Facilitation = AsyncDisposable &
     readiness(): ReadinessCheck;
     /** Returns the kinds of payment and the extensions in its last list; the same objects until they change. */
     supported(): Pick<SupportedKinds, "kinds" | "extensions">;
-    /** Returns whether it settles none of the current offers, or was unusable at its last check; no client should sign a payment then. */
+    /** Returns whether it settles none of the current offers, or became unusable; no client should sign a payment then. */
     settlesNothing(): boolean;
   }>;
 

@@ -29,8 +29,9 @@ export type FacilitatorWatch = AsyncDisposable &
 
 /**
  * Checks periodically whether a facilitator responds to `/supported` with the kinds of payment sold, and accepts the terms of the current
- * offers; logs each change. Nothing is settled before the first check, or while the last one failed, so that no client signs a payment. Once
- * it was ready, it stays ready then ({@link tolerateLaterFailures}).
+ * offers; logs each change. Once it was reached, nothing is settled while the last check failed, so that no client signs a payment; once it
+ * was ready, it stays ready then ({@link tolerateLaterFailures}). Until then nothing is known about it: the server is unready, and whoever asks
+ * it anyway gets 402, as the specification has it.
  */
 export function watchFacilitator(
   { kinds: sold }: Readonly<{ kinds: readonly SoldKind[] }>,
@@ -38,13 +39,15 @@ export function watchFacilitator(
 ): FacilitatorWatch {
   let state: ReadinessCheck = { ok: false, message: "not checked yet" };
   const followed = tolerateLaterFailures();
-  let settlesNothing = true;
+  let wasReached = false;
+  let settlesNothing = false;
   const first = Promise.withResolvers<void>();
   let listed: Pick<SupportedKinds, "kinds" | "extensions"> = { kinds: [], extensions: [] };
 
   async function checkFacilitator(): Promise<ReadinessCheck> {
     try {
       const answer = await supported();
+      wasReached = true;
       const { kinds, extensions } = answer;
       if (!isDeepStrictEqual(listed, { kinds, extensions })) listed = { kinds, extensions };
       const missing = sold.filter((kind) => findKind(answer.kinds, kind) === undefined);
@@ -57,7 +60,7 @@ export function watchFacilitator(
       if (rejected === undefined) return { ok: true, message: "answers" };
       return tolerateIf(rejected.isPartial, rejected.message);
     } catch (error) {
-      settlesNothing = true;
+      settlesNothing = wasReached;
       return { ok: false, message: error instanceof Error ? error.message : String(error) };
     }
   }
@@ -76,7 +79,7 @@ export function watchFacilitator(
 
   const intervalMs = () => (state.ok ? fitPauseMs : unfitPauseMs);
   const noteFailure = (error: unknown) => {
-    settlesNothing = true;
+    settlesNothing = wasReached;
     first.resolve();
     state = followed({ ok: false, message: `it could not be checked: ${String(error)}` });
   };
