@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { payingFetch } from "#client/paying-fetch.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { accelerateService } from "../support/accelerated-waits.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import {
   openMarket,
@@ -102,11 +101,7 @@ describe("kill -9 of the resource server", () => {
 
 describe("a client that stops reading its response", () => {
   it("is disconnected after the delivery timeout, and gets the response on retry without a second charge", async () => {
-    await using shop = await market.openShop(
-      folder.path,
-      // The time for a delivery.
-      accelerateService({ waitsMs: [120_000], times: 120 }),
-    );
+    await using shop = await market.openShop(folder.path, {}, { "payment.deliveryTimeoutMs": 1_000 });
     const { port, host } = new URL(findUrl(shop));
     const url = `${findUrl(shop)}/data`;
     const header = await signPaymentFor(url);
