@@ -3,6 +3,7 @@ import type { StackConfig } from "./config/config-schema.ts";
 import { runInContainer } from "./docker/engine-exec.ts";
 import { listUnreadyPods } from "./kubernetes/unready-pods.ts";
 import { createEngineClient, type EngineClient } from "./preflight/engine-client.ts";
+import { listIncludedServices } from "./services/optional-services.ts";
 import { listOperatedServices } from "./stack-services.ts";
 import { buildReadyCheck, describeReasons, type UnreadyService } from "./unready-service.ts";
 
@@ -25,7 +26,8 @@ export function listUnready(
   const { kubernetesContext: context, namespace } = config;
   const engine = createStackEngine(config);
   return deployed.apply(async () => {
-    if (config.target === "kubernetes") return await listUnreadyPods({ context, namespace, prefix });
+    const services = ["node", "facilitator", "resource-server", ...listIncludedServices(config)];
+    if (config.target === "kubernetes") return await listUnreadyPods({ context, namespace, prefix, services });
     return engine === undefined ? undefined : await listUnreadyServices(engine, prefix);
   });
 }

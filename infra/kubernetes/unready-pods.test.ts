@@ -28,7 +28,8 @@ prometheus-5f       0/1   Pending            0             2m   prometheus
 it("lists unready pods with their reasons and a command that checks them", async () => {
   const checks = { signer: { ok: false, message: "no gas at 0x1" }, ledger: { ok: true, message: "open" } };
   const kubectl = writeKubectl("kubectl", table, { checks });
-  const place = { context: "production", namespace: "pay", prefix: "gh", kubectl, withinMs: 0 };
+  const services = ["node", "facilitator", "alertmanager"];
+  const place = { context: "production", namespace: "pay", prefix: "gh", services, kubectl, withinMs: 0 };
   const at = `${kubectl} --context production --namespace pay`;
   const asked = (service: string, pod: string, port: number) => ({
     service,
@@ -40,12 +41,14 @@ it("lists unready pods with their reasons and a command that checks them", async
     asked("facilitator", "facilitator-7d-4k", 9_602),
     { service: "resource-server", reason: "ImagePullBackOff", check: `${at} describe pod resource-server-1` },
     { service: "prometheus", reason: "Pending", check: `${at} describe pod prometheus-5f` },
+    { service: "alertmanager", reason: "no pod was created", check: `${at} get events` },
   ]);
 });
 
 it("reports a missing kubectl without failing the update", async () => {
   const kubectl = join(directory, "none");
-  const found = await listUnreadyPods({ context: undefined, namespace: "pay", prefix: "gh", kubectl, withinMs: 0 });
+  const place = { context: undefined, namespace: "pay", prefix: "gh", services: ["node"], kubectl, withinMs: 0 };
+  const found = await listUnreadyPods(place);
   expect(found).toEqual([
     expect.objectContaining({
       service: "all",

@@ -12,6 +12,8 @@ export type PodsLocation = Readonly<{
   context: string | undefined;
   namespace: string;
   prefix: string;
+  /** Services that have pods. */
+  services: readonly string[];
   kubectl?: string;
   withinMs?: number;
 }>;
@@ -21,7 +23,7 @@ export type PodsLocation = Readonly<{
  * status. Uses kubectl, with the operator's login. If the cluster doesn't respond, that is the only entry.
  */
 export async function listUnreadyPods(place: PodsLocation): Promise<readonly UnreadyService[]> {
-  const { context, namespace, prefix, kubectl = "kubectl", withinMs = startWithinMs } = place;
+  const { context, namespace, prefix, services, kubectl = "kubectl", withinMs = startWithinMs } = place;
   const where = [...(context === undefined ? [] : ["--context", context]), "--namespace", namespace];
   const label = "app.kubernetes.io";
   const list = ["get", "pods", "--no-headers", "--selector", `${label}/instance=${prefix}`];
@@ -29,8 +31,10 @@ export async function listUnreadyPods(place: PodsLocation): Promise<readonly Unr
   const seen = await waitUntil(read, hasStarted, { everyMs: pollMs, withinMs });
   const command = (words: readonly string[]) => [kubectl, ...where, ...words].join(" ");
   if (seen.failed) return [{ service: "all", reason: seen.printed, check: command(list) }];
-  const unready = parsePods(seen.printed).filter(({ isReady }) => !isReady);
-  return await Promise.all(
+  const pods = parsePods(seen.printed);
+  const unready = pods.filter(({ isReady }) => !isReady);
+  const absent = services.filter((service) => pods.every(({ component }) => component !== service));
+  const found = await Promise.all(
     unready.map(async ({ name, status, component }) => {
       const service = component === "node" ? "sidecar" : component;
       if (status !== "Running" || !isOperatedService(service)) {
@@ -41,6 +45,9 @@ export async function listUnreadyPods(place: PodsLocation): Promise<readonly Unr
       return { service, reason: describeReasons(printed), check: command(check) };
     }),
   );
+  // A quota or Pod Security may reject them.
+  const missing = { reason: "no pod was created", check: command(["get", "events"]) };
+  return [...found, ...absent.map((service) => ({ service, ...missing }))];
 }
 
 /** Parses kubectl's pod table: name, ready and total containers, status, restarts, age, and the component label. */
