@@ -59,8 +59,15 @@ async function loadSidecar() {
   const directory = getCompileCacheDir();
   await import("../sidecar/main.ts");
   await import("../daemon/service.ts");
-  // Loaded by a sidecar only when its settings specify a key set.
+  // Loaded by a sidecar only when its settings specify a key set or the driver, or when an upgrade is requested.
   await import("../gateway/callers/tokens.ts");
+  await import("../sidecar/upkeep/drivers/compose-driver.ts");
+  await import("../sidecar/upkeep/drivers/docker-driver.ts");
+  await import("../sidecar/upkeep/drivers/kubernetes-driver.ts");
+  await import("../sidecar/upkeep/drivers/ops-driver.ts");
+  await import("../sidecar/upkeep/drivers/signal-driver.ts");
+  await import("../sidecar/upkeep/upgrade/check-upgrade.ts");
+  await import("../sidecar/upkeep/upgrade/apply-upgrade.ts");
   // Loaded when an archive is unpacked.
   await import("tar");
   process.once("exit", () => {

@@ -59,7 +59,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   resources.defer(endKeeping);
   const listedCommits = () => releases?.commits() ?? {};
   const common = { log, metrics, clock, send: sendRequest, state, events, board, charts, health, finishes };
-  const kept = keeping.use(startUpkeep(settings, { ...common, listedCommits }));
+  const kept = keeping.use(await startUpkeep(settings, { ...common, listedCommits }));
   upkeep = kept;
   const { onLook } = page;
   keeping.use(watchNodeStorage(settings, { upkeep: kept, state, board, onLook, events, metrics, clock, log }));

@@ -87,7 +87,7 @@ export async function runUpkeep(
   const eventLoop = { lateMs: () => 0, [Symbol.dispose]: () => undefined };
   const health = startHealth(settings, { log, metrics, clock, send: sendRequest, board, charts, eventLoop });
   const dependencies = { log, metrics, clock, send: sendRequest, state, events, board, charts, health };
-  const upkeep = startUpkeep(settings, { ...dependencies, listedCommits: () => ({}), finishes: () => undefined });
+  const upkeep = await startUpkeep(settings, { ...dependencies, listedCommits: () => ({}), finishes: () => undefined });
   const storage = watchNodeStorage(settings, { ...dependencies, upkeep });
   const control = await listenForControl(stateDirectory, upkeep.control, { log, mask: createMask() });
   return {

@@ -22,7 +22,6 @@ import { recordRollback } from "./restart/roll-back.ts";
 import { recordRunningConfig } from "./restart/running-config.ts";
 import { identifyNode } from "./state/node-identity.ts";
 import { checkState } from "./state/state-observation.ts";
-import { applyUpgrade } from "./upgrade/apply-upgrade.ts";
 import type { UpkeepParts } from "./upkeep-parts.ts";
 import { trackVersion } from "./version/version-observation.ts";
 import type { VersionResolution } from "./version/version-resolution.ts";
@@ -69,7 +68,7 @@ export function createIteration(parts: UpkeepParts, watch: IterationWatch) {
     await saveConfigBeforeEdit(reading, { isFirst }, parts);
     if (judged.again) return { wakeInMs: 1 };
     const { planned, desired } = await planChanges(reading, resolution, locationDoubt, parts);
-    applyUpgrade(parts);
+    if (state.upgrade.get() !== undefined) (await import("./upgrade/apply-upgrade.ts")).applyUpgrade(parts);
     progress.step = `storing the node's configuration in ${state.directory}`;
     // Retains the node.conf with which the node runs, for a rollback, before any change is made.
     await recordRunningConfig(reading, version, parts);

@@ -3,7 +3,7 @@ import { resolveVersion } from "./version/version-resolution.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { sidecarSettings } from "../settings.ts";
-import { formatOpsRestart } from "./drivers/ops-driver.ts";
+import { formatOpsRestart } from "./drivers/ops-location.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { createObservations, deriveConditions, type ConditionText, type Observations } from "./observations.ts";

@@ -17,12 +17,12 @@ import { createNodeRpc } from "../upgrade/node-rpc.ts";
 import { decideAuthority } from "./adoption/authority.ts";
 import { readClocks } from "./clock-reading.ts";
 import { createCommandText } from "./command-text.ts";
-import { createConfigVersions, limitVersions } from "./config/config-versions.ts";
+import { createConfigVersions } from "./config/config-versions.ts";
 import { createCorrectionRate, createEditRate } from "./config/correction-rate.ts";
 import { findNode } from "./config/node-location.ts";
 import { createNodeProcesses } from "./drivers/host-processes.ts";
 import { guardDriver, guardNodeCli, type ReachabilityOptions } from "./drivers/guarded-driver.ts";
-import { formatOpsRestart } from "./drivers/ops-driver.ts";
+import { formatOpsRestart } from "./drivers/ops-location.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
 import { observeAll, type Observations } from "./observations.ts";
 import { buildPushIdentity } from "./pushgateway/evaluate-pushes.ts";
@@ -49,7 +49,7 @@ export type UpkeepDependencies = Readonly<{
   finishes: ServiceContext["finishes"];
 }>;
 
-export type UpkeepParts = ReturnType<typeof createUpkeepParts>;
+export type UpkeepParts = Awaited<ReturnType<typeof createUpkeepParts>>;
 
 /**
  * Creates the parts of one upkeep: its node, what it has seen, its rates and its authority. `signal`: aborted when the upkeep stops; `wake`: requests
@@ -57,7 +57,7 @@ export type UpkeepParts = ReturnType<typeof createUpkeepParts>;
  *
  * @throws {StartupError} when the settings specify no node.
  */
-export function createUpkeepParts(
+export async function createUpkeepParts(
   settings: SidecarSettings,
   dependencies: UpkeepDependencies,
   signal: AbortSignal,
@@ -68,7 +68,7 @@ export function createUpkeepParts(
   const command = createCommandText(settings.upkeep);
   const opsRestart = () => formatOpsRestart(settings, node.place.layout());
   const seen = observeAll(state, { mode, command, opsRestart }, board);
-  const node = reachNode(settings, dependencies, seen, signal, wake);
+  const node = await reachNode(settings, dependencies, seen, signal, wake);
   const { url, ...pushing } = settings.pushgateway;
   const identity = () => buildPushIdentity(seen.config.now().document, node.observer.version().version);
   const pushes =
@@ -89,7 +89,7 @@ export function createUpkeepParts(
     clockThen: readClocks(clock),
     metrics: createUpkeepMetrics(metrics),
     stateDeadline,
-    versions: limitVersions(createConfigVersions(state.directory), state.directory, stateDeadline),
+    versions: createConfigVersions(state.directory, stateDeadline),
     budget: createRestartBudget(
       { perHour: settings.restart.budgetPerHour },
       { store: state.store, clock, boot: bootTime },
@@ -105,7 +105,7 @@ export function createUpkeepParts(
   };
 }
 
-function reachNode(
+async function reachNode(
   settings: SidecarSettings,
   { state, clock, log, health, events, listedCommits }: UpkeepDependencies,
   seen: Observations,
@@ -127,7 +127,7 @@ function reachNode(
     programs: started[who].flatMap(([file = ""]) => (isAbsolute(file) ? [file] : [])),
     programDeadline: () => place.programDeadlines[who],
   });
-  const tool = selectNodeCli(settings, layout, connections);
+  const tool = await selectNodeCli(settings, layout, connections);
   const nodeCli = tool && guardNodeCli(tool, buildReach("nodeCli"));
   const { httpUrl, image } = settings.node;
   // Output of programs that may leave a process running.
@@ -136,7 +136,7 @@ function reachNode(
   const processName = () => layout().family.programs.process;
   const holders = createNodeProcesses({ httpUrl, binDirectory, processName });
   const driving = { output, processes: holders, check: health.check, clock, events, log };
-  const reaching = selectDriver(settings, layout, connections, driving);
+  const reaching = await selectDriver(settings, layout, connections, driving);
   const driver = reaching && guardDriver(reaching, buildReach("driver"));
   const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
   /** The operator's list precedes the last upgrade, which precedes the image's tag and the known releases. */

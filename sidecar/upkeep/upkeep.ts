@@ -3,7 +3,7 @@ import type { Authority } from "./adoption/authority.ts";
 import { deriveConfigReconciled, type ConfigState } from "./config/config-observation.ts";
 import { createUpkeepControl } from "./control/upkeep-control.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { findOpsLocation } from "./drivers/ops-driver.ts";
+import { findOpsLocation } from "./drivers/ops-location.ts";
 import { createUpkeepParts, type UpkeepDependencies } from "./upkeep-parts.ts";
 import { listRunning } from "./observations.ts";
 import { findDataPath } from "#node/conf/node-values.ts";
@@ -15,15 +15,16 @@ import { createIteration } from "./iteration.ts";
 import { startReconcileLoop } from "./reconcile-loop.ts";
 
 /** Upkeep of one node. Disposing of it stops the iterations and waits for a running restart command. */
-export type Upkeep = ReturnType<typeof startUpkeep>;
+export type Upkeep = Awaited<ReturnType<typeof startUpkeep>>;
 
 /** @throws {StartupError} when the settings specify no node. */
-export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDependencies) {
+export async function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDependencies) {
   const { log, clock, state, health } = dependencies;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const wake = () => loop.wake();
-  const parts = createUpkeepParts(settings, dependencies, signal, wake);
+  let wakeLoop: (() => void) | undefined;
+  const wake = () => wakeLoop?.();
+  const parts = await createUpkeepParts(settings, dependencies, signal, wake);
   const { authority, seen, place, observer } = parts;
   // Acquired at startup, so that no other sidecar starts in parallel. A problem with the lock is reported only when the lock is needed.
   if (settings.upkeep.mode !== "observe") place.lock().acquire();
@@ -37,6 +38,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const { progress, run } = createIteration(parts, watch);
   const waitsFor = () => progress.step;
   const loop = startReconcileLoop({ maxIdleMs, deadlineMs, signal }, run, { log, watch, waitsFor });
+  wakeLoop = loop.wake;
   return {
     wake,
     withNodeNames: <Value extends object>(value: Value) => withNodeNames(value, place.layout()),

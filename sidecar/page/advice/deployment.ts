@@ -2,7 +2,7 @@ import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { formatShellWords, quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { CommandText } from "../../upkeep/command-text.ts";
-import type { OpsLocation } from "../../upkeep/drivers/ops-driver.ts";
+import type { OpsLocation } from "../../upkeep/drivers/ops-location.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 
 export type Deployment = Readonly<{

@@ -6,8 +6,6 @@ import { requestRestart } from "../restart/requested-restart.ts";
 import { liftPause } from "../restart/pause.ts";
 import { formatIdentity, identifyNode } from "../state/node-identity.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import { beginUpgrade } from "../upgrade/begin-upgrade.ts";
-import { checkUpgrade } from "../upgrade/check-upgrade.ts";
 import type { UpgradeRequest } from "../upgrade/requested-upgrade.ts";
 import { formatUpgrade } from "../upgrade/upgrade-observation.ts";
 import type { UpkeepParts } from "../upkeep-parts.ts";
@@ -77,6 +75,7 @@ export function createUpkeepControl(parts: UpkeepParts) {
     return { result: "adopted", view: buildView() };
   };
   const upgrade = async (body: UpgradeRequest): Promise<UpgradeResponse> => {
+    const { checkUpgrade, beginUpgrade } = await loadUpgrade();
     const checked = await checkUpgrade(body, parts);
     return { ...beginUpgrade(checked, body.digest, parts), node: node() };
   };
@@ -89,6 +88,15 @@ export function createUpkeepControl(parts: UpkeepParts) {
     adopt: (digest: string) => nameOwn(adopt(digest)),
     upgrade: async (body: UpgradeRequest) => nameOwn(await upgrade(body)),
   };
+}
+
+/** Loads all that an upgrade runs before its check: nothing may change between the check and the record. */
+async function loadUpgrade() {
+  const [{ checkUpgrade }, { beginUpgrade }] = await Promise.all([
+    import("../upgrade/check-upgrade.ts"),
+    import("../upgrade/apply-upgrade.ts"),
+  ]);
+  return { checkUpgrade, beginUpgrade };
 }
 
 /** Explains what a restart requested now would have to wait for, according to the last iteration; undefined if the restart would start at once. */

@@ -5,9 +5,8 @@ import type { ProcessMark } from "../state/upgrade-record.ts";
 import type { UpgradeContext } from "../upgrade/upgrade-context.ts";
 import type { BlockCheck, DataRpc } from "../../upgrade/node-rpc.ts";
 import { listPrograms, checkLocation } from "./data-location.ts";
-import type { DataCheck } from "./assess-data.ts";
+import { type DataCheck, compareKnownBlock, hasKnownBlock } from "./assess-data.ts";
 import type { ObservedData } from "./data-observation.ts";
-import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
 
 export type DataContext = UpgradeContext &
   Readonly<{ data: ObservedData; references: readonly Pick<DataRpc, "findBlock">[] }>;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
+import { compareKnownBlock, hasKnownBlock } from "./assess-data.ts";
 
 const known = { number: 1_000, hash: "0x55" };
 

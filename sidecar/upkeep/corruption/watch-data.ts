@@ -2,8 +2,7 @@ import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
 import { isBetweenVersions } from "../adoption/authority.ts";
 import { forgetStarts } from "../restart/verify-restart.ts";
 import type { DataEvidence } from "../state/data-evidence.ts";
-import { assessData, type DataAssessment } from "./assess-data.ts";
-import { compareKnownBlock } from "./known-block.ts";
+import { assessData, type DataAssessment, compareKnownBlock } from "./assess-data.ts";
 import { checkData, buildDataMark, type DataCheckResult, type DataContext } from "./check-data.ts";
 
 /** State retained between two data checks; times are monotonic. */

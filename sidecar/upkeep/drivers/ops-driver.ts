@@ -1,14 +1,13 @@
 import { access, constants } from "node:fs/promises";
 import { basename, isAbsolute, resolve } from "node:path";
-import { formatShellWords, quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { ProcessResult } from "#daemon/process/bounded-process.ts";
 import { runLongRunningProcess } from "../../programs/long-running-process.ts";
 import type { OutputFiles } from "../../programs/output-files.ts";
-import { type NodeLayout, formatArgument } from "#node/layout.ts";
+import type { NodeLayout } from "#node/layout.ts";
 import { findProcessesIn } from "./host-processes.ts";
 import { DriverError, StartFailedError, type NodeDriver, type RestartReport } from "./driver.ts";
 import { lockMs, startWithOps, reportRestart, stopWithOps, type OpsStopDependencies } from "./ops-commands.ts";
-import type { SidecarSettings } from "../../settings.ts";
+import type { OpsLocation } from "./ops-location.ts";
 
 type OpsDriverOptions = Readonly<{
   stop: readonly string[];
@@ -159,25 +158,4 @@ async function isAccessible(path: string, mode: number = constants.F_OK): Promis
     () => true,
     () => false,
   );
-}
-
-export type OpsLocation = Readonly<{ directory: string; start: readonly string[] }>;
-
-/** Formats the command with which an operator restarts the node; undefined with another driver, whose tool does it. */
-export function formatOpsRestart(
-  settings: Pick<SidecarSettings, "ops" | "restart">,
-  layout: NodeLayout,
-): string | undefined {
-  if (settings.restart.driver !== "ops") return undefined;
-  const { directory, start } = findOpsLocation(settings, layout);
-  return `cd ${quoteShellWord(directory)} && ${formatShellWords(settings.ops.stop)}; ${formatShellWords(start)}`;
-}
-
-/** Determines how to run `ops`, from the settings or else from the node's family (specification, "Node command line"). */
-export function findOpsLocation({ ops }: Pick<SidecarSettings, "ops">, layout: NodeLayout): OpsLocation {
-  const directory = ops.directory ?? layout.opsDirectory;
-  return {
-    directory,
-    start: ops.start ?? ["./ops", "start", "--config", formatArgument(layout.configPath, directory)],
-  };
 }

@@ -11,25 +11,22 @@ import {
 } from "./node-cli.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import { deriveBinDirectory } from "#node/versions.ts";
-import { buildComposeCommand, composeVariables, createComposeDriver, createComposeNodeCli } from "./compose-driver.ts";
-import { createDockerDriver, createDockerEngine, createDockerNodeCli } from "./docker-driver.ts";
 import type { NodeDriver } from "./driver.ts";
-import { createKubernetesApi } from "./kubernetes-api.ts";
-import { createKubernetesDriver, createKubernetesNodeCli } from "./kubernetes-driver.ts";
-import { createOpsDriver, type OpsDriverDependencies, findOpsLocation } from "./ops-driver.ts";
-import { createSignalDriver } from "./signal-driver.ts";
+import type { OpsDriverDependencies } from "./ops-driver.ts";
+import { findOpsLocation } from "./ops-location.ts";
 
-/** @throws {StartupError} if the driver needs a setting that is missing. */
-export function selectDriver(
+/** Loads and creates the driver. @throws {StartupError} if the driver needs a setting that is missing. */
+export async function selectDriver(
   settings: SidecarSettings,
   layout: () => NodeLayout,
   resources: AsyncDisposableStack,
   dependencies: OpsDriverDependencies,
-): NodeDriver | undefined {
+): Promise<NodeDriver | undefined> {
   const { timeoutMs, driver } = settings.restart;
   const passes = settings.node.environment;
   switch (driver) {
-    case "ops":
+    case "ops": {
+      const { createOpsDriver } = await import("./ops-driver.ts");
       return createOpsDriver(
         { ...settings.ops, timeoutMs },
         () => ({
@@ -39,13 +36,16 @@ export function selectDriver(
         }),
         dependencies,
       );
+    }
     case "compose": {
+      const { composeVariables, createComposeDriver } = await import("./compose-driver.ts");
       const directory = deriveComposeDirectory(settings, layout);
       const psTimeoutMs = settings.nodeCli.timeoutMs;
       const limits = { timeoutMs, psTimeoutMs, passes: [...composeVariables, ...passes] };
       return createComposeDriver({ ...settings.compose, directory, ...limits }, dependencies.output);
     }
     case "docker": {
+      const { createDockerDriver, createDockerEngine } = await import("./docker-driver.ts");
       const container = requireSetting("docker.container", settings.docker.container);
       const engine = createDockerEngine({ ...settings.docker, timeoutMs });
       return createDockerDriver({ ...settings.docker, container }, engine);
@@ -53,9 +53,12 @@ export function selectDriver(
     case "kubernetes": {
       const { strategy } = settings.kubernetes;
       if (strategy === "signal") {
+        const { createSignalDriver } = await import("./signal-driver.ts");
         const { processName } = settings.kubernetes;
         return createSignalDriver({ processName: () => processName ?? nameProcess(layout()), timeoutMs });
       }
+      const { createKubernetesApi } = await import("./kubernetes-api.ts");
+      const { createKubernetesDriver } = await import("./kubernetes-driver.ts");
       const pod = requireSetting("kubernetes.pod", settings.kubernetes.pod);
       const api = resources.use(createKubernetesApi({ ...settings.kubernetes, timeoutMs }));
       return createKubernetesDriver({ ...settings.kubernetes, pod, timeoutMs }, api);
@@ -66,11 +69,11 @@ export function selectDriver(
 }
 
 /** @throws {StartupError} if the runner needs a setting that is missing. */
-export function selectNodeCli(
+export async function selectNodeCli(
   settings: SidecarSettings,
   layout: () => NodeLayout,
   resources: AsyncDisposableStack,
-): NodeCli | undefined {
+): Promise<NodeCli | undefined> {
   const { nodeCli, restart } = settings;
   const fitting = restart.driver === "ops" || restart.driver === "none" ? "local" : restart.driver;
   const runner = nodeCli.runner === "auto" ? fitting : nodeCli.runner;
@@ -79,7 +82,7 @@ export function selectNodeCli(
     takesConfig: layout().nodeCliTakesConfig,
     configArgument: nodeCli.configArgument ?? deriveConfigPath(runner, settings, layout()),
   });
-  const run = createRunner(runner, settings, layout, resources);
+  const run = await createRunner(runner, settings, layout, resources);
   if (runner !== "local") return createNodeCli(form, run);
   // In a container, the version is known from the image's tag and the running node.
   const program = () => ({
@@ -111,12 +114,12 @@ function locateTool(runner: Runner, settings: SidecarSettings, layout: NodeLayou
   return { directory, command: settings.nodeCli.command ?? family.programs.tool, preload: family.preload };
 }
 
-function createRunner(
+async function createRunner(
   runner: Runner,
   settings: SidecarSettings,
   layout: () => NodeLayout,
   resources: AsyncDisposableStack,
-): NodeCliRunner {
+): Promise<NodeCliRunner> {
   const { nodeCli } = settings;
   const passes = settings.node.environment;
   const place = () => locateTool(runner, settings, layout());
@@ -125,16 +128,20 @@ function createRunner(
   if (runner === "compose") {
     const { command, service } = settings.compose;
     if (service === undefined) throw new StartupError(noService);
+    const { buildComposeCommand, composeVariables, createComposeNodeCli } = await import("./compose-driver.ts");
     const exec = buildComposeCommand(command, ["exec"]);
     const directory = deriveComposeDirectory(settings, layout);
     const variables = [...composeVariables, ...passes];
     return createComposeNodeCli({ ...nodeCli, exec, service, passes: variables }, { directory, tool: place });
   }
   if (runner === "docker") {
+    const { createDockerEngine, createDockerNodeCli } = await import("./docker-driver.ts");
     const container = requireSetting("docker.container", settings.docker.container);
     const engine = createDockerEngine({ ...settings.docker, timeoutMs });
     return createDockerNodeCli({ ...nodeCli, container }, place, engine);
   }
+  const { createKubernetesApi } = await import("./kubernetes-api.ts");
+  const { createKubernetesNodeCli } = await import("./kubernetes-driver.ts");
   const pod = requireSetting("kubernetes.pod", settings.kubernetes.pod);
   const api = resources.use(createKubernetesApi({ ...settings.kubernetes, timeoutMs }));
   return createKubernetesNodeCli({ ...nodeCli, ...settings.kubernetes, pod }, place, api);

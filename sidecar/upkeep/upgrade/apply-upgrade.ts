@@ -6,11 +6,30 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 import { UpgradeError, type Stage } from "../../upgrade/progress.ts";
 import { runUpgrade } from "../../upgrade/run-upgrade.ts";
 import { createHostPlatform } from "./host-platform.ts";
-import { explainBlocked, explainStoreFailure } from "./check-node.ts";
+import { explainBlocked, explainStoreFailure, findObstacles } from "./check-node.ts";
+import type { UpgradeCheck } from "./check-upgrade.ts";
 import { retainRunningConfig } from "./config-for-version.ts";
+import type { RequestedUpgrade } from "./requested-upgrade.ts";
 import { canStopAndStart, type StopStartContext } from "./stop-and-start.ts";
 import type { UpgradeContext } from "./upgrade-context.ts";
 import { formatUpgrade } from "./upgrade-observation.ts";
+
+/** Checks again without an await before the record: another request, a restart or a pause may have come meanwhile. */
+export function beginUpgrade(
+  { plan, record }: UpgradeCheck,
+  digest: string | undefined,
+  context: UpgradeContext,
+): RequestedUpgrade {
+  if (record === undefined) return { result: "rejected", plan };
+  if (digest === undefined) return { result: "shown", plan };
+  if (digest !== plan.digest) return { result: "another", plan };
+  const problems = [...findObstacles(context)];
+  if (problems.length > 0) return { result: "rejected", plan: { ...plan, steps: [], problems } };
+  context.state.upgrade.set(record);
+  context.upgrade.note({ record, agreedMs: record.beganMs });
+  context.wake();
+  return { result: "begun", plan, beganMs: record.beganMs };
+}
 
 /**
  * Starts an approved upgrade, or continues one. It continues an upgrade that an earlier sidecar left unfinished, or one that was stranded

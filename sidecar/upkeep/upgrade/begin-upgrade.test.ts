@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { begunUpgrade } from "../../testing/started-upgrade.ts";
 import { makeContext, openTestState } from "../../testing/upkeep-context.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
-import { beginUpgrade } from "./begin-upgrade.ts";
+import { beginUpgrade } from "./apply-upgrade.ts";
 
 const check = {
   plan: { from: "0.15.0", steps: ["Stop."], problems: [], warnings: [], digest: "d1" },

@@ -96,22 +96,22 @@ test("ends a hung tool together with the sidecar", async () => {
 });
 
 /** The startup error about a compose deployment's tool; empty if it starts. */
-function startWords(environment: Readonly<Record<string, string>>): string {
+async function startWords(environment: Readonly<Record<string, string>>): Promise<string> {
   const settings = readSettings(sidecarSettings, {
     env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/node", GATEHOUSE_SIDECAR_RESTART_DRIVER: "compose", ...environment },
   });
   try {
-    selectNodeCli(settings, () => resolveNodeLayout(settings.node), new AsyncDisposableStack());
+    await selectNodeCli(settings, () => resolveNodeLayout(settings.node), new AsyncDisposableStack());
     return "";
   } catch (error) {
     return (error as Error).message;
   }
 }
 
-test("requires the name of the node's service for compose, unless the tool runs elsewhere", () => {
-  expect(startWords({})).toBe(
+test("requires the name of the node's service for compose, unless the tool runs elsewhere", async () => {
+  expect(await startWords({})).toBe(
     "compose.service is missing: node_cli runs inside the node's container. Set GATEHOUSE_SIDECAR_COMPOSE_SERVICE to the node's service in the compose file, or nodeCli.runner to local where node_cli runs on this machine.",
   );
-  expect(startWords({ GATEHOUSE_SIDECAR_COMPOSE_SERVICE: "node" })).toBe("");
-  expect(startWords({ GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "local" })).toBe("");
+  expect(await startWords({ GATEHOUSE_SIDECAR_COMPOSE_SERVICE: "node" })).toBe("");
+  expect(await startWords({ GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "local" })).toBe("");
 });

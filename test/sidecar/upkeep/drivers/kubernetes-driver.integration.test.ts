@@ -72,7 +72,7 @@ async function pruneInfo(answer: ExecAnswer, settings: Readonly<Record<string, s
     ...settings,
   };
   const parsed = readWithConstants(sidecarSettings, env);
-  const cli = selectNodeCli(parsed, () => resolveNodeLayout(parsed.node), resources);
+  const cli = await selectNodeCli(parsed, () => resolveNodeLayout(parsed.node), resources);
   return { commands, result: await cli?.pruneInfo(signal) };
 }
 
