@@ -46,8 +46,8 @@ export async function listUnreadyPods(place: PodsLocation): Promise<readonly Unr
     }),
   );
   // A quota or Pod Security may reject them.
-  const missing = { reason: "no pod was created", check: command(["get", "events"]) };
-  return [...found, ...absent.map((service) => ({ service, ...missing }))];
+  const [reason, check] = ["no pod was created", command(["get", "events"])] as const;
+  return [...found, ...absent.map((service) => ({ service, reason, check }))];
 }
 
 /** Parses kubectl's pod table: name, ready and total containers, status, restarts, age, and the component label. */
