@@ -263,6 +263,8 @@ describe("a facilitator in front of a hanging node", () => {
   it("limits the time of a facilitator's call to its node", async () => {
     const constants = { "chain.rpcTimeoutMs": 500 };
     await using brief = await startSmallService("facilitator", buildEnvironment("brief"), { constants });
+    const serves = async () => (await verify("third", await signPayment(chain.token), brief)).status === 200;
+    await until("it has checked its chain", generousMs, serves);
     const payment = await signPayment(chain.token);
     node.rule(() => "hang");
     const answers = await Promise.all(Array.from({ length: 16 }, () => verify("greedy", payment, brief)));
