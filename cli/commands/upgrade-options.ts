@@ -46,7 +46,7 @@ export function findUnsupportedStackOption(
     const { cwd, configFile, verifyTimeout, copyTimeout, updateTimeout } = options;
     const stackOnly = [nodeImage, cwd, configFile, verifyTimeout, copyTimeout, updateTimeout];
     if (!isContinued && stackOnly.every((option) => option === undefined)) return undefined;
-    return "--node-image, --continue, --cwd, --config-file and the --…-within options go with --stack.";
+    return "--node-image, --continue, --cwd, --config-file and the --…-timeout options go with --stack.";
   }
   if (options.directory !== undefined || options.json) {
     return "a directory and --json do not go with --stack.";
