@@ -114,15 +114,16 @@ const unknownYet: Readonly<Record<"duplicate" | "pending", Rejection>> = {
 };
 
 /**
- * x402 reasons with which a facilitator reports its own fault in the form of a verdict. They imply nothing about the payment: requesting
- * another one would charge a client twice if the first is still in flight.
+ * x402 reasons with which a facilitator reports its own fault in the form of a verdict, such as a node that does not
+ * respond. They imply nothing about the payment: requesting another one would charge a client twice if the first is
+ * still in flight.
  */
-const inconclusive = new Set(["unexpected_verify_error", "unexpected_settle_error", "unexpected_error"]);
+const inconclusive = /^unexpected_(?:verify_|settle_)?error$|_failed_to_(?!parse)|_read_failed$/;
 
 /** Interprets a facilitator's response to `/verify` for a seller; returns undefined if it reports the facilitator's own fault. */
 export function readVerifyState({ isValid, invalidReason = "" }: VerifyResponse): VerifyAnswer["state"] | undefined {
   if (isValid) return "valid";
-  return inconclusive.has(invalidReason) ? undefined : "rejected";
+  return inconclusive.test(invalidReason) ? undefined : "rejected";
 }
 
 /** Interprets a facilitator's response to `/settle` for a seller: charged, not charged, or still unknown. */
@@ -134,5 +135,5 @@ export function readSettleState({
   "settled" | "rejected" | "pending"
 > {
   if (success) return "settled";
-  return errorReason === reason.pending || inconclusive.has(errorReason) ? "pending" : "rejected";
+  return errorReason === reason.pending || inconclusive.test(errorReason) ? "pending" : "rejected";
 }

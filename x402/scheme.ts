@@ -108,6 +108,8 @@ export type Settling<Payment = unknown> = Readonly<{
   kinds(about: Pick<Transfers, "contracts"> & Readonly<{ signer: Hex }>): readonly Readonly<Record<string, unknown>>[];
   /** Returns, before a payload is parsed, why its kind within the scheme is not supported here; undefined if it is. */
   rejectPayload(payload: Readonly<Record<string, unknown>>): Rejection | undefined;
+  /** Returns whether the payer's key signed the payment, without asking the chain; false for a wallet's signature. */
+  isSignedByKey?(order: Order<Payment>): boolean | Promise<boolean>;
   /**
    * Returns whether the payment would settle now. Changes nothing except the record of the caller's verifications.
    *

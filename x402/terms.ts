@@ -21,6 +21,14 @@ export type Requirements = Readonly<{
   method: string;
 }>;
 
+/** Services that need no chain: only a key's signature is valid. */
+export const keysOnly: Pick<Transfers, "assets" | "isSigned" | "contracts" | "checkWallet"> = {
+  assets: new Map(),
+  contracts: { has: () => true },
+  isSigned: (_payment, recover) => recover(),
+  checkWallet: async () => ({ reason: reason.signature, message: "no key signed the payment." }),
+};
+
 /** Terms of a payment: the required ones, the token, and why a payment in that token that is not recorded yet is rejected. */
 export type Terms = Readonly<{ required: Requirements; asset: AcceptedAsset; unserved: Rejection | undefined }>;
 

@@ -5,7 +5,7 @@ import { checkPermit2, permit2Reasons } from "./permit2-terms.ts";
 import { reason, type Reason, type Rejection } from "./reason.ts";
 import type { Order, Settling, Transfers } from "./scheme.ts";
 import { toSignedPayment, type SignedPayment } from "./signed-payment.ts";
-import { checkTerms, type Terms } from "./terms.ts";
+import { checkTerms, keysOnly, type Terms } from "./terms.ts";
 import type { Eip3009Payment, Permit2Payment, TransferPayment } from "./transfer-payload.ts";
 
 export const settleExact: Settling<TransferPayment> = {
@@ -16,6 +16,7 @@ export const settleExact: Settling<TransferPayment> = {
     return { reason: reason.payloadType, message };
   },
   kinds: () => [{}],
+  isSignedByKey: (order) => isKeyed(checkExact(order, keysOnly)),
   async verify(order, transfers) {
     const judged = checkExact(order, transfers);
     return "answer" in judged ? judged : nameReasons(await transfers.verify(judged), namesFor(order));
@@ -33,6 +34,7 @@ export const settleUpto: Settling<Permit2Payment> = {
     [permit2Address, permit2Proxies.upto].every((contract) => contracts.has(contract.toLowerCase()))
       ? [{ facilitatorAddress: signer }]
       : [],
+  isSignedByKey: (order) => isKeyed(checkUpto(order, keysOnly, { isMax: true })),
   async verify(order, transfers) {
     const judged = checkUpto(order, transfers, { isMax: false });
     return "answer" in judged ? judged : nameReasons(await transfers.verify(judged), permit2Reasons);
@@ -45,7 +47,13 @@ export const settleUpto: Settling<Permit2Payment> = {
   },
 };
 
-function checkExact(order: Order<TransferPayment>, transfers: Transfers): SignedPayment | Rejected {
+type Offline = Pick<Transfers, "assets" | "isSigned" | "contracts">;
+
+function isKeyed(judged: SignedPayment | Rejected): boolean {
+  return !("answer" in judged) && judged.walletSignature === undefined;
+}
+
+function checkExact(order: Order<TransferPayment>, transfers: Offline): SignedPayment | Rejected {
   const { payment, extensions } = order;
   if ("permit2Authorization" in payment) {
     const judge = (terms: Terms) =>
@@ -58,7 +66,7 @@ function checkExact(order: Order<TransferPayment>, transfers: Transfers): Signed
 
 function checkUpto(
   order: Order<Permit2Payment>,
-  transfers: Transfers,
+  transfers: Offline,
   { isMax }: Readonly<{ isMax: boolean }>,
 ): SignedPayment | Rejected {
   const { payment, extensions } = order;
@@ -70,7 +78,7 @@ function checkUpto(
 function check(
   order: Order<unknown>,
   payer: string,
-  { assets }: Transfers,
+  { assets }: Offline,
   judge: (terms: Terms) => SignedPayment | Rejection,
   options?: Parameters<typeof checkTerms>[2],
 ): SignedPayment | Rejected {
@@ -101,7 +109,7 @@ function rejectMethod(used: string, { required: { method } }: Terms): Rejection 
 function checkEip3009(
   { authorization: sent, signature }: Eip3009Payment,
   { required: { payTo, amount }, asset }: Terms,
-  { isSigned, contracts }: Transfers,
+  { isSigned, contracts }: Offline,
 ): SignedPayment | Rejection {
   const { from, to, nonce } = sent;
   const number = (field: "value" | "validAfter" | "validBefore") =>

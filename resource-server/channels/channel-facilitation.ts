@@ -5,6 +5,7 @@ import { formatState, readReportedState } from "#x402/batch-settlement/channel-s
 import { checkVoucher, rejectConfig, rejectState } from "#x402/batch-settlement/voucher.ts";
 import { zeroAddress } from "#x402/hex.ts";
 import { reason, type Rejection } from "#x402/reason.ts";
+import { keysOnly } from "#x402/terms.ts";
 import type { Channel } from "../claims/channel-ledger.ts";
 import type { Facilitation, SupportedKinds } from "../facilitators/facilitation.ts";
 import { settleChannelPayment, type Settle } from "./channel-settlement.ts";
@@ -104,11 +105,6 @@ async function verifyChannelPayment(
   const isWithdrawn = clock() > computeClaimableUntilMs(state, withdrawDelaySeconds);
   return isWithdrawn ? rejectVerdict(withdrawn, payer) : verdict;
 }
-
-const keysOnly = {
-  isSigned: (_signed: unknown, recover: () => boolean) => recover(),
-  checkWallet: async () => ({ reason: reason.voucherSignature, message: "no key signed the voucher." }),
-};
 
 const unreported = { reason: reason.channelState, message: "the facilitator does not report the channel's state." };
 const noMore = (why: string) => ({

@@ -2,7 +2,7 @@ import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyRespons
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { z } from "zod";
 import { truncationMark, truncateText } from "#daemon/secrets/truncate-text.ts";
-import { reason } from "#x402/reason.ts";
+import { reason, type Reason } from "#x402/reason.ts";
 import type { ReadPayment } from "#x402/scheme.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 
@@ -70,11 +70,25 @@ function removeAbsent<T extends object>(value: { [Key in keyof T]: T[Key] | null
 }
 
 /**
- * Text with which x402-rs reports that the chain itself rejected the transfer, under `unexpected_error`, like an
- * unavailable node: its RPC library's text for an error response (alloy), with the code of a revert (geth 3, Nethermind
- * -32015) or its message.
+ * Text with which a facilitator reports that the chain itself rejected a call before anything was sent: that of its RPC library for a
+ * revert, in viem, go-ethereum, or alloy, which may have only the code of a revert (geth 3, Nethermind -32015).
  */
-const reverted = /^server returned an error response: error code (3|-32015|-?\d+: execution reverted)\b/i;
+const reverted = /^The contract function "\w+" reverted|\bexecution reverted\b|\berror code (?:3|-32015)\b/i;
+
+/** Text with which x402-rs reports that the receipt of a transaction says so. */
+const failed = /^Transaction 0x[0-9a-f]{64} reverted/i;
+
+function nameRevert(text: string): Reason | undefined {
+  if (failed.test(text)) return reason.transaction;
+  return reverted.test(text) ? reason.simulation : undefined;
+}
+
+/** Cleans a reason and its message. The reference appends to some reasons its RPC library's text, which contains its node's URL. */
+function readReason(said: string | null | undefined, message: string | null | undefined) {
+  const [, code = said, text] = /^(\w+): (.*)$/s.exec(said ?? "") ?? [];
+  const why = message ?? text;
+  return { reason: cleanMessage(code), message: cleanMessage(why), revert: nameRevert(why ?? "") };
+}
 
 /** Definite reasons; a failed simulation or transaction may be the facilitator's own fault. */
 const definite: ReadonlySet<string> = new Set(Object.values(reason)).difference(
@@ -90,8 +104,12 @@ const definite: ReadonlySet<string> = new Set(Object.values(reason)).difference(
 
 /** Error instead of a verdict, as returned by the published Go facilitator: `{error: "<reason>: <message>"}`. */
 const worded = z.object({ error: z.string() }).transform(({ error }, context) => {
-  const [, found = "", rest] = /^(\w+)(?:: (.*))?$/s.exec(error) ?? [];
-  if (definite.has(found)) return { reason: found, message: cleanMessage(rest) };
+  const { reason: found = "", message, revert } = readReason(error, undefined);
+  // It knows from the receipt that a transaction failed if it adds nothing.
+  if (definite.has(found) || /^\w+_transaction_failed$/.test(error)) return { reason: found, message };
+  if (revert !== undefined) return { reason: revert, message };
+  const isUnsigned = /_failed_to_verify_signature: (?:recovery failed|invalid EOA)/.test(error);
+  if (isUnsigned) return { reason: reason.signature, message };
   context.addIssue("the error is not an x402 reason");
   return z.NEVER;
 });
@@ -105,11 +123,10 @@ export const verifyResponse = z.union([
   z
     .object({ ...common, isValid: z.boolean(), invalidReason: text, invalidMessage: text, invalidReasonDetails: text })
     .transform(({ invalidReasonDetails, invalidMessage: said, ...answer }) => {
-      const invalidMessage = cleanMessage(said ?? invalidReasonDetails);
-      const isReverted = answer.invalidReason === "unexpected_error" && reverted.test(invalidMessage ?? "");
-      const invalidReason = isReverted ? reason.simulation : answer.invalidReason;
+      const { reason: code, message, revert } = readReason(answer.invalidReason, said ?? invalidReasonDetails);
+      const invalidReason = code === "unexpected_error" ? (revert ?? code) : code;
       const told = answer.isValid ? answer.extra : undefined;
-      return removeAbsent<VerifyResponse>({ ...answer, invalidReason, invalidMessage, extra: told });
+      return removeAbsent<VerifyResponse>({ ...answer, invalidReason, invalidMessage: message, extra: told });
     }),
   worded.transform(({ reason: invalidReason, message: invalidMessage }) =>
     removeAbsent<VerifyResponse>({ isValid: false, invalidReason, invalidMessage }),
@@ -129,14 +146,20 @@ export const settleResponse = z.union([
       amount: text,
     })
     .refine(({ success, ...at }) => !success || (typeof at.transaction === "string" && typeof at.network === "string"))
-    .transform(({ transaction, network, errorMessage, ...answer }) =>
-      removeAbsent<SettleResponse>({
+    .transform(({ transaction: hash, network, errorMessage: said, ...answer }) => {
+      const { reason: code, message: errorMessage, revert } = readReason(answer.errorReason, said);
+      const transaction = hash ?? "";
+      // Without its hash, a failed transaction may have been sent: the node's response to it was an error or none.
+      const isUnsure = transaction === "" && (code === "unexpected_error" || code?.endsWith("transaction_failed"));
+      const errorReason = isUnsure === true ? (revert ?? "unexpected_settle_error") : code;
+      return removeAbsent<SettleResponse>({
         ...answer,
-        errorMessage: cleanMessage(errorMessage),
-        transaction: transaction ?? "",
+        errorReason,
+        errorMessage,
+        transaction,
         network: (network ?? "") as Network,
-      }),
-    ),
+      });
+    }),
   worded.transform(({ reason: errorReason, message: errorMessage }) => {
     const nowhere = { transaction: "", network: "" as Network };
     return removeAbsent<SettleResponse>({ success: false, errorReason, errorMessage, ...nowhere });

@@ -19,6 +19,8 @@ import type { SoldKind } from "../routes/route.ts";
 import { watchFacilitator, type FacilitatorWatch } from "./facilitator-watch.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 import { termsCheckHeader } from "#x402/envelope.ts";
+import { reason } from "#x402/reason.ts";
+import { schemes } from "#x402/schemes.ts";
 import { createTermsCheck } from "./terms-check.ts";
 
 export type FacilitatorOverHttpOptions = Omit<ResourceServerSettings["facilitator"], "url"> &
@@ -81,16 +83,13 @@ export function createFacilitatorOverHttp(
     }
   }
 
-  const verify = (
-    sent: PaymentPayload,
-    requirements: PaymentRequirements,
-    headers?: RequestHeaders,
-  ): Promise<VerifyResponse> =>
-    send("/verify", verifyResponse, {
-      timeoutMs: verifyTimeoutMs,
-      body: buildRequestBody(sent, requirements),
-      headers,
-    });
+  async function verify(sent: PaymentPayload, requirements: PaymentRequirements, headers?: RequestHeaders) {
+    const body = buildRequestBody(sent, requirements);
+    const verdict = await send("/verify", verifyResponse, { timeoutMs: verifyTimeoutMs, body, headers });
+    if (!(await isContradicted(verdict.invalidReason, sent, requirements))) return verdict;
+    const message = `${origin}${root}/verify answered ${verdict.invalidReason} to a valid signature; check its node's RPC`;
+    throw new FacilitationError("failed", message);
+  }
   const supported = () =>
     send("/supported", supportedResponse, { timeoutMs: Math.min(verifyTimeoutMs, supportedTimeoutMs) });
   const rejectedTerms = createTermsCheck(options.offers, (sent, offer) =>
@@ -107,13 +106,38 @@ export function createFacilitatorOverHttp(
         throw error;
       }
     },
-    settle: ({ sent }, requirements, idempotencyKey, request) =>
-      send("/settle", settleResponse, {
+    async settle({ sent }, requirements, idempotencyKey, request) {
+      const answer = await send("/settle", settleResponse, {
         timeoutMs: settleTimeoutMs,
         body: buildRequestBody(sent, requirements),
         headers: { "Idempotency-Key": idempotencyKey, ...(request && requestTraceHeaders(request)) },
-      }),
+      });
+      const isContrary = await isContradicted(answer.errorReason, sent, requirements);
+      return isContrary ? { ...answer, errorReason: "unexpected_settle_error" } : answer;
+    },
   };
+}
+
+const ofSignature: ReadonlySet<string | undefined> = new Set([
+  reason.signature,
+  reason.permit2Signature,
+  reason.voucherSignature,
+  reason.depositSignature,
+  reason.depositPermit2Signature,
+  "invalid_exact_evm_payload_signature",
+]);
+
+/** Returns whether the payer's key did sign a payment: the reference rejects every signature while its node does not respond. */
+async function isContradicted(
+  answered: string | undefined,
+  { payload, accepted }: PaymentPayload,
+  requirements: PaymentRequirements,
+): Promise<boolean> {
+  const scheme = ofSignature.has(answered) && schemes.find(({ name }) => name === requirements.scheme);
+  if (!scheme) return false;
+  const payment = scheme.read(payload, "seller");
+  const { isSignedByKey } = await scheme.settling();
+  return (await isSignedByKey?.({ payment, requirements, accepted, extensions: {} })) === true;
 }
 
 const isDown: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "failed", "unknown"]);

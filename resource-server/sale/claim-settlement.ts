@@ -51,6 +51,9 @@ export type SaleParts = Readonly<{
   audit?: AuditLog | undefined;
 }>;
 
+/** Reason for a payment that the facilitator reports as malformed. */
+export const malformed = "invalid_payload";
+
 /** Faults after which nothing can have been charged. */
 const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "rejected", "denied"]);
 
@@ -91,6 +94,10 @@ export async function resumeClaim(
   if (claim.payload === undefined) throw new TypeError("a claim that was delivered can't be settled");
   const settlement = await settleClaim(claim, { sent: claim.payload }, facilitation, request);
   if (settlement instanceof FacilitationError) return buildPendingSettlement(claim);
+  // After a transaction that is on the chain, although its hash is unknown, another one can't be sent.
+  const isUnsent =
+    settlement.transaction === "" && /_(?:simulation|transaction)_failed$/.test(settlement.errorReason ?? "");
+  if (isUnsent) return buildPendingSettlement(claim);
   const transaction = claim.settlement?.transaction ?? "";
   if (readSettleState(settlement) !== "rejected" || transaction === "" || !isOwnSettlement(settlement, transaction))
     return settlement;
@@ -123,6 +130,7 @@ export async function recordOutcome(
   const { key, payload } = claim;
   if (settlement instanceof FacilitationError) {
     await ledger.release(key);
+    if (settlement.code === "rejected") return { kind: "invalid", reason: malformed };
     return { kind: "no-verdict", cause: settlement };
   }
   switch (readSettleState(settlement)) {

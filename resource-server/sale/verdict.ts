@@ -4,6 +4,7 @@ import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { readVerifyState } from "#x402/answer.ts";
 import { reason } from "#x402/reason.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
+import { malformed } from "./claim-settlement.ts";
 import type { Payment } from "./payment-header.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 
@@ -39,8 +40,6 @@ export function rejectValidity(
   const message = `the payment expires at ${validBefore}, but may be valid for at most ${validitySeconds} s from now; sign a new one.`;
   return { kind: "invalid", reason: reason.validBefore, message };
 }
-
-const malformed = "invalid_payload";
 
 /** Requests the facilitator's verdict on a payment; undefined if the payment is valid. */
 export async function requestVerdict(

@@ -56,7 +56,7 @@ const permit2Names = new Map<Reason, Reason>([
 export function checkDeposit(
   order: Order<Deposit>,
   { channelId }: Pick<SignedVoucher, "channelId">,
-  transfers: Transfers,
+  transfers: Pick<Transfers, "assets" | "isSigned" | "contracts">,
 ): JudgedDeposit | Rejection {
   const { channelConfig, deposit } = order.payment;
   const terms = checkTerms(order, transfers.assets, { isMax: true });

@@ -2,6 +2,7 @@ import { nameReasons, type Answered, type SettleAnswer, reject } from "../answer
 import { listContracts, canonicalContracts, type KnownContracts } from "../contracts.ts";
 import { reason, type Rejection } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";
+import { keysOnly } from "../terms.ts";
 import { createChannelStates, formatState, type ChannelStates } from "./channel-states.ts";
 import { buildDepositKey } from "./channel.ts";
 import { checkDeposit } from "./deposit.ts";
@@ -26,6 +27,15 @@ export function createChannelSettling(): Settling<ChannelPayload> {
       types.has(String(type))
         ? undefined
         : { reason: reason.channelPayload, message: `payload.type must be one of ${[...types].join(", ")}.` },
+    async isSignedByKey({ payment, ...order }) {
+      if (!("voucher" in payment)) return false;
+      const { channelConfig: config, voucher, type } = payment;
+      const judged = await checkVoucher({ config, voucher, isRefund: type === "refund" }, order.requirements, keysOnly);
+      if ("reason" in judged) return false;
+      if (type !== "deposit") return true;
+      const deposit = checkDeposit({ ...order, payment }, judged, keysOnly);
+      return !("reason" in deposit) && deposit.payment.walletSignature === undefined;
+    },
     async verify(order, transfers) {
       const { payment } = order;
       if (payment.type === "claim" || payment.type === "settle") {
