@@ -1,7 +1,8 @@
 import { isLoopback } from "#daemon/http/address.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { nameSetting } from "./setting-name.ts";
 import type { NetworkOptions } from "./network-options.ts";
-import { hasNoMinimum, nameSetting, type FacilitatorSettings } from "./settings.ts";
+import { hasNoMinimum, type FacilitatorSettings } from "./settings.ts";
 
 export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "openToAnybody"> &
   Readonly<{ listen: Readonly<{ host: string }>; networks: readonly Pick<NetworkOptions, "payees" | "assets">[] }>;

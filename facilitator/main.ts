@@ -12,13 +12,14 @@ import { optimizeForSpeed, watchBusy } from "#daemon/process/busy-signal.ts";
 import type { Service } from "#daemon/service.ts";
 import { servicePageApi } from "#status/status-api.ts";
 import { createServicePage } from "#status/page/service-page.ts";
+import { nameSetting } from "./setting-name.ts";
 import { readApiKeys } from "./callers/api-keys.ts";
 import { requireRestrictedCallers } from "./exposure.ts";
 import { createFacilitator, type Facilitator } from "./facilitator.ts";
 import { listNetworks } from "./network-options.ts";
 import { facilitatorApi } from "./facilitator-api.ts";
 import { addFacilitatorRoutes, limitVerifications, createPaymentPosts } from "./http.ts";
-import { facilitatorSettings, nameSetting, type FacilitatorSettings } from "./settings.ts";
+import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
 

@@ -7,8 +7,9 @@ import { OverloadError } from "./callers/caller.ts";
 import type { Caller } from "./callers/caller.ts";
 import type { FacilitatorMetrics } from "./facilitator-metrics.ts";
 import type { NetworkOptions, NetworkSeller } from "./network-options.ts";
+import { nameSetting } from "./setting-name.ts";
 import { sumSpent, type Sales } from "./settlement/ledger/sales.ts";
-import { nameSetting, type FacilitatorSettings } from "./settings.ts";
+import type { FacilitatorSettings } from "./settings.ts";
 
 const limits = {
   verificationsPerMinute: "verifications per minute",

@@ -6,7 +6,6 @@ import { address, chainId, host, port, positiveInteger, privateKeys, yesOrNo } f
 import { chain, networkChainSchema } from "./chain/settings.ts";
 import { ledger, networkSettlement, settlement } from "./settlement/settings.ts";
 import { section } from "#daemon/settings/section.ts";
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import { explainFixed, fixed } from "#daemon/settings/fixed.ts";
@@ -175,8 +174,3 @@ export const facilitatorSettings = defineSettings(
 );
 
 export type FacilitatorSettings = Readonly<z.output<typeof facilitatorSettings.schema>>;
-
-/** Returns the environment variable of a setting. */
-export function nameSetting(...path: readonly string[]): string {
-  return toEnvironmentName(facilitatorSettings.service, path);
-}

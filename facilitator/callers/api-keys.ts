@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { Secret } from "#daemon/secrets/secret.ts";
-import { nameSetting } from "../settings.ts";
+import { nameSetting } from "../setting-name.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 
 export type ApiKeys = Readonly<{

@@ -3,6 +3,7 @@ import { findChainTraits } from "#daemon/chain-traits.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import { nameSetting } from "../setting-name.ts";
 import { section } from "#daemon/settings/section.ts";
 import { privateKeys } from "#daemon/settings/types.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
@@ -10,7 +11,7 @@ import type { z } from "zod";
 import { connectToNode } from "../chain/batching-client.ts";
 import { createChain, type Chain } from "../chain/chain.ts";
 import { listNetworks, type NetworkOptions } from "../network-options.ts";
-import { facilitatorSettings, nameSetting } from "../settings.ts";
+import { facilitatorSettings } from "../settings.ts";
 import { defaultLedgerPath, openLedgerStore } from "../settlement/ledger/open-ledger.ts";
 
 const { schema } = facilitatorSettings;

@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log/log.ts";
 import { rejectBothLedgers, type PostgresSettings } from "#daemon/sql/postgres-settings.ts";
-import { nameSetting } from "../../settings.ts";
+import { nameSetting } from "../../setting-name.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { postgresLedgerMigrations, sqliteLedgerMigrations } from "./schema.ts";

@@ -1,0 +1,5 @@
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+
+export function nameSetting(...path: readonly string[]): string {
+  return toEnvironmentName("facilitator", path);
+}
