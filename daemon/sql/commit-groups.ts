@@ -1,9 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { StoreError } from "./store.ts";
 
 export type CommitGroupsDependencies = Readonly<{
   database: Pick<DatabaseSync, "exec" | "isTransaction">;
   flush: () => Promise<void>;
+  /** Throws a `StoreError` if the database's file is no longer where the next start looks for it. */
+  requireFile?: () => void;
   /** Runs a statement, and converts its error to one that a store throws. */
   runQuery: <T>(work: () => T) => T;
   nextTurn?: () => Promise<void>;
@@ -35,7 +38,7 @@ export class CommitGroups {
   #broken: StoreError | undefined;
 
   constructor(dependencies: CommitGroupsDependencies) {
-    this.#dependencies = { nextTurn: () => new Promise((resolve) => void setImmediate(resolve)), ...dependencies };
+    this.#dependencies = { nextTurn: setImmediate, requireFile: () => undefined, ...dependencies };
   }
 
   /** Runs a statement in the next group; resolves once its commit is on disk, or with `isUnsynced` once it is visible. */
@@ -101,6 +104,7 @@ export class CommitGroups {
     const { database } = this.#dependencies;
     try {
       this.#requireWhole();
+      this.#dependencies.requireFile();
       this.#execute("BEGIN IMMEDIATE");
       const [synced, unsynced]: [Waiter[], Waiter[]] = [[], []];
       for (const { run, resolve, reject, isUnsynced } of writers) {

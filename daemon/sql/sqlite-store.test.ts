@@ -1,9 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { createLog } from "../log/log.ts";
+import { generousMs, until } from "../testing/until.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
+import { watchStore } from "./store-watch.ts";
 import { StoreError } from "./store.ts";
 
 /** Long enough for a statement to wait for another one of this process, but short. */
@@ -63,4 +67,20 @@ it("throws a StoreError for a full disk, and the database's own error for an inv
   const writing = store.change("INSERT INTO counter VALUES (1, $1)", ["x".repeat(100_000)]);
   await expect(writing).rejects.toThrow(/can't be used \(database or disk is full\); check its disk/);
   await expect(store.change("INSERT INTO nowhere VALUES (1)")).rejects.not.toBeInstanceOf(StoreError);
+});
+
+it("writes nothing to a file that was moved, replaced or deleted, reports it, and works again once the file is back", async () => {
+  await using store = open(false);
+  const [place, elsewhere] = [join(folder, "ledger.sqlite"), join(folder, "elsewhere.sqlite")];
+  const log = createLog({ service: "test", level: "silent" });
+  await using watch = watchStore(store, { log, pause: () => setImmediate() });
+  const write = () => store.change("INSERT OR REPLACE INTO counter VALUES (1, 'a')");
+  renameSync(place, elsewhere);
+  await expect(write()).rejects.toThrow(/was moved, replaced or deleted; move it back/);
+  await until("the moved file is reported", generousMs, () => watch.readiness().message.includes(place));
+  writeFileSync(place, "");
+  await expect(write()).rejects.toBeInstanceOf(StoreError);
+  renameSync(elsewhere, place);
+  expect(await write()).toBe(1);
+  await until("the ledger responds again", generousMs, () => watch.readiness().ok);
 });

@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, openSync } from "node:fs";
+import { closeSync, fdatasync, openSync, statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { CommitGroups, type CommitGroupsDependencies } from "./commit-groups.ts";
@@ -135,7 +135,7 @@ export function createStatements(database: DatabaseSync) {
 }
 
 /** Log of what is committed; `nextTurn` replaces the event loop in tests. */
-type LogFile = Pick<CommitGroupsDependencies, "flush" | "nextTurn"> & Readonly<{ close: () => void }>;
+type LogFile = Pick<CommitGroupsDependencies, "flush" | "nextTurn" | "requireFile"> & Readonly<{ close: () => void }>;
 
 /**
  * Pages of the write-ahead log, 16 MiB, from which on SQLite moves them into the database. It then waits for the disk on this thread: four
@@ -151,7 +151,15 @@ function openLogFile(database: DatabaseSync, path: string): LogFile {
   if (path === ":memory:") return { flush: async () => undefined, close: () => undefined };
   database.exec(`PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${logPages}`);
   const file = openSync(`${path}-wal`, "r+");
-  return { flush: () => flushFile(file), close: () => closeSync(file) };
+  const { ino } = statSync(path);
+  // What SQLite writes to a file without a name is lost when this process exits.
+  const requireFile = (): void => {
+    if (statSync(path, { throwIfNoEntry: false })?.ino === ino) return;
+    throw new StoreError(
+      `the ledger ${path} was moved, replaced or deleted; move it back, or restart with the right file`,
+    );
+  };
+  return { flush: () => flushFile(file), requireFile, close: () => closeSync(file) };
 }
 
 const flushFile = promisify(fdatasync);

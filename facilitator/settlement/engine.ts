@@ -1,9 +1,11 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import { watchStore } from "#daemon/sql/store-watch.ts";
 import { createBackoff, repeat, type Repetition } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { SettlementContext } from "./context.ts";
 import type { Journal, Ledger } from "./ledger/ledger.ts";
+import type { LedgerStore } from "./ledger/open-ledger.ts";
 import type { Ownership } from "./ownership.ts";
 import { createPayerFunds, type PayerFunds } from "./payer-funds.ts";
 import { createInFlightSettlements, type InFlightSettlements, type RecordedSettlement } from "./settlement.ts";
@@ -78,12 +80,15 @@ export type Engine = AsyncDisposable &
 
 /** Starts the engine of a process with exclusive use of its ledger: requester and settler are the same process, and communicate in memory. */
 export async function startSoleEngine(
-  context: SettlementContext,
+  context: SettlementContext & Pick<LedgerStore, "store">,
   ledger: Ledger,
   ownership: Ownership,
 ): Promise<Engine> {
-  const settling = await startSettling(context, ledger);
+  await using resources = new AsyncDisposableStack();
+  const settling = resources.use(await startSettling(context, ledger));
+  const { readiness } = resources.use(watchStore(context.store, context));
   const { book } = settling;
+  const owned = resources.move();
   return {
     ...createSettler(context, { ...settling, ledger, ownership }),
     progress: async ({ id }) => {
@@ -96,10 +101,10 @@ export async function startSoleEngine(
     },
     callInFlight: (id) => book.get(id)?.settlement.callData,
     settling: () => settling,
-    readiness: () => ({ ok: true, message: "in this process" }),
+    readiness,
     // No other process can use its ledger.
     yieldTerm: async () => undefined,
-    [Symbol.asyncDispose]: () => settling[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 

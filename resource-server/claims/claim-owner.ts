@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "#daemon/log/log.ts";
-import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import { trackStore, type StoreState } from "#daemon/sql/store-watch.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { pauseInBackground, repeat } from "#daemon/time.ts";
 
@@ -13,7 +13,6 @@ export type ClaimOwner = AsyncDisposable &
     id: string;
     /** Time for which another owner counts as alive after its row expires, in milliseconds. */
     graceMs: () => number;
-    readiness: () => ReadinessCheck;
   }>;
 
 const renewIntervalMs = 1_000;
@@ -34,7 +33,6 @@ export async function createSoleClaimOwner({ store }: Readonly<{ store: SqlStore
   return {
     id,
     graceMs: () => 0,
-    readiness: () => ({ ok: true, message: "in this process" }),
     [Symbol.asyncDispose]: async () => undefined,
   };
 }
@@ -43,9 +41,12 @@ export async function createSoleClaimOwner({ store }: Readonly<{ store: SqlStore
  * Registers as one of the owners that share a database, and stays registered by renewing its row. After a database outage every row has
  * expired; so an owner that could not renew its own row for a while treats the others as alive until all have had time to renew.
  */
-export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore; log: Logger }>): Promise<ClaimOwner> {
+export async function joinClaimOwners({
+  store,
+  log,
+}: Readonly<{ store: SqlStore; log: Logger }>): Promise<ClaimOwner & Pick<StoreState, "readiness">> {
   const id = randomUUID();
-  let state: ReadinessCheck = { ok: true, message: "answers" };
+  const { readiness, responded, failed } = trackStore({ log });
   let renewedAt = performance.now();
   let steadySince = renewedAt;
 
@@ -58,12 +59,7 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
     );
     if (startedMs - renewedAt > lifeMs) steadySince = performance.now();
     renewedAt = startedMs;
-    if (!state.ok) log.info({ event: "ledger-recovered" }, "the ledger responds again");
-    state = { ok: true, message: "answers" };
-  };
-  const failed = (error: unknown): void => {
-    if (state.ok) log.warn({ event: "ledger-lost", err: error }, "the ledger is not responding; payments get 503");
-    state = { ok: false, message: error instanceof Error ? error.message : String(error) };
+    responded();
   };
 
   // A sole owner can't be alive, or the store could not have been opened.
@@ -75,7 +71,7 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
   return {
     id,
     graceMs: () => (performance.now() - steadySince > lifeMs ? 0 : graceAllMs),
-    readiness: () => state,
+    readiness,
     async [Symbol.asyncDispose]() {
       await renewing[Symbol.asyncDispose]();
       try {

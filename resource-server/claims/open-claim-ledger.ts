@@ -5,6 +5,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { rejectBothLedgers } from "#daemon/sql/postgres-settings.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import { watchStore } from "#daemon/sql/store-watch.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { createChannelLedger, type ChannelLedger } from "./channel-ledger.ts";
 import { createClaimLedger, type ClaimLedger } from "./claim-ledger.ts";
@@ -39,13 +40,14 @@ export async function openClaimLedger(
       ? openFile(path ?? defaultPath, { setting: nameSetting("ledger", "path"), isShared: isHandedOver })
       : await openDatabase({ ...limits, url }, nameSetting("ledger", "url"), log),
   );
-  const isShared = isHandedOver || url !== undefined;
-  const owner = resources.use(await (isShared ? joinClaimOwners({ store, log }) : createSoleClaimOwner({ store })));
+  const shared = isHandedOver || url !== undefined ? resources.use(await joinClaimOwners({ store, log })) : undefined;
+  const owner = shared ?? resources.use(await createSoleClaimOwner({ store }));
+  const { readiness } = shared ?? resources.use(watchStore(store, { log }));
   const owned = resources.move();
   return {
     ledger: createClaimLedger(limits, { store, owner, clock }),
     channels: createChannelLedger({ store, clock, log }),
-    readiness: owner.readiness,
+    readiness,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -11,7 +11,7 @@ export const paymentEvents = {
   "delivery-not-recorded": { level: "error", act: "Check the resource server's database.", runbook: "service-down" },
   "claims-released": { level: "warn", act: "Find out why that process exited.", runbook: "service-down" },
   "ledger-recovered": { level: "info" },
-  "ledger-lost": { level: "warn", act: "Check its database.", runbook: "service-down" },
+  "ledger-lost": { level: "warn", act: "Check its database, or the disk of its file.", runbook: "service-down" },
   "replicas-not-notified": { level: "warn", act: "No action needed." },
   "settlements-not-resumed": { level: "error", runbook: "settlement-stuck" },
   "facilitator-available": { level: "info" },

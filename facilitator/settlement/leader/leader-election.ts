@@ -1,4 +1,5 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import { trackStore } from "#daemon/sql/store-watch.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { repeat, type Pause } from "#daemon/time.ts";
 import type { SettlementContext } from "../context.ts";
@@ -66,18 +67,16 @@ export function startCandidate(context: SettlementContext, { lease, inTerm }: Sh
 }
 
 function createQuerying({ log }: Pick<SettlementContext, "log">) {
-  let state: ReadinessCheck = { ok: true, message: "answers" };
+  const { readiness, responded, failed } = trackStore({ log });
   /** Returns the result of the work; undefined if the database is unavailable. */
   const runQuery = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
       const result = await work();
-      if (!state.ok) log.info({ event: "ledger-recovered" }, "the ledger responds again");
-      state = { ok: true, message: "answers" };
+      responded();
       return result;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      if (state.ok) log.warn({ event: "ledger-lost", err: error }, "the ledger is not responding; payments get 503");
-      state = { ok: false, message: error.message };
+      failed(error);
       return undefined;
     }
   };
@@ -88,7 +87,7 @@ function createQuerying({ log }: Pick<SettlementContext, "log">) {
     else claim.drop();
     return said;
   };
-  return { runQuery, runClaim, readiness: () => state };
+  return { runQuery, runClaim, readiness };
 }
 
 type LeaseClaim = Readonly<{
