@@ -8,7 +8,6 @@ import { secret } from "#daemon/secrets/secret.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import { networkChainSchema } from "#facilitator/chain/settings.ts";
 import {
-  address,
   bytes,
   chainId,
   filePath,
@@ -20,6 +19,7 @@ import {
   privateKeys,
   seconds,
 } from "#daemon/settings/types.ts";
+import { address } from "#x402/address.ts";
 import { z } from "zod";
 import { fixed } from "#daemon/settings/fixed.ts";
 

@@ -53,12 +53,6 @@ export const httpUrl = z.url({ protocol: /^https?$/ }).meta({ expected: "an http
 /** A `ws:` or `wss:` URL. */
 export const webSocketUrl = z.url({ protocol: /^wss?$/ }).meta({ expected: "a ws:// or wss:// URL" });
 
-/** An account or contract address: 20 bytes, 0x-prefixed hexadecimal. */
-export const address = z
-  .templateLiteral(["0x", z.string()])
-  .refine((value) => /^0x[0-9a-fA-F]{40}$/.test(value))
-  .meta({ expected: "an address: 0x and 40 hexadecimal digits" });
-
 /** A secp256k1 private key: 32 bytes in hexadecimal, with or without 0x, as wallets export it; the parsed value has the 0x. Wrap it in `secret()`. */
 export const privateKey = z
   .string()

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { address, chainId, httpUrl, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
+import { chainId, httpUrl, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
+import { address } from "#x402/address.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 import { section } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";

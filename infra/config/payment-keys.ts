@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { address, yesOrNo } from "#daemon/settings/types.ts";
+import { yesOrNo } from "#daemon/settings/types.ts";
+import { address } from "#x402/address.ts";
 import { imageReference, text } from "./config-types.ts";
 
 /** Max replicas of a service: more would exceed the connection limit of a PostgreSQL server. */

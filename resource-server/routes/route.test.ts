@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import "#daemon/settings/describe-issue.ts";
+import { zeroAddress } from "#x402/hex.ts";
 import { openTestRoutes, payTo, token } from "../testing/sample-settings.ts";
 import type { Route } from "./route.ts";
 
@@ -75,6 +76,10 @@ describe("a routes file", () => {
       `{ "GET /d": { accepts: { scheme: "exact", price: "1", network: "eip155:1" }, upstream: "http://u.test" } }`,
       /GET \/d: accepts\.network: found "eip155:1"; this server charges on "eip155:1672" only .* unless the offer names its asset/,
     ],
+    ...[token.address, zeroAddress].map((lost): [string, RegExp] => [
+      `{ "GET /d": { accepts: { scheme: "exact", price: "1", network: "eip155:1672", payTo: "${lost}" }, upstream: "http://u.test" } }`,
+      new RegExp(`GET /d: accepts\\.payTo .*: nobody can spend what ${lost} is paid; use an account of yours`),
+    ]),
   ])("rejects %s with a reason", async (text, message) => {
     expect(await read(text)).toMatch(message);
   });

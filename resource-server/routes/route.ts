@@ -1,7 +1,9 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import { z } from "zod";
 import type { FileReading } from "#daemon/files/watched-file.ts";
-import { address, httpUrl } from "#daemon/settings/types.ts";
+import { httpUrl } from "#daemon/settings/types.ts";
+import { address } from "#x402/address.ts";
+import { isSameHex, zeroAddress } from "#x402/hex.ts";
 import { PriceError, convertPriceToAmount, decimalsMax } from "#x402/price.ts";
 import type { ChargedToken } from "#x402/scheme.ts";
 import { schemes } from "#x402/schemes.ts";
@@ -115,7 +117,16 @@ export async function buildRoutes(content: unknown, options: RouteOptions): Prom
   const problems = findRouteProblems(content, options.token.network, options);
   if (problems.length > 0) return { ok: false, problems };
   const entries = Object.entries(routeFile.parse(content));
-  return { ok: true, value: await Promise.all(entries.map(([key, entry]) => buildRoute(key, entry, options))) };
+  const value = await Promise.all(entries.map(([key, entry]) => buildRoute(key, entry, options)));
+  const lost = value.flatMap(({ key, accepts: offers }) =>
+    offers
+      .filter(({ payTo, asset }) => isSameHex(payTo, asset) || isSameHex(payTo, zeroAddress))
+      .map(
+        ({ payTo }) =>
+          `${key}: accepts.payTo (default: setting payTo): nobody can spend what ${payTo} is paid; use an account of yours.`,
+      ),
+  );
+  return lost.length > 0 ? { ok: false, problems: lost } : { ok: true, value };
 }
 
 async function buildRoute(key: string, entry: Product, options: RouteOptions): Promise<Route> {

@@ -1,0 +1,22 @@
+import { z } from "zod";
+import { hashText } from "./typed-data.ts";
+
+/** An account or contract address: 20 bytes, 0x-prefixed hexadecimal. In mixed case its checksum (EIP-55) must be right, which reveals a mistyped digit. */
+export const address = z
+  .templateLiteral(["0x", z.string()])
+  .refine((value) => /^0x[0-9a-fA-F]{40}$/.test(value), {
+    abort: true,
+    message: "expected 0x and 40 hexadecimal digits",
+  })
+  .refine(hasRightChecksum, "its checksum is wrong (EIP-55), so a digit is mistyped: copy the address again")
+  .meta({
+    expected: "an address: 0x and 40 hexadecimal digits, whose checksum (EIP-55) is right if their case is mixed",
+  });
+
+function hasRightChecksum(value: string): boolean {
+  const digits = value.slice(2);
+  const lower = digits.toLowerCase();
+  if (digits === lower || digits === digits.toUpperCase()) return true;
+  const hash = hashText(lower);
+  return [...lower].every((digit, at) => digits[at] === (hash.charAt(at) < "8" ? digit : digit.toUpperCase()));
+}
