@@ -58,3 +58,8 @@ test("gives no unknown state a title that sounds healthy", () => {
     expect(unknown).not.toContain(findConditionTitle(right as ConditionReport));
   }
 });
+
+test("does not call a restart pending that waits for node.conf to be corrected", () => {
+  const title = findConditionTitle({ type: "NoRestartPending", status: "False", reason: "EditRejected" });
+  expect(title).toBe("The edit of node.conf is rejected");
+});

@@ -199,6 +199,7 @@ const reasonTitles: Readonly<Record<string, string>> = {
   ...Object.fromEntries(toolFailureReasons.map((reason) => [`Pruning ${reason}`, "node_cli fails"])),
   "NoRestartPending Running": "The node is being restarted",
   "NoRestartPending Settling": "The node is about to be restarted",
+  "NoRestartPending EditRejected": "The edit of node.conf is rejected",
   "NoRestartPending ProgramMissing": "The node can't be restarted",
 };
 

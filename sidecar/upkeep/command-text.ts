@@ -1,7 +1,7 @@
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import type { SidecarSettings } from "../settings.ts";
 
-export const controlVerbs = ["resume", "adopt"] as const;
+export const controlVerbs = ["resume", "adopt", "restart"] as const;
 
 type ControlVerb = (typeof controlVerbs)[number];
 

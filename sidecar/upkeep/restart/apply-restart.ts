@@ -47,6 +47,7 @@ export async function applyRestart(
       settledForMs: context.isPruning() ? 0 : clock.monotonicMs() - config.now().contentSinceMs,
       settleMs: settings.restart.settleMs,
       contested: findContest(request, context),
+      restart: context.command("restart"),
       wallMs: clock.wallMs(),
       monotonicMs: clock.monotonicMs(),
     },

@@ -21,6 +21,7 @@ const situation: RestartSituation = {
   isKept: true,
   settledForMs: 1_000,
   settleMs: 200,
+  restart: "gatehouse restart",
   wallMs: Date.parse("2026-05-01T12:00:00Z"),
   monotonicMs: 5_000_000,
 };
@@ -85,14 +86,15 @@ describe("a restart that is due", () => {
     expect(decideRestart(situation, { budget: usedUp, window: open })).toMatchObject({
       reason: "BudgetExhausted",
       message:
-        "A restart is pending (node.conf changed); it starts at 2026-05-01T12:00:30.000Z, because 6 restarts in the last hour used up " +
-        "restart.budgetPerHour. Check the events for their causes; to restart now, restart the node manually.",
+        "A restart is pending (node.conf changed); it starts at 2026-05-01T12:00:30.000Z, because there were 6 restarts in the last hour and " +
+        "the last of restart.budgetPerHour is reserved for a rollback. Check the events for their causes; to restart now, run `gatehouse restart`.",
       wakeInMs: 30_000,
     });
     expect(
       decideRestart(situation, { budget: { ...usedUp, allowsAtMs: () => undefined }, window: open }),
     ).toMatchObject({
-      message: "A restart is pending (node.conf changed); restart.budgetPerHour allows none, so restart it manually.",
+      message:
+        "A restart is pending (node.conf changed); restart.budgetPerHour allows none, so run `gatehouse restart`.",
     });
   });
 

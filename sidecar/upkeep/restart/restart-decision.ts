@@ -30,6 +30,8 @@ export type RestartSituation = Readonly<{
   settleMs: number;
   /** `untilMs`: wall clock; undefined if the writer is the node's start script. `resume`: the command that ends it sooner. */
   contested?: Readonly<{ untilMs: number | undefined; resume: string }> | undefined;
+  /** The command that restarts the node even without budget. */
+  restart: string;
   wallMs: number;
   monotonicMs: number;
 }>;
@@ -125,16 +127,17 @@ function waitWhileContested(
   return wait("Contested", message, checkAgainMs / 10);
 }
 
-function waitForBudget({ wallMs, monotonicMs }: RestartSituation, why: string, budget: RestartBudget): RestartDecision {
+function waitForBudget(situation: RestartSituation, why: string, budget: RestartBudget): RestartDecision {
+  const { wallMs, monotonicMs, restart } = situation;
   const atMs = budget.allowsAtMs("ordinary");
   if (atMs === undefined) {
-    return wait("BudgetExhausted", `${why}; restart.budgetPerHour allows none, so restart it manually.`);
+    return wait("BudgetExhausted", `${why}; restart.budgetPerHour allows none, so run \`${restart}\`.`);
   }
   const waitMs = Math.max(0, atMs - monotonicMs);
   const begins = new Date(wallMs + waitMs).toISOString();
   const message =
-    `${why}; it starts at ${begins}, because ${budget.used()} restarts in the last hour used up restart.budgetPerHour. ` +
-    "Check the events for their causes; to restart now, restart the node manually.";
+    `${why}; it starts at ${begins}, because there were ${budget.used()} restarts in the last hour and the last of restart.budgetPerHour is reserved ` +
+    `for a rollback. Check the events for their causes; to restart now, run \`${restart}\`.`;
   return wait("BudgetExhausted", message, Math.min(checkAgainMs, waitMs));
 }
 

@@ -129,7 +129,7 @@ test("leaves a node alone that catches up with its references, and restarts one 
   using _ = { [Symbol.dispose]: () => clearInterval(advance) };
   const { message } = await upkeep.reason("NoRestartPending", "BudgetExhausted", 20_000);
   expect(message).toMatch(
-    /^A restart is pending \(the node has been unhealthy for \d+ s: Behind \(The node is at \d+, \d+ blocks behind the references \(limit: 50\); check its peers and its disk\.\)\); it starts at \d{4}-\S+Z, because 2 restarts in the last hour used up restart\.budgetPerHour\. Check the events for their causes; to restart now, restart the node manually\.$/,
+    /^A restart is pending \(the node has been unhealthy for \d+ s: Behind \(The node is at \d+, \d+ blocks behind the references \(limit: 50\); check its peers and its disk\.\)\); it starts at \d{4}-\S+Z, because there were 2 restarts in the last hour and the last of restart\.budgetPerHour is reserved for a rollback\. Check the events for their causes; to restart now, run `.*restart`\.$/,
   );
   await upkeep.passes(10);
   // One of the three is reserved for a rollback; the first start was manual.
