@@ -19,6 +19,8 @@ export type SqliteStoreOptions = Readonly<{
   /** The other process that may have locked the file, and the setting for another file, for the error message. */
   rival: string;
   setting: string;
+  /** A table that every version of the file has; see `SqliteOptions`. */
+  table?: string | undefined;
   /** What to do if the file is locked. Default: stop the other process, or set another file. */
   remedy?: string | undefined;
   /** Whether other processes may share the file: successive processes of one service. Default: exclusive to this process. */
@@ -79,12 +81,13 @@ function open({
   migrations,
   rival,
   setting,
+  table,
   remedy,
   waitMs,
   isShared = false,
 }: SqliteStoreOptions): DatabaseSync {
   try {
-    const database = openSqlite(path, migrations, { setting, waitMs });
+    const database = openSqlite(path, migrations, { setting, table, waitMs });
     // A read doesn't detect a process with an exclusive lock, which blocks only writes.
     database.exec(isShared ? "BEGIN IMMEDIATE; COMMIT" : "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
     return database;

@@ -69,8 +69,19 @@ describe("openSqlite", () => {
     const directory = join(folder, "ledger.db");
     mkdirSync(directory);
     expect(() => openSqlite(directory, [first])).toThrow(
-      /can't be opened for writing \(unable to open database file\); grant/,
+      /ledger\.db is a directory, not a database; change its path\.$/,
     );
+  });
+
+  it("rejects and does not migrate a database of another service", () => {
+    const path = join(folder, "ledger.db");
+    openSqlite(path, ["CREATE TABLE other (id TEXT)"], { table: "other" }).close();
+    const reopen = (table: string) =>
+      openSqlite(path, [first, second], { table, setting: "GATEHOUSE_TILL_LEDGER_PATH" });
+    expect(() => reopen("payment")).toThrow(
+      /ledger\.db belongs to another service: it has no table payment; set GATEHOUSE_TILL_LEDGER_PATH to another path\.$/,
+    );
+    openSqlite(path, ["CREATE TABLE other (id TEXT)"], { table: "other" }).close();
   });
 
   it("rejects a database from a newer version", () => {

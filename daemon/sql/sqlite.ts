@@ -8,26 +8,34 @@ import { restrictToOwner } from "../files/atomic-file.ts";
 /** Schema changes in order; each runs once, in its own transaction. Append only. */
 export type Migrations = readonly string[];
 
+export type SqliteOptions = Readonly<{
+  /** The setting that specifies the file, for messages. */
+  setting?: string | undefined;
+  /** A table of every version; a database with other tables is another program's. Default: not checked. */
+  table?: string | undefined;
+  /** Time for which a statement waits for a file locked by another connection. */
+  waitMs?: number | undefined;
+}>;
+
 const lockWaitMs = 5_000;
 
 /**
  * Opens a SQLite database whose commits survive kill -9 and power loss (WAL, `synchronous = FULL`), and migrates its schema. `PRAGMA
  * user_version` counts the applied migrations. The caller must close the database.
  *
- * @param options.setting the setting that specifies the file, for messages
- * @param options.waitMs how long a statement waits for a file locked by another connection
  * @throws {StartupError} in one line with the remedy, when the directory or file can't be read or written, the file is damaged or not a
  * database, or a newer version created it with migrations unknown to this one.
  */
 export function openSqlite(
   path: string,
   migrations: Migrations,
-  { setting, waitMs = lockWaitMs }: Readonly<{ setting?: string | undefined; waitMs?: number | undefined }> = {},
+  { setting, table, waitMs = lockWaitMs }: SqliteOptions = {},
 ): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     if (path !== ":memory:") makePrivate(path);
     database = new DatabaseSync(path, { timeout: waitMs });
+    if (table !== undefined) requireTable(database, table, { path, setting });
     migrate(database, path, migrations);
     return database;
   } catch (error) {
@@ -42,6 +50,20 @@ function makePrivate(path: string): void {
   if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
   restrictToOwner(path);
 }
+
+/** Rejects a file that is mistaken for this one, such as the other service's ledger, before it is migrated. */
+function requireTable(
+  database: DatabaseSync,
+  table: string,
+  { path, setting }: Readonly<{ path: string; setting: string | undefined }>,
+): void {
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  if (tables.length === 0 || tables.some(({ name }) => name === table)) return;
+  throw new StartupError(`${path} belongs to another service: it has no table ${table}; ${suggestOtherPath(setting)}.`);
+}
+
+const suggestOtherPath = (setting: string | undefined): string =>
+  setting === undefined ? "change its path" : `set ${setting} to another path`;
 
 function migrate(database: DatabaseSync, path: string, migrations: Migrations): void {
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
@@ -75,9 +97,11 @@ class DamagedDatabase extends Error {
   readonly errcode = 11;
 }
 
+const cantOpen = 14;
+
 /** Kinds of failure by SQLite's primary result code (sqlite.org, "Result Codes") or the system's error code. */
 const kindByCode: Readonly<Record<string, "unwritable" | "full" | "damaged">> = Object.fromEntries([
-  ...[3, 8, 14, "EACCES", "EPERM", "EROFS", "EEXIST", "ENOTDIR"].map((code) => [code, "unwritable"]),
+  ...[3, 8, cantOpen, "EACCES", "EPERM", "EROFS", "EEXIST", "ENOTDIR"].map((code) => [code, "unwritable"]),
   ...[10, 13, "ENOSPC", "EDQUOT"].map((code) => [code, "full"]),
   ...[11, 26].map((code) => [code, "damaged"]),
 ]);
@@ -89,7 +113,10 @@ function explainStartFailure(error: unknown, path: string, setting: string | und
   // Extended result codes contain the primary one in their lowest byte.
   const kind = kindByCode[errcode === undefined ? code : errcode & 0xff];
   if (kind === undefined) return error;
-  const elsewhere = setting === undefined ? "change its path" : `set ${setting} to another path`;
+  const elsewhere = suggestOtherPath(setting);
+  if (errcode === cantOpen && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
+    return new StartupError(`${path} is a directory, not a database; ${elsewhere}.`, { cause: error });
+  }
   const why = errcode === undefined ? code : error.message;
   const user = process.getuid === undefined ? "this user" : `user ${process.getuid()}`;
   const lines = {

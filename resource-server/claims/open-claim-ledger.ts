@@ -79,7 +79,7 @@ export async function openClaimLookup(location: string): Promise<ClaimLookup> {
 
 function openFile(path: string, options: Readonly<{ setting: string; isShared: boolean; remedy?: string }>): SqlStore {
   const migrations = sqliteClaimMigrations;
-  return openSqliteStore({ ...options, path, migrations, rival: "the other resource server" });
+  return openSqliteStore({ ...options, path, migrations, rival: "the other resource server", table: "claims" });
 }
 
 async function openDatabase(

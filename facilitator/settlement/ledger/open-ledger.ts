@@ -35,6 +35,7 @@ export async function openLedgerStore(
       path: path ?? defaultLedgerPath,
       setting: nameSetting("ledger", "path"),
       rival: "the other facilitator",
+      table: "settlement",
       remedy,
     };
     const options = { ...place, migrations: sqliteLedgerMigrations, isShared: isHandedOver };
