@@ -78,6 +78,10 @@ function buildFailure(
       return new RpcFailure("NotJsonRpc", message);
     }
     case "not-json":
+      if (why.status === 429) {
+        const message = `${where} rejected ${method} with HTTP 429, because this client exceeds its rate limit; raise that limit, or health.intervalMs.`;
+        return new RpcFailure("RpcError", message);
+      }
       return new RpcFailure("NotJsonRpc", `${method} on ${where} returned ${describeNotJson(why.text, why.status)}`);
     case "not-json-rpc": {
       const message = `${where} returned JSON that is not JSON-RPC for ${method}; check that it is the node's RPC port.`;

@@ -86,3 +86,11 @@ test.each([
     `${words}, not JSON; check that it is the node's RPC port and that node.httpUrl has the required credentials.`,
   );
 });
+
+test("reports a rate limit of the node's provider, not another program at its address", async () => {
+  await using node = await serve((_request, response) => response.writeHead(429).end("Too many requests"));
+  await using health = watch(node.url);
+  expect(await health.words("RpcResponding", "RpcError")).toBe(
+    "http://node rejected eth_blockNumber with HTTP 429, because this client exceeds its rate limit; raise that limit, or health.intervalMs.",
+  );
+});
