@@ -47,7 +47,10 @@ export function createConditionBoard(
     const line = `${next.type} is ${next.status} (${next.reason}): ${next.message}`;
     if (next.status === "False") {
       log.warn({ event: "condition-failed", condition: next, runbook: `docs/runbooks/${findRunbook(next)}` }, line);
-    } else log.info({ event: "condition-recovered", condition: next }, line);
+    } else {
+      const event = next.status === "True" ? "condition-recovered" : "condition-unknown";
+      log.info({ event, condition: next }, line);
+    }
     if (before !== undefined || next.status === "False") events.add("condition", line);
   };
   const list = () => conditionTypes.flatMap((type) => current.get(type) ?? []);

@@ -2,6 +2,7 @@ import type { LogEventTable } from "./event-row.ts";
 
 export const upkeepEvents = {
   "condition-recovered": { level: "info" },
+  "condition-unknown": { level: "info" },
   "condition-failed": {
     level: "warn",
     act: "Follow the condition's runbook, which the line links.",
