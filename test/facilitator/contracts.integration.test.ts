@@ -15,6 +15,7 @@ import {
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { startListening } from "#daemon/http/listening-sockets.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 import { runContractsCheck, runContractsDeploy, type DeployOptions } from "#facilitator/contracts/contracts-command.ts";
 import { canonicalContracts, type CanonicalContract } from "#x402/contracts.ts";
 import { createLog } from "#daemon/log/log.ts";
@@ -126,7 +127,7 @@ test("deploys missing contracts from a file and another chain after confirmation
   let table = "";
   const output = { out: (text: string) => void (table += text), error: () => undefined, isColored: false };
   expect(await runContractsCheck({ rpcUrl: target.url, contracts }, output)).toBe(1);
-  expect(table).toMatch(/Copied +│ 0x\w+ │ there [^]*Lacking +│ 0x\w+ │ missing/);
+  expect(table).toMatch(/on chain 1672 [^]*Copied +│ 0x\w+ │ there [^]*Lacking +│ 0x\w+ │ missing/);
   expect(await runContractsCheck({ rpcUrl: target.url, contracts: contracts.slice(0, 3) }, output)).toBe(0);
 });
 
@@ -195,12 +196,17 @@ test("runs the guide's commands to check and deploy, and sends nothing without c
   const [check, deploy] = await readShellBlocks("facilitator/README.md", "## Contracts that payment kinds need");
   const checked = await type(check);
   expect([checked.status, checked.stderr]).toEqual([1, ""]);
-  expect(checked.stdout).toMatch(/x402UptoPermit2Proxy │ 0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002 │ missing │ upto/);
+  expect(checked.stdout).toMatch(/x402UptoPermit2Proxy │ 0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002 │ missing +│ upto/);
   const deployed = await type(deploy);
   expect([deployed.status, deployed.stderr]).toEqual([1, ""]);
   expect(deployed.stdout).toMatch(
     /Permit2 at 0x\w+ can't be deployed: 127[\d.:]+: that chain does not have it either\n[^]*nothing can/,
   );
+
+  await using website = await listenLocally(createServer((_request, response) => response.end("{}")));
+  const elsewhere = await runGatehouse(["contracts", "check", "--rpc-url", website.url]);
+  expect([elsewhere.status, elsewhere.stdout]).toEqual([1, ""]);
+  expect(elsewhere.stderr).toContain("this is not a JSON-RPC endpoint; correct --rpc-url");
 
   const away = await runGatehouse(["contracts", "check", "--rpc-url", "http://127.0.0.1:1"]);
   expect(away).toMatchObject({
