@@ -17,7 +17,7 @@ const cacheDirectory = join(root, "node_modules/.cache/gatehouse");
 /** Directories that a sidecar loads modules from. */
 const sidecarRooms = ["cli", "daemon", "sidecar", "node", "status", "health", "gateway"];
 
-/** Max time that a sidecar's first start waits for the compiler; it starts anyway. */
+/** Max time that a sidecar's first start waits for the compiler; after that, it starts anyway. */
 const compileDeadlineMs = 10_000;
 
 endBeforeServing();

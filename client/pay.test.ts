@@ -100,7 +100,7 @@ it("names the option that allows an offer of a channel", async () => {
     expect([status, stderr]).toEqual([3, expect.stringContaining(words)]);
   }
   const { status, stderr } = await run({ ...caps, dryRun: true, channels: "channels" }, createSeller([channel]));
-  expect([status, stderr]).toEqual([0, expect.stringContaining("Without --dry-run it is paid")]);
+  expect([status, stderr]).toEqual([0, expect.stringContaining("Without --dry-run, this command pays it")]);
 });
 
 describe("pay, without limits", () => {
@@ -121,7 +121,7 @@ describe("pay, without limits", () => {
       shop,
     );
     expect([status, stdout, shop.payments]).toEqual([0, "", []]);
-    const words = `0.01 of token ${asset.address} on eip155:1672 is requested. Nothing was signed. Without --dry-run it is paid, if the account has enough;`;
+    const words = `0.01 of token ${asset.address} on eip155:1672 is requested. Nothing was signed. Without --dry-run, this command pays it, if the account has enough;`;
     expect(stderr).toContain(words);
   });
 

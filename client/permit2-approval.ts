@@ -14,7 +14,7 @@ export function describeMissingApproval(approval: Permit2Approval): string {
   );
 }
 
-/** Describes the same for a token that accepts no signed approval. */
+/** Describes a missing approval for a token that accepts no signed one. */
 export function describeUnsignableApproval(approval: Permit2Approval): string {
   return (
     `${nameMissing(approval)}, and the token has no EIP-2612, so the approval can't be signed; nothing was signed. ` +

@@ -89,7 +89,7 @@ async function judgePrices(
     await requireFunds(chosen, address, { tokens, onEvent: report.step });
   }
   const isChecked = mayCheck && report.unreadReason() === undefined;
-  const paid = `Without --dry-run it is paid${isChecked ? "" : ", if the account has enough; its balance was not checked"}.`;
+  const paid = `Without --dry-run, this command pays it${isChecked ? "" : ", if the account has enough; its balance was not checked"}.`;
   const next = isNamed ? paid : suggestOptions(offers.filter(isPastable));
   return { end: dryRun ? "delivered" : "usage", message: `${price} is requested. Nothing was signed. ${next}` };
 }

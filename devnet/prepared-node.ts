@@ -7,7 +7,7 @@ import type { NodeParameters } from "./workspace/node-parameters.ts";
 import { prepareWorkspace } from "./workspace/prepare-workspace.ts";
 import type { Workspace } from "./workspace/workspace.ts";
 
-/** The address that a new node.conf advertises to peers (host_ip): the devnet has none. */
+/** The address that a new node.conf advertises to peers (host_ip); the devnet has no peers. */
 const loopback = "127.0.0.1";
 
 export type DevnetSettings = z.output<typeof devnetSettings.schema>;

@@ -81,7 +81,7 @@ export type Facilitator = AsyncDisposable &
     supported: Operations["supported"];
     /** One network that fails does not make the others unready. */
     readiness: () => Readiness;
-    /** Transfers settling to the successor process. Calls of `settle` still get their outcome, from the ledger. */
+    /** Yields settlement to the successor process. Calls of `settle` still get their outcome, from the ledger. */
     yieldTerm: () => Promise<void>;
   }>;
 

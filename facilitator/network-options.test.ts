@@ -22,7 +22,7 @@ function read(settings: Readonly<Record<string, unknown>>) {
 
 const chain = { id: 8453, rpcUrl: "https://base.example" };
 
-test("inherits payees and settlement of a further network from the first", () => {
+test("inherits payees and settlement of an additional network from the first", () => {
   const [first, second, third] = read({
     NETWORKS: [
       { chain: { ...chain, batchCallsMax: 9 }, assets, settlement: { gasLimit: 90_000 } },

@@ -135,7 +135,7 @@ export const facilitatorSettings = defineSettings(
       .max(networksMax)
       .default([])
       .describe(
-        "Further networks, each with its own `chain` (`id` and `rpcUrl` required), `assets`, `payees` (default: those above) and, where it differs from above, `settlement` (confirmations, gasLimit, gasMarginPercent, maxFeePerGasGwei, bumpAfterMs)",
+        "Additional networks, each with its own `chain` (`id` and `rpcUrl` required), `assets`, `payees` (default: those above) and, where it differs from above, `settlement` (confirmations, gasLimit, gasMarginPercent, maxFeePerGasGwei, bumpAfterMs)",
       )
       .meta({
         expected:
@@ -152,7 +152,7 @@ export const facilitatorSettings = defineSettings(
       .refine((all) => new Set(all.map(({ name }) => name)).size === all.length)
       .default([])
       .describe(
-        "Limits per seller name, all optional. `payees` and `assets` (with `minAmount` in the token's smallest unit) narrow what is settled for the seller. `verificationsPerMinute`, `settlementsPerMinute`: max calls; further calls get 429. `gasPerDay`: max settlement cost in 24 hours, in the native currency. `payees`, `assets` and `gasPerDay` apply on chain.id; `networks` lists the further networks that the seller may use, each with limits of its own (`id`, `assets`, `gasPerDay`, and `payees`, by default the same)",
+        "Limits per seller name, all optional. `payees` and `assets` (with `minAmount` in the token's smallest unit) narrow what is settled for the seller. `verificationsPerMinute`, `settlementsPerMinute`: max calls; further calls get 429. `gasPerDay`: max settlement cost in 24 hours, in the native currency. `payees`, `assets` and `gasPerDay` apply on chain.id; `networks` lists the additional networks that the seller may use, each with limits of its own (`id`, `assets`, `gasPerDay`, and `payees`, by default the same)",
       )
       .meta({
         expected:

@@ -13,7 +13,7 @@ export const silenceThresholdMs = 3_000;
 /**
  * Decides from the node's watches whether the gateway may query the node. A node that has not reported its chain may be on another one,
  * which no transaction may reach; anything else that is still unknown counts in the node's favor. Without references, the node itself is
- * the best source on the chain's head, so it never counts as behind.
+ * the best source for the chain's head, so it never counts as behind.
  */
 export function evaluateNodeFitness(
   { rpc, chain, height, lag }: NodeInfo,

@@ -86,7 +86,7 @@ export const resourceServerSettings = defineSettings(
         .max(32)
         .default([])
         .describe(
-          "Further networks on which routes may sell if facilitator.url is unset, with the keys of the facilitator's `chain`; the routes' offers name the tokens",
+          "Additional networks on which routes may sell if facilitator.url is unset, with the keys of the facilitator's `chain`; the routes' offers name the tokens",
         )
         .meta({ expected: 'a list of networks, e.g. [{id: 8453, rpcUrl: "https://…"}]' }),
       ledgerPath: filePath

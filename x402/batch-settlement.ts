@@ -62,5 +62,5 @@ export const batchSettlement: Scheme<ChannelPayload> = {
 
 function requireBuyers(payment: ChannelPayload): BuyerPayload {
   if ("voucher" in payment) return payment;
-  throw new TypeError(`a seller's ${payment.type} is no payment`);
+  throw new TypeError(`a seller's ${payment.type} is not a payment`);
 }

@@ -44,7 +44,7 @@ function createPlanCommand(mask: Mask) {
     )
     .requiredOption("--config <path>", "the node.conf")
     .requiredOption("--node-version <version>", "version of the node, e.g. 0.16.2")
-    .option("--settings <file>", "JSON5 file with the sidecar's settings; environment variables win over it")
+    .option("--settings <file>", "JSON5 file with the sidecar's settings; environment variables override it")
     .option("--json", "print JSON for machines", false)
     .option("--write", "apply the plan to the file, atomically", false)
     .action(async ({ config: configPath, nodeVersion, settings: file, json, write }) => {
@@ -66,7 +66,7 @@ function createDumpCommand(mask: Mask) {
       "Reads the settings as the service would, from this environment and the settings file, and prints each with its origin: default, the file and line, or the variable. A secret is shown as [secret]. Exits 1 when the service would reject them; what it lacks is shown as missing.",
     )
     .addArgument(new Argument("<service>", "service whose settings to print").choices(serviceNames))
-    .option("--settings <file>", "JSON5 file with the settings; environment variables win over it")
+    .option("--settings <file>", "JSON5 file with the settings; environment variables override it")
     .option("--changed", "only settings that differ from their defaults", false)
     .option("--json", "one JSON document: [{ key, value, origin }]", false)
     .action(async (service, { settings: file, changed, json }) => {

@@ -6,7 +6,7 @@ import { createTerminalOutput } from "../terminal.ts";
 
 const settingsOption = [
   "--settings <file>",
-  "JSON5 file with the settings; environment variables win over it",
+  "JSON5 file with the settings; environment variables override it",
 ] as const;
 
 /** Creates `gatehouse restore`: fills an empty data directory before a node's first start. */

@@ -7,7 +7,7 @@ import { createTerminalOutput, findConfirmation } from "../terminal.ts";
 
 const settingsOption = [
   "--settings <file>",
-  "JSON5 file with the facilitator's settings; environment variables win over it",
+  "JSON5 file with the facilitator's settings; environment variables override it",
 ] as const;
 
 /** Creates `gatehouse ledger`; its `export` writes the facilitator's settlements as CSV, its `refund` sends one back. */

@@ -6,7 +6,7 @@ export const defaultStatusUrl = `http://127.0.0.1:${defaultPorts.sidecar.status}
 export function addControlOptions(command: Command) {
   return command
     .option("--state-directory <path>", "the sidecar's state directory, as shown on its page and in its log")
-    .option("--settings <file>", "JSON5 file with the sidecar's settings; environment variables win over it")
+    .option("--settings <file>", "JSON5 file with the sidecar's settings; environment variables override it")
     .option("--url <url>", "the sidecar's status listener, e.g. http://10.0.0.7:9600, where upkeep.controlToken is set")
     .option("--token-file <path>", "file with that token; default: GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN");
 }

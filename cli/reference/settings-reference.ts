@@ -27,7 +27,7 @@ export function renderSettingsReference(definitions: readonly SettingsDefinition
     "Printed from the services' schemas by `npm run docs`; do not edit.",
     "",
     "Set a key in the service's JSON5 file, or as an environment variable: `node.httpUrl` of the sidecar is `GATEHOUSE_SIDECAR_NODE_HTTP_URL`.",
-    "The environment wins over the file; an empty variable counts as absent. A secret is given in the environment or as `<NAME>_FILE`, the path of",
+    "The environment overrides the file; an empty variable counts as absent. A secret is given in the environment or as `<NAME>_FILE`, the path of",
     "a file that contains it, never in a settings file. The default is in brackets.",
     "",
     "Where an entry does not list the accepted values, the name does: `…Ms` milliseconds from 1 to 86400000, `…Seconds` seconds from 1 to 86400,",

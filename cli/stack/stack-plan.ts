@@ -168,7 +168,7 @@ function buildSidecarEnvironment({ sidecar }: StateDirectory, chain: ChainInfo, 
     GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
     // The sidecar's commands need no option to find it: no other sidecar runs here.
     GATEHOUSE_SIDECAR_UPKEEP_COMMAND_PREFIX: formatOwnCommand(process.cwd()),
-    // If the user kills the node while trying the stack, it must recover while they watch.
+    // If the user kills the node while trying out the stack, it must recover while they watch.
     GATEHOUSE_SIDECAR_LAG_RESTART: "true",
     GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "5000",
   };

@@ -82,7 +82,7 @@ test("reads a body as text, and sets the request id and a length on the response
   expect(other.headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test("rejects a body over the limit with 413, by its length or as it arrives, and keeps the connection", async () => {
+test("rejects a body over the limit with 413, by its Content-Length or as it arrives, and keeps the connection open", async () => {
   for (const path of ["/echo", "/unread"]) expect((await post(path, "x".repeat(17))).status).toBe(413);
   const head = "POST /echo HTTP/1.1\r\nHost: a\r\n";
   const chunk = `10\r\n${"x".repeat(16)}\r\n`;

@@ -37,7 +37,7 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
     return this.#waitingBytes > 0;
   }
 
-  /** Adjusts the number of held bytes that wait for the client itself. */
+  /** Adjusts the number of held bytes that are waiting for the client to read them. */
   waits(bytes: number): void {
     // Progress: the client has read some bytes, or starts over with nothing pending.
     if (bytes < 0 || this.#waitingBytes === 0) this.#progress = this.#budget.nextProgress();

@@ -56,7 +56,7 @@ async function stopNode({ workspace, mode }: StopNodeOptions): Promise<string> {
   if (await hasEnded(node, gracefulStopMs[mode])) return `the node is stopped (process ${node.pid})\n`;
   if (mode === "wait") {
     throw new CommandError(
-      `the node (process ${node.pid}) still runs after ${gracefulStopMs.wait} ms; "ops stop --force" kills it`,
+      `the node (process ${node.pid}) is still running after ${gracefulStopMs.wait} ms; "ops stop --force" kills it`,
       1,
     );
   }

@@ -104,7 +104,7 @@ export function createFailover(
     if (node.isHealthy)
       log.warn(
         { event: "node-failed", node: node.origin, problem: error.message },
-        "a node failed; using the next one until it responds",
+        "a node failed; using the next one until the failed node responds",
       );
     node.isHealthy = false;
     node.probedAtMs = monotonicMs();

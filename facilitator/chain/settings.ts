@@ -37,5 +37,5 @@ export const chain = section({
     .meta({ expected: "a list of addresses" }),
 });
 
-/** The same for a further network, whose chain and node have no default. */
+/** Chain settings of an additional network, whose chain and node have no default. */
 export const networkChainSchema = z.strictObject({ ...chain.unwrap().shape, id: chainId, rpcUrl: httpUrl });

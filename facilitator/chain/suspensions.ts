@@ -88,7 +88,7 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
       for (const kind of ["token", "payer"] as const) entries.delete(nameOf(kind, parties));
     },
     /**
-     * Returns why a payment is rejected now; never for transfers within channels, which are no payments. Also rejects
+     * Returns why a payment is rejected now; never for transfers within channels, which are not payments. Also rejects
      * wallets that never paid here: those with the same code share their failures, and all of them share an hourly
      * budget, because anyone can create any number of wallets.
      *

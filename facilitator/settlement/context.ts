@@ -33,7 +33,7 @@ export type SettlementContext = Readonly<{
   check: (payment: SignedPayment) => Promise<Rejection | undefined>;
   log: Logger;
   audit?: AuditLog | undefined;
-  /** Receives ended settlements before the ledger, with the receipts of their mined transactions; more than once after a fault. */
+  /** Receives finished settlements before the ledger does, with the receipts of their mined transactions; after a fault, more than once. */
   recordMined?:
     | ((entries: readonly InFlightSettlement[], receipts: ReadonlyMap<Hex, Receipt>) => Promise<void>)
     | undefined;

@@ -74,7 +74,7 @@ export type Engine = AsyncDisposable &
     settling: () => Settling | undefined;
     /** Returns whether the ledger is usable, from cached state. */
     readiness: () => ReadinessCheck;
-    /** Transfers settling to another replica, immediately and permanently; settlements requested here are recorded for it, and their outcomes reported. */
+    /** Yields settlement to another replica, immediately and permanently; settlements requested here are recorded for it, and their outcomes reported. */
     yieldTerm: () => Promise<void>;
   }>;
 

@@ -178,7 +178,7 @@ export function rejectTime(
   if (validAfter >= now) {
     return {
       reason: reason.validAfter,
-      message: `the authorization is valid from ${validAfter}, it is now ${now}; wait.`,
+      message: `the authorization is valid from ${validAfter}, but it is now ${now}; wait.`,
     };
   }
   return undefined;

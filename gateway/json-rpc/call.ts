@@ -36,7 +36,7 @@ export function isBad(call: Call | BadCall): call is BadCall {
   return "error" in call;
 }
 
-/** Builds the key that identifies equal calls; `params` is the JSON text of an array. */
+/** Builds the key that identifies identical calls; `params` is the JSON text of an array. */
 export function buildCallKey(method: string, params: string): string {
   return `${method} ${params}`;
 }

@@ -47,7 +47,7 @@ export function createFastResponseHeads(
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
   /**
    * Response heads by source, valid only for the extra headers and tail of the last response. Most responses have no extra
-   * headers, and all tails within one second are the same.
+   * headers, and all tails within the same second are identical.
    */
   const wholes = new Map<ResponseSource, Readonly<{ extraHeaders: string; end: string; heads: TextsByLength }>>();
   /** Start of the second for which the tails were built; those of calls have the head's age. */

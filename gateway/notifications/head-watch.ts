@@ -77,7 +77,7 @@ export function startHeadWatch(
   pollNow();
   return {
     linkOpened: () => {
-      // From here on, the connection shows whether the node was away.
+      // From now on, the connection shows whether the node was unreachable.
       state.isAway = false;
       heads.linkOpened();
     },

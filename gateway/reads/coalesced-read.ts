@@ -25,7 +25,7 @@ export type SharedReadOwner = Readonly<{
 }>;
 
 /**
- * One call to the node that serves several equal reads. Each reader gets its own id. The first reader gets the node's bytes unchanged,
+ * One call to the node that serves several identical reads. Each reader gets its own id. The first reader gets the node's bytes unchanged,
  * streamed if there are too many to be shared. The call is cancelled when its last reader leaves. It is both the flow control of the first
  * reader's response and the call sent to the node: one object, because a batch has many in flight.
  */
@@ -102,7 +102,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
     return this;
   }
 
-  /** Adds another caller's equal read: from now on, the call to the node also uses that caller's scheduling rounds. */
+  /** Adds another caller's identical read: from now on, the call to the node also uses that caller's scheduling rounds. */
   join(read: NodeRead): ResponseFlow {
     this.#flow?.join(read.caller);
     const joined = new JoinedRead(read, (gone) => this.#leave(gone));

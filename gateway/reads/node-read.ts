@@ -26,13 +26,13 @@ export type NodeRead = ResponseSink &
     cancelled: () => void;
   }>;
 
-/** An in-flight read that equal reads may join. */
+/** An in-flight read that identical reads may join. */
 export type ReadInFlight = Readonly<{
   /** The `buildCallKey` of method and parameters, and its `hashKey`. */
   key: string;
   hash: number;
   generation: number;
-  /** Adds another caller's equal read: from now on, the call to the node also uses that caller's scheduling rounds. */
+  /** Adds another caller's identical read: from now on, the call to the node also uses that caller's scheduling rounds. */
   join: (read: NodeRead) => ResponseFlow;
 }>;
 

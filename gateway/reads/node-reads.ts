@@ -87,7 +87,7 @@ export class NodeReads implements SharedReadOwner {
     return this.#cache.mayHave(hash, generation) || this.#inFlight.mayHave(hash);
   }
 
-  /** Starts a plain read: from now on, equal reads may join it. Returns whether the cache should store the result. */
+  /** Starts a plain read: from now on, identical reads may join it. Returns whether the cache should store the result. */
   begin(read: ReadInFlight): boolean {
     this.#inFlight.add(read);
     return this.#cache.admits(read.hash);
@@ -145,7 +145,7 @@ function isPlainId(id: string): boolean {
 const places = 4_096;
 
 /**
- * Reads that equal reads may join, by the hash of their keys. Each hash has one slot, which belongs to the latest read: a read that lost its
+ * In-flight reads that identical reads may join, by the hash of their keys. Each hash has one slot, which belongs to the latest read: a read that lost its
  * slot can no longer be joined, but still completes. A map to which every read adds an entry and from which it removes that entry would cost
  * several times as much, and its abandoned tables keep alive whatever they once contained.
  */

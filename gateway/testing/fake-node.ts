@@ -15,7 +15,7 @@ export type NodeBehaviour = (request: NodeRequest, response: ServerResponse) => 
 /** Returned by a behaviour that writes the response itself. */
 export const byHand = Symbol("by hand");
 
-/** How a node handles a batch, if other than responding in order: maps the entries (JSON texts) to the body to send, or to a status. */
+/** How a node handles a batch if it doesn't respond in order: maps the entries (JSON texts) to the body to send, or to a status. */
 export type BatchHabit = (entries: readonly string[]) => string | number;
 
 /** A node with test-controlled responses. It has geth's HTTP interface and geth's limits. */

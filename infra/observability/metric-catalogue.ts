@@ -55,7 +55,7 @@ const node = {
   ),
   gatehouse_node_config_valid: gauge("1 if node.conf is readable and usable."),
   gatehouse_node_config_corrections_total: counter("Writes of node.conf by the sidecar."),
-  gatehouse_node_restarts_total: counter("Restarts of the node started by the sidecar.", "cause"),
+  gatehouse_node_restarts_total: counter("Node restarts initiated by the sidecar.", "cause"),
   gatehouse_node_upgrades_total: counter(
     "Finished upgrades of the node: committed, rolled-back, or stranded between two versions.",
     "end",

@@ -126,7 +126,7 @@ test("starts a fingerprint with its format number and matches no file to any oth
   }
 });
 
-test("compares an older fingerprint the same way after a naming is added", () => {
+test("compares an older fingerprint the same way after a naming of the metrics keys is added", () => {
   const [{ monitorKeys }] = nodeReleases;
   const lagoonKeys = { ...monitorKeys, pushPort: "lagoon_push_port" };
   const newest = { since: "0.99.0", layout: "workspace-bin", nodeCliTakesConfig: true } as const;

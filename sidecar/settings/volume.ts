@@ -3,7 +3,7 @@ import { positiveInteger } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/section.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 
-/** Growth of the node's volume on Kubernetes, through its claim. Without a claim, the volume does not grow. */
+/** Growth of the node's volume on Kubernetes, through its PersistentVolumeClaim. Without a claim, the volume does not grow. */
 export const volumeSection = section({
   claim: z
     .string()

@@ -31,7 +31,7 @@ export function createUpkeepMetrics(registry: Registry) {
   });
   const restarts = new Counter({
     name: "gatehouse_node_restarts_total",
-    help: "Restarts of the node started by the sidecar.",
+    help: "Node restarts initiated by the sidecar.",
     labelNames: ["cause"],
     registers,
   });

@@ -46,8 +46,8 @@ const endOfSteps = 0.9;
 type Measured = Readonly<{ shape: MessageShape; bytes: number; times: TurnTimes }>;
 
 /**
- * A shape that was measured `runs` times: the best time is the message's own; the others include other load and garbage
- * collections.
+ * A shape that was measured `runs` times: the best time is the message's own cost; the others include other load
+ * and garbage collection.
  */
 type Confirmed = Measured & Readonly<{ medianMs: number; worstMs: number }>;
 

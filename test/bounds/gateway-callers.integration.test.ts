@@ -155,7 +155,7 @@ it(
       calls.every(({ received }) => received().includes('"result":"0x1"')),
     );
     for (const call of calls) call[Symbol.dispose]();
-    // Far fewer heavy calls, which take nothing from the others.
+    // Far fewer heavy calls are admitted, and they leave room for other callers.
     const traces = holdTraces();
     const heavy = Array.from({ length: 16 }, (_, at) =>
       ask(gateway.url, trace(at), { address: `198.51.100.${100 + at}` }),

@@ -66,10 +66,10 @@ it("shows the price from the token's contract, then buys with the options that i
 it("pays nothing with --dry-run", async () => {
   const { status, stdout, stderr, gain } = await pay(...allowed, "--dry-run");
   expect([status, stdout, gain]).toEqual([0, "", 0n]);
-  expect(stderr).toContain("Nothing was signed. Without --dry-run it is paid, if the account has enough;");
+  expect(stderr).toContain("Nothing was signed. Without --dry-run, this command pays it, if the account has enough;");
   const checked = await pay(...allowed, "--dry-run", "--key-file", payerFile);
   expect([checked.status, checked.gain]).toEqual([0, 0n]);
-  expect(checked.stderr).toContain("Nothing was signed. Without --dry-run it is paid.\n");
+  expect(checked.stderr).toContain("Nothing was signed. Without --dry-run, this command pays it.\n");
 });
 
 it("reports the account, its balance and the required amount if the balance is too low, and signs nothing", async () => {

@@ -37,7 +37,7 @@ function pageFile(path: string): string {
   return /\.\w+$/.test(path) ? path : `${path}.html`;
 }
 
-/** Pages with a diagram, and a word in it; each is fully visible on a desktop. */
+/** Pages with a diagram, and a word from it; each diagram is fully visible on a desktop. */
 const drawn = [
   ["docs/concepts/cache", "node"],
   ["docs/concepts/changes", "resume"],

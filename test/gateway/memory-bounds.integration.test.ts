@@ -153,7 +153,7 @@ describe("the gateway with little memory", () => {
   it("drops WebSocket clients that do not read long responses, or never finish a message", async () => {
     // A connection may hold one such response, and all of these clients one each: whichever of a client's responses are
     // rejected, one waits for it, mostly in the gateway, since the kernel's buffers take 4 MB. Their addresses owe
-    // nothing for earlier responses; otherwise, the rate limit would reject all.
+    // nothing for earlier responses; otherwise, the rate limit would reject them all.
     answerWith(10_000_000);
     const closed = new Map<WebSocket, number>();
     const open = async (address: string) => {

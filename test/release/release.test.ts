@@ -109,7 +109,7 @@ describe(".ci/release", () => {
       stderr: `release: v99.0.0 is not the version of package.json, ${packageJson.version}\n`,
     });
     for (const tag of [packageJson.version, `v${packageJson.version}-rc.1`]) {
-      expect(run(".ci/release", ["check", tag]).stderr).toContain(`${tag} is no tag of a release`);
+      expect(run(".ci/release", ["check", tag]).stderr).toContain(`${tag} is not a release tag`);
     }
     expect(run(".ci/release", ["images"])).toMatchObject({ status: 1 });
   });

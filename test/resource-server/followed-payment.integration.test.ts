@@ -107,7 +107,7 @@ test("logs the same request and trace ids in seller, facilitator and gateway", a
     { timeout: generousMs },
   );
 
-  // Neither the client's own ids nor an invalid trace: the seller's ids are forwarded.
+  // Neither the client's own ids nor an invalid trace are forwarded, only the seller's ids.
   const other = await buy({ traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` });
   const soldLine = () =>
     linesOf(shop.output()).find((line) => line["event.action"] === "sold" && line.gatehouse?.["payment"] === other);

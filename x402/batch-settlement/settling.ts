@@ -126,7 +126,7 @@ async function settleDeposit(
   const deposit = checkDeposit(order, { channelId }, transfers);
   if ("reason" in deposit) return reject(deposit, payer);
   const { id, amount, unserved } = deposit.payment;
-  // An executed one says so, whatever its wallet now says of the voucher, or was claimed from it since.
+  // A deposit that has begun skips the checks: since then, its wallet may reject the voucher, or a claim may have changed its channel.
   const isBegun = async () => (await transfers.progress(id)) !== undefined;
   const [checked] = (await isBegun())
     ? []

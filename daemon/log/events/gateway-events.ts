@@ -14,7 +14,7 @@ export const gatewayEvents = {
   "upstream-unreachable": { level: "warn", act: "Check `node.webSocketUrl`.", runbook: "gateway-link-lost" },
   "node-check-failed": {
     level: "error",
-    act: "The next scheduled check follows. If this recurs, report it as a bug, with the stack.",
+    act: "The next check runs as scheduled. If this recurs, report it as a bug, with the stack.",
     runbook: "node-down",
   },
   "key-set-unreadable": {

@@ -129,7 +129,7 @@ export function createRecordChecks({ chainId, store }: Readonly<{ chainId: numbe
       const lower = values.map((value) => (typeof value === "string" ? value.toLowerCase() : value));
       return (await store.rows(text, lower)).length > 0;
     },
-    /** Returns whether a payment of the payer, in the same token or by Permit2 as well, was settled. */
+    /** Returns whether a payment by the payer was settled in the same token or, if this one is by Permit2, in any token by Permit2. */
     hasPaid: async (payment: SuspendablePayment) => {
       const values = [chainId, getNonceSpace(payment).toLowerCase(), payment.payer.toLowerCase()];
       return (await store.rows(paidSql, values)).length > 0;

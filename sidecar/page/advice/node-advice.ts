@@ -110,7 +110,7 @@ export const nodeAdvice: AdviceTable = {
     step("Find the tier with the most connections under Traffic, and lower its limit if they are unwanted."),
   ],
   FilesLoaded: () => [
-    step("Fix the file in the message. It is reloaded when saved."),
+    step("Fix the file named in the message. It is reloaded when saved."),
     step("Until then, the previous content stays active."),
   ],
   MetricsArriving: ({ reason }, { lint }) => listMetricsSteps(reason, lint),

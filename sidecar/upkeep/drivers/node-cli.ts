@@ -73,7 +73,7 @@ export function explainAbandoned(name: string, timeoutMs: number): ProcessResult
   return { ok: false, reason: "TimedOut", message };
 }
 
-/** Explains that an abandoned program still runs, which blocks another run; `which` is its process, if known. */
+/** Explains that an abandoned program is still running, which blocks further runs; `which` is its process, if known. */
 export function explainStillRunning(name: string, which = ""): ProcessResult {
   const message = `${name} is still running from an earlier call${which}; kill it, or restart the container.`;
   return { ok: false, reason: "TimedOut", message };

@@ -74,7 +74,7 @@ export async function stopWithOps(
     const [stays] = left;
     if (stays !== undefined) {
       throw new DriverError(
-        `the node's process ${stays.pid} still runs after SIGKILL; check ps -o stat,wchan -p ${stays.pid}.`,
+        `the node's process ${stays.pid} is still running after SIGKILL; check ps -o stat,wchan -p ${stays.pid}.`,
       );
     }
     const within = graceMs > 0 ? `did not exit within ${graceMs / 1_000} s of SIGTERM, and ` : "";

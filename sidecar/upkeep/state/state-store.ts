@@ -84,7 +84,7 @@ const remedies: Readonly<Record<number, Readonly<{ reason: StoreFailure["reason"
     reason: "ReadOnly",
     remedy: "mount its file system read-write, or grant the sidecar's user write access",
   },
-  10: { reason: "WriteFailed", remedy: "check its disk (dmesg), and free space" },
+  10: { reason: "WriteFailed", remedy: "check its disk (dmesg) and its free space (df)" },
   13: { reason: "DiskFull", remedy: "free space on its disk (check df)" },
   14: { reason: "WriteFailed", remedy: "grant the sidecar's user write access to its directory" },
 };

@@ -22,7 +22,7 @@ const stranded: UpgradeRecord = { ...begunUpgrade, stage: "back-proving", attemp
 
 const settings = readTestSettings();
 
-/** A node whose node.conf can't be read, so that no version is ever started. */
+/** A node whose node.conf can't be read, so no version is ever started. */
 function unreadable(read = () => undefined) {
   return makeContext({
     state,

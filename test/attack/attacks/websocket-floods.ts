@@ -46,7 +46,7 @@ export const webSocketFlood: Attack = {
   },
 };
 
-/** Subscriptions, each different, of clients that do not read. */
+/** Distinct subscriptions by clients that do not read. */
 export const subscriptionFlood: Attack = {
   name: "subscription flood",
   what: "60 WebSockets from 4 addresses with 64 different subscriptions each, a third of which read nothing",

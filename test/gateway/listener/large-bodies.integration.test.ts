@@ -91,7 +91,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
     expect(await announce(gateway.url, 900_000, { lines: lines("9.9.9.1"), send: 900_000 })).toMatch(
       /^HTTP\/1\.1 429 /,
     );
-    // Another caller has enough for it.
+    // Another caller has enough units for it.
     expect((await post(gateway.url, body, from("9.9.9.2"))).status).toBe(200);
     expect(await gateway.metrics.metrics()).toMatch(/gatehouse_gateway_limited_total\{limit="rate",tier="public"\} 2/);
   });

@@ -16,7 +16,7 @@ export type ChargedPayments = Readonly<{
 
 type Row = Readonly<{ nonce: string; state: string }>;
 
-/** Records the payments so far: expectations are about later ones. */
+/** Records the payments so far; expectations apply only to later ones. */
 export async function watchPayments({
   chain,
   shop,
