@@ -65,7 +65,7 @@ export function createTransfers(
   const settleAndForgetPayer = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
     try {
       const answer = await engine.settle(payment, caller);
-      return (await adoptForeign(payment, { caller, answer }, dependencies)) ?? answer;
+      return (await adoptExternalPayment(payment, { caller, answer }, dependencies)) ?? answer;
     } finally {
       recent.forgetPayer(payment);
       releaseReservation(payment);
@@ -88,7 +88,7 @@ export function createTransfers(
       const isNoted = caller.kind !== "seller" || (await engine.recordVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError(503, tooManyNotes);
       const rejection = await judge(payment, caller, dependencies);
-      // Any caller can sign payments that are rejected, each for another seller.
+      // Any caller can sign payments that are rejected, each for a different seller.
       if (caller.kind === "seller" && rejection !== undefined) await engine.forgetRejected(payment.id, caller.owner);
       return rejection === undefined
         ? { answer: { state: "valid" }, payer: payment.payer }
@@ -176,7 +176,7 @@ function createAnswerLog(network: string, log: Logger) {
  * Looks for a third party that executed a payment whose nonce is used, if the caller had it verified before; otherwise
  * it has paid someone else. For a seller with a key, the ledger has that even after a restart.
  */
-async function adoptForeign(
+async function adoptExternalPayment(
   payment: SignedPayment,
   { caller, answer }: Readonly<{ caller: Caller; answer: SettleAnswer }>,
   { engine, recent }: Pick<TransferDependencies, "engine" | "recent">,

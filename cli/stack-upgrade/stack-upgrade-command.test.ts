@@ -152,7 +152,7 @@ describe("gatehouse upgrade --stack", () => {
     const task = world.time.begin([{ afterMs: 1_000_000, effect: () => {} }]);
     world.state.jobs.set(`${prefix}-node-upgrade`, { owner: "another", task });
     expect((await type({ dryRun: true })).status).toBe(0);
-    expect(task.isOver()).toBe(false);
+    expect(task.isDone()).toBe(false);
   });
 
   it("does nothing if the plan has changed since the user was asked", async () => {

@@ -37,10 +37,10 @@ export function verifyStackNode(
   dependencies: VerifyVersionDependencies,
 ): Promise<void> {
   const { clock, pause } = dependencies;
-  return verifyNode(() => findDoubt(options, dependencies), options, { ...clock, pause });
+  return verifyNode(() => findProblem(options, dependencies), options, { ...clock, pause });
 }
 
-async function findDoubt(
+async function findProblem(
   options: NodeVerificationOptions,
   { look, blockHash }: VerifyVersionDependencies,
 ): Promise<string | undefined> {
@@ -52,10 +52,10 @@ async function findDoubt(
   const hash = before.block === undefined || !said.node.answers ? undefined : await blockHash(before.block.number);
   const ofData = findDataConcern(before, hash);
   const isIdle = findCondition(said, "HeightAdvancing")?.reason === "Idle";
-  return findSidecarDoubt(said, options) ?? findHeightConcern(before, said.node.height, isIdle) ?? ofData;
+  return findSidecarProblem(said, options) ?? findHeightConcern(before, said.node.height, isIdle) ?? ofData;
 }
 
-function findSidecarDoubt(
+function findSidecarProblem(
   said: SidecarStatus,
   { version, image, before, mayBePaused }: NodeVerificationOptions,
 ): string | undefined {

@@ -72,7 +72,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   app.onError((error, c) => {
     // Thrown by Hono's own middleware to reject a request.
     if (error instanceof HTTPException) return error.getResponse();
-    const cause = hasLeft(c) ? new ClientGoneError(error.message, { cause: error }) : error;
+    const cause = hasDisconnected(c) ? new ClientGoneError(error.message, { cause: error }) : error;
     const trace = { requestId: c.get("requestId"), trace: c.get("trace") };
     const { status, body } = reports.answerError(cause, trace, routePath(c, -1));
     return c.json(body, status);
@@ -87,7 +87,7 @@ async function rejectBody(c: Context, limitBytes: number): Promise<Response> {
 }
 
 /** Checks whether the client disconnected before its request was complete. A request that did not arrive over a socket has no client. */
-function hasLeft({ env }: Context<AppVariables>): boolean {
+function hasDisconnected({ env }: Context<AppVariables>): boolean {
   const { incoming } = (env ?? {}) as Partial<HttpBindings>;
   return incoming !== undefined && incoming.destroyed && !incoming.complete;
 }

@@ -43,7 +43,8 @@ export async function startEngine(
     /** Undefined in a replica that is not settling. */
     signerStates: () => settling()?.queues.states(),
     /** Records a payment that a third party executed before it was sent from here, for its first caller; undefined if none did. */
-    adopt: (payment: SignedPayment, caller: Caller) => adoptForeign(payment, caller, { ...context, ledger, ownership }),
+    adopt: (payment: SignedPayment, caller: Caller) =>
+      adoptExternalPayment(payment, caller, { ...context, ledger, ownership }),
     /** Returns whether a settlement has started with the same signature, valid then. Throws `StoreError`. */
     hasBegun: async (payment: Pick<SignedPayment, "id" | "callData" | "walletSignature">): Promise<boolean> =>
       // The ledger first: in-flight settlements stay in flight until they are recorded.
@@ -69,7 +70,7 @@ function hasSameSignature(
  * @throws {ChainError} when the node can't respond.
  * @throws {StoreError} when the ledger is unavailable.
  */
-async function adoptForeign(
+async function adoptExternalPayment(
   payment: SignedPayment,
   caller: Caller,
   {

@@ -5,7 +5,7 @@ import type { PolicySettings, Tier } from "../settings/policy.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import { type ResponseFlow, LateFlow } from "../responses/response-sink.ts";
-import type { CallAccount } from "./call-account.ts";
+import type { CallAccounting } from "./call-accounting.ts";
 
 const nodeBatchesAtOnce = 4;
 
@@ -29,7 +29,7 @@ export type BatchStrategy = Readonly<{
  * Non-repeatable calls, above all transactions, are sent in order: a node that receives the whole batch keeps that order, and transaction
  * nonces depend on it.
  */
-export function chooseBatchStrategy({ policy, tier, key, context }: CallAccount): BatchStrategy {
+export function chooseBatchStrategy({ policy, tier, key, context }: CallAccounting): BatchStrategy {
   const { nodeBatches } = context;
   const parallel = Math.min(policy.settings.limits.batchParallel, tier.concurrency);
   const together = Math.max(parallel, nodeBatches.items(key) * Math.min(nodeBatchesAtOnce, parallel));

@@ -6,7 +6,7 @@ import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import { OrderedWriter } from "../responses/ordered-writer.ts";
 import { createTurns, type Turns } from "../wire/shared-turns.ts";
 import type { BatchStrategy } from "./batch-strategy.ts";
-import type { CallAccount } from "./call-account.ts";
+import type { CallAccounting } from "./call-accounting.ts";
 import type { PlainReads } from "./plain-reads.ts";
 import { TextSink, type LongResponse, type RunReceiver, type TextResponse } from "../responses/text-sink.ts";
 
@@ -28,7 +28,7 @@ export type BatchDependencies = Readonly<{
  */
 export function runBatch(
   calls: readonly (Call | BadCall)[],
-  account: CallAccount,
+  account: CallAccounting,
   strategy: BatchStrategy,
   dependencies: BatchDependencies,
 ): ResponseFlow {
@@ -63,7 +63,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
 
   constructor(
     calls: readonly (Call | BadCall)[],
-    { policy, message, context, key }: CallAccount,
+    { policy, message, context, key }: CallAccounting,
     strategy: BatchStrategy,
     { handle, sink, plainReads }: BatchDependencies,
   ) {

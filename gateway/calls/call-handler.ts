@@ -15,13 +15,13 @@ import {
   type ResponseFlow,
   type ResponseSink,
 } from "../responses/response-sink.ts";
-import { unavailableMethod, type CallAccount } from "./call-account.ts";
+import { unavailableMethod, type CallAccounting } from "./call-accounting.ts";
 import type { SubscriptionResponse } from "./call-context.ts";
 import { CallRecord } from "./call-record.ts";
 
 /** Handles one call: checks the catalogue and limits, then tries constants, the cache and the node. An invalid call is also charged. Never throws. */
 export function handleCall(
-  account: CallAccount,
+  account: CallAccounting,
   call: Call | BadCall,
   client: ResponseSink,
   trace?: CallTrace,

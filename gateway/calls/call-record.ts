@@ -12,7 +12,7 @@ import { finishedFlow, type ResponseFlow, type ResponseSink, type ResponseSource
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
-import { minChargedBytes, unavailableMethod, type CallAccount } from "./call-account.ts";
+import { minChargedBytes, unavailableMethod, type CallAccounting } from "./call-accounting.ts";
 
 /** Interval in bytes at which a streamed response is charged, and the max bytes for which a disconnecting caller is not charged. */
 const stepBytes = 65_536;
@@ -25,7 +25,7 @@ const nothingHeld: HeldBytes = { hold: () => true, tryAcquire: () => false, rele
  * charges the caller for the response's length, and forwards it to the client. It is a single object, because a batch has many.
  */
 export class CallRecord implements NodeRead {
-  readonly account: CallAccount;
+  readonly account: CallAccounting;
   readonly call: Call | BadCall;
   readonly id: string;
   readonly caller: string;
@@ -56,7 +56,7 @@ export class CallRecord implements NodeRead {
   #memory: ResponseMemory | undefined;
   #hasEnded = false;
 
-  constructor(account: CallAccount, call: Call | BadCall, client: ResponseSink, trace?: CallTrace) {
+  constructor(account: CallAccounting, call: Call | BadCall, client: ResponseSink, trace?: CallTrace) {
     const { message, policy, tier } = account;
     this.account = account;
     this.call = call;

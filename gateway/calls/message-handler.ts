@@ -18,7 +18,7 @@ import { largeBytes, smallMessageBytes } from "#daemon/memory/received-bytes.ts"
 import { createTurns, turnBytes } from "../wire/shared-turns.ts";
 import { runBatch } from "./batch.ts";
 import { chooseBatchStrategy, startInTurn } from "./batch-strategy.ts";
-import { CallAccount, computeBytesCost } from "./call-account.ts";
+import { CallAccounting, computeBytesCost } from "./call-accounting.ts";
 import type { GatewayContext, MessageContext } from "./call-context.ts";
 import { chargeCall, handleCall } from "./call-handler.ts";
 import { CallRecord } from "./call-record.ts";
@@ -35,10 +35,14 @@ export function createMessageHandler(context: GatewayContext): MessageHandler {
   const { tracing, turns, reads } = context;
   const readMessage = createMessageReader();
 
-  const answer = (message: Message, account: CallAccount, sink: ResponseSink) =>
+  const answer = (message: Message, account: CallAccounting, sink: ResponseSink) =>
     message.kind === "batch" ? answerBatch(message.calls, account, sink) : answerCall(message.call, account, sink);
 
-  const answerBatch = (calls: readonly (Call | BadCall)[], account: CallAccount, sink: ResponseSink): ResponseFlow => {
+  const answerBatch = (
+    calls: readonly (Call | BadCall)[],
+    account: CallAccounting,
+    sink: ResponseSink,
+  ): ResponseFlow => {
     const trace = tracing?.batch(account.message, calls.length);
     const strategy = chooseBatchStrategy(account);
     account.batch = strategy;
@@ -52,7 +56,7 @@ export function createMessageHandler(context: GatewayContext): MessageHandler {
     return trace === undefined ? flow : new EndingFlow(flow, trace.end);
   };
 
-  const answerCall = (call: Call | BadCall, account: CallAccount, sink: ResponseSink): ResponseFlow => {
+  const answerCall = (call: Call | BadCall, account: CallAccounting, sink: ResponseSink): ResponseFlow => {
     const trace = tracing?.call(account.message);
     if (call.id !== undefined) return handleCall(account, call, sink, trace);
     // The message gets its empty response before the call ends.
@@ -65,7 +69,7 @@ export function createMessageHandler(context: GatewayContext): MessageHandler {
   };
 
   return (body, message, sink) => {
-    const account = new CallAccount(context, message, body.length > largeBytes);
+    const account = new CallAccounting(context, message, body.length > largeBytes);
     const { limits } = account.policy.settings;
     if (body.length <= smallMessageBytes) return answer(readMessage(body, limits), account, sink);
     const { key } = account;
@@ -82,7 +86,7 @@ export function createMessageHandler(context: GatewayContext): MessageHandler {
  * parsed. Callers that can't pay are rejected with id null. `proceed` responds to the sink that it receives.
  */
 function chargeMessage(
-  account: CallAccount,
+  account: CallAccounting,
   body: Buffer,
   sink: ResponseSink,
   proceed: (sink: ResponseSink) => ResponseFlow,
@@ -106,7 +110,7 @@ function readId(body: Buffer, limits: MessageLimits): string {
 }
 
 /** Parses a message over several event loop ticks, then continues with it in a later tick. */
-function readInTurns(body: Buffer, account: CallAccount, proceed: (message: Message) => ResponseFlow): ResponseFlow {
+function readInTurns(body: Buffer, account: CallAccounting, proceed: (message: Message) => ResponseFlow): ResponseFlow {
   const { key, context, policy } = account;
   const reading = beginMessage(body, policy.settings.limits);
   const flow = new LateFlow();

@@ -12,7 +12,7 @@ import type { PieceCall } from "../upstream/piece-entry.ts";
 import type { TypicalResponses } from "../upstream/typical-responses.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { BatchStrategy } from "./batch-strategy.ts";
-import type { CallAccount } from "./call-account.ts";
+import type { CallAccounting } from "./call-accounting.ts";
 import { CallRecord } from "./call-record.ts";
 import { PlainRead, type TickSnapshot, type PlainReadOwner } from "./plain-read.ts";
 
@@ -26,7 +26,7 @@ export class PlainReads implements PlainReadOwner {
   readonly caller: string;
   readonly traceContext: TraceContext | undefined;
   readonly #reads: NodeReads;
-  readonly #account: CallAccount;
+  readonly #account: CallAccounting;
   readonly #way: BatchStrategy;
   readonly #receiver: RunReceiver;
   /** Methods that have been looked up so far, by name; undefined: its calls are no plain reads. */
@@ -37,7 +37,7 @@ export class PlainReads implements PlainReadOwner {
     this.#moment = undefined;
   };
 
-  constructor(account: CallAccount, way: BatchStrategy, receiver: RunReceiver) {
+  constructor(account: CallAccounting, way: BatchStrategy, receiver: RunReceiver) {
     const { memory, traceContext } = account.message;
     this.memory = new ResponseMemory(memory);
     this.caller = account.key;

@@ -1,5 +1,5 @@
 import { createLog } from "#daemon/log/log.ts";
-import { CallAccount } from "../calls/call-account.ts";
+import { CallAccounting } from "../calls/call-accounting.ts";
 import type { GatewayContext } from "../calls/call-context.ts";
 import { Head } from "../chain/head.ts";
 import { rememberChecks } from "../limits/check-params.ts";
@@ -67,8 +67,8 @@ export function createTestContext({
 }
 
 /** Creates the account of a message from the test's caller. */
-export function createTestAccount(context: GatewayContext, memory = roomyMemory): CallAccount {
-  return new CallAccount(context, { caller: testCaller, memory, traceContext: undefined }, false);
+export function createTestAccount(context: GatewayContext, memory = roomyMemory): CallAccounting {
+  return new CallAccounting(context, { caller: testCaller, memory, traceContext: undefined }, false);
 }
 
 /** A context with a clock that a test sets, and what its calls owe and how they end. */

@@ -21,7 +21,7 @@ import { explainDecimals } from "./terms-check.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 
 /** What the process gives to its facilitation, over HTTP or in the process. */
-export type FacilitationParts = Readonly<{
+export type FacilitationDependencies = Readonly<{
   client: HttpClient;
   log: Logger;
   audit: AuditLog;
@@ -52,7 +52,7 @@ export function planSettlementWithin(graceMs: number): FacilitatorOptions["settl
 /** Creates a facilitator that verifies and settles in this process (specification, "States and transitions": "verifies locally"). */
 export async function createFacilitatorInProcess(
   { chain, token, ledger: claims, shutdown, settlement, keys, rpcUrl, ...sold }: InProcessOptions,
-  dependencies: FacilitationParts,
+  dependencies: FacilitationDependencies,
 ): Promise<Facilitation> {
   const { rpcTimeoutMs, ledgerPath, networks } = settlement;
   const usual = { network: `eip155:${chain.id}`, asset: token.address, extra: token } as const;

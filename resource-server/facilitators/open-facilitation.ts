@@ -3,7 +3,7 @@ import { pauseInBackground } from "#daemon/time.ts";
 import type { SoldRoutes } from "../routes/sold-routes.ts";
 import { nameSetting, type ResourceServerSettings } from "../settings.ts";
 import type { Facilitation } from "./facilitation.ts";
-import type { FacilitationParts } from "./facilitator-in-process.ts";
+import type { FacilitationDependencies } from "./facilitator-in-process.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 
 /** Time that a start waits for the first check; until it ends, no payment is requested. */
@@ -18,7 +18,7 @@ const firstCheckMs = 5_000;
 export async function openFacilitation(
   settings: ResourceServerSettings,
   { kinds, current }: Pick<SoldRoutes, "kinds" | "current">,
-  parts: FacilitationParts,
+  parts: FacilitationDependencies,
 ): Promise<Facilitation> {
   const { url } = settings.facilitator;
   const { privateKey, rpcUrl } = settings.settlement;

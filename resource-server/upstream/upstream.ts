@@ -82,7 +82,7 @@ export function createUpstream(
         body: request.body,
         timeoutMs: options.timeoutMs,
         limitBytes: options.responseLimitBytes,
-        isWanted: (head) => explainUnsellable(head, route) === undefined,
+        isWanted: (head) => explainUnsellableResponse(head, route) === undefined,
         hold,
       });
       memory.release(heldBytes - length);
@@ -100,7 +100,7 @@ export function createUpstream(
 }
 
 function judgeResponse(response: IncomingResponse, { route, origin }: PaidRequest): UpstreamResult {
-  const unsellable = explainUnsellable(response, route);
+  const unsellable = explainUnsellableResponse(response, route);
   if (unsellable !== undefined) return buildFailure(502, unsellable);
   const { status, body } = response;
   const hosts = { requestedHost: origin.host, upstreamHost: route.upstream?.hostname ?? "" };
@@ -116,7 +116,7 @@ function judgeResponse(response: IncomingResponse, { route, origin }: PaidReques
 }
 
 /** Returns why a response can't be passed to the client; undefined if it can. */
-function explainUnsellable({ status, headers }: ResponseHead, { mimeType }: Route): string | undefined {
+function explainUnsellableResponse({ status, headers }: ResponseHead, { mimeType }: Route): string | undefined {
   if (!isSuccess(status) && !isDeclined(status)) return `the upstream returned HTTP ${status}`;
   const given = readHeader(headers, "content-type");
   if (!isSuccess(status) || mimeType === undefined || given === undefined) return undefined;

@@ -12,22 +12,22 @@ export type VerificationLimits = Readonly<{
   signal?: AbortSignal;
 }>;
 
-/** Waits until `findDoubt` no longer explains why a started node is not verified; throws an {@link UpgradeError} at the time limit. */
+/** Waits until `findProblem` no longer explains why a started node is not verified; throws an {@link UpgradeError} at the time limit. */
 export async function verifyNode(
-  findDoubt: () => Promise<string | undefined>,
+  findProblem: () => Promise<string | undefined>,
   { steadyMs = 0, ...limits }: VerificationLimits,
   waits: Pick<Clock, "monotonicMs"> & Readonly<{ pause?: Pause }>,
 ): Promise<void> {
   let sinceMs: number | undefined;
   const look = async () => {
-    const doubt = await findDoubt();
+    const problem = await findProblem();
     const nowMs = waits.monotonicMs();
-    sinceMs = doubt === undefined ? (sinceMs ?? nowMs) : undefined;
-    return { doubt, isSteady: sinceMs !== undefined && nowMs - sinceMs >= steadyMs };
+    sinceMs = problem === undefined ? (sinceMs ?? nowMs) : undefined;
+    return { problem, isSteady: sinceMs !== undefined && nowMs - sinceMs >= steadyMs };
   };
-  const { doubt, isSteady } = await waitUntil(look, (found) => found.isSteady, limits, waits);
+  const { problem, isSteady } = await waitUntil(look, (found) => found.isSteady, limits, waits);
   if (isSteady) return;
-  const why = doubt ?? `it was not healthy for ${steadyMs} ms yet`;
+  const why = problem ?? `it was not healthy for ${steadyMs} ms yet`;
   throw new UpgradeError(`within ${limits.withinMs} ms: ${why}`);
 }
 

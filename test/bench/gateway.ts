@@ -33,14 +33,14 @@ const { values } = parseArgs({
   },
 });
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-bench-"));
-const surroundings = { folder, seconds: Number(values.seconds), rounds: Number(values.rounds), connections: 64 };
+const setup = { folder, seconds: Number(values.seconds), rounds: Number(values.rounds), connections: 64 };
 const parts = new Map<string, () => Promise<readonly Figure[]> | readonly Figure[]>([
-  ["clients", () => measureRealClients(surroundings)],
-  ["proxies", () => measureProxiesAlone(surroundings)],
-  ["small", () => passThrough("40 B", 42, surroundings)],
-  ["large", () => passThrough("2 KB", 2_048, surroundings)],
-  ["anvil", () => measureAgainstAnvil(surroundings)],
-  ["batch", () => measureBatches(surroundings)],
+  ["clients", () => measureRealClients(setup)],
+  ["proxies", () => measureProxiesAlone(setup)],
+  ["small", () => passThrough("40 B", 42, setup)],
+  ["large", () => passThrough("2 KB", 2_048, setup)],
+  ["anvil", () => measureAgainstAnvil(setup)],
+  ["batch", () => measureBatches(setup)],
   ["stream", measureStreamedResponses],
   ["websocket", () => measureWebSocketClients(Number(values.clients))],
   ["node", measureNodeCost],

@@ -11,7 +11,7 @@ import { memoryLines } from "./payments/memory.ts";
 import { automineLines, blockLines, setBlockTime } from "./payments/settlements.ts";
 import { measureSales } from "./payments/sales.ts";
 import { startOwn, startReference, startX402Rs } from "./payments/sides.ts";
-import type { PaymentLines } from "./payments/surroundings.ts";
+import type { PaymentLines } from "./payments/setup.ts";
 import { voucherLines } from "./payments/vouchers.ts";
 import { verificationLines } from "./payments/verifications.ts";
 import { describeLoad, saveResults } from "./save-results.ts";
@@ -55,7 +55,7 @@ const rust = await startX402Rs(chain, place);
 if (rust === undefined) process.stdout.write("x402-rs is not measured: x402-facilitator is not on PATH\n");
 else sides.push(resources.use(rust));
 const seconds = { memorySeconds: Number(values.memory) };
-const surroundings = {
+const setup = {
   chain,
   place,
   sides,
@@ -69,7 +69,7 @@ for (const name of values.only.split(";")) {
   const suite = suites.find((one) => one.name === name);
   if (suite === undefined)
     throw new Error(`--only has "${name}"; the lines are ${suites.map((one) => one.name).join("; ")}`);
-  const measurements = judge(await suite.measure(surroundings));
+  const measurements = judge(await suite.measure(setup));
   print(name, formatVerdicts(measurements));
   measured.set(`payments: ${name}`, measurements);
 }

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { readMostResidentMiB } from "../support/resident-memory.ts";
-import type { OtherConstants } from "../support/other-constants.ts";
+import type { ConstantOverrides } from "../support/constant-overrides.ts";
 import { startService, type ReadyUrls, type ServiceProcess } from "../support/service-process.ts";
 
 /** Memory of the container that the deployment gives to each service. */
@@ -28,7 +28,7 @@ type SmallOptions = Readonly<{
   /** Reads the URLs of a command that reports them in a different way than a service. */
   reports?: (child: ChildProcess) => Promise<ReadyUrls>;
   accelerated?: Acceleration;
-  constants?: OtherConstants;
+  constants?: ConstantOverrides;
 }>;
 
 /** URL of the module that speeds up a process's clocks, imported before its program. */

@@ -1,3 +1,3 @@
-import { describeInstalledBy } from "./installed-by-manager.ts";
+import { describePackageInstalledBy } from "./package-manager-tests.ts";
 
-describeInstalledBy("pnpm");
+describePackageInstalledBy("pnpm");

@@ -57,7 +57,12 @@ const fork = (node: FakeNode) => writeFile(join(node.workspace, "data", "forked"
 const readChain = (node: FakeNode) => readFile(join(node.workspace, "data", "chain"), "utf8");
 
 /** Waits until a condition has the reason and the text. */
-async function untilSaid(upkeep: RunningUpkeep, type: "DataIntact" | "NotPaused", reason: string, words: string) {
+async function waitForCondition(
+  upkeep: RunningUpkeep,
+  type: "DataIntact" | "NotPaused",
+  reason: string,
+  words: string,
+) {
   const said = () => {
     const condition = upkeep.board.get(type);
     return condition?.reason === reason && condition.message.includes(words) && condition;
@@ -71,7 +76,7 @@ test("reports data with which the node does not start, with what is missing and 
   await using fake = await startFake();
   const { node, upkeep } = fake;
   await ruinFake(node);
-  const condition = await untilSaid(upkeep, "DataIntact", "Inconclusive", "2 consecutive starts");
+  const condition = await waitForCondition(upkeep, "DataIntact", "Inconclusive", "2 consecutive starts");
   expect(condition.message).toContain("a temporary fault (2 of 3 consecutive starts failed in the same way)");
   expect(condition.message).toContain("docs/runbooks/data-suspect.md");
   await upkeep.reason("NotPaused", "Paused");
@@ -110,7 +115,7 @@ test.each(takeSlice(hindrances, 3))(
     const { node, upkeep } = fake;
     await ruinFake(node);
     await change(node);
-    await untilSaid(upkeep, "DataIntact", "Inconclusive", missing);
+    await waitForCondition(upkeep, "DataIntact", "Inconclusive", missing);
     expect(upkeep.state.upgrade.get()).toBeUndefined();
   },
 );
@@ -121,7 +126,12 @@ test("does not suspect the data if a start fails because of a missing binary", a
   await rm(join(node.binDirectory, "node-process.cjs"));
   await node.kill();
   await upkeep.reason("NotPaused", "Paused");
-  const condition = await untilSaid(upkeep, "DataIntact", "NeverHealthy", "a binary was missing (node-process.cjs in");
+  const condition = await waitForCondition(
+    upkeep,
+    "DataIntact",
+    "NeverHealthy",
+    "a binary was missing (node-process.cjs in",
+  );
   expect(condition.message).toContain("restore the binary");
   expect(upkeep.messages()).not.toContainEqual(expect.stringContaining("Symptoms of corrupt data"));
 });
@@ -131,7 +141,7 @@ test("rolls back a node.conf with which the node does not start without suspecti
   const { node, upkeep } = fake;
   const good = await node.config();
   await node.save(good.replace("big", "crash"));
-  await untilSaid(
+  await waitForCondition(
     upkeep,
     "NotPaused",
     "Paused",
@@ -147,7 +157,7 @@ test("rolls back a node.conf with which the node does not start without suspecti
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "500",
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
   });
-  await untilSaid(unwell, "DataIntact", "Inconclusive", "an older fault");
+  await waitForCondition(unwell, "DataIntact", "Inconclusive", "an older fault");
   expect(unwell.state.upgrade.get()).toBeUndefined();
 });
 
@@ -173,10 +183,10 @@ test("doubts a changed final block if no other node confirms it, and suspects th
   const { node, upkeep } = fake;
   await fork(node);
   const doubt = "a reorganization (no reference returns that block)";
-  await untilSaid(upkeep, "DataIntact", "Inconclusive", doubt);
+  await waitForCondition(upkeep, "DataIntact", "Inconclusive", doubt);
   expect(upkeep.state.upgrade.get()).toBeUndefined();
   reference.sync();
-  const suspect = await untilSaid(upkeep, "DataIntact", "Suspect", "has the hash");
+  const suspect = await waitForCondition(upkeep, "DataIntact", "Suspect", "has the hash");
   expect(suspect.status).toBe("False");
   expect(suspect.message).toContain("docs/runbooks/data-suspect.md");
   expect(upkeep.state.upgrade.get()).toBeUndefined();

@@ -43,8 +43,8 @@ async function claim(node: FakeNode, state: string): Promise<string | undefined>
   return claimed.identity.get()?.configPath;
 }
 
-/** Lists the facts that a state stores about its node, by name. */
-function listFacts(state: string): readonly string[] {
+/** Lists the names of the facts that a state directory stores about its node. */
+function listFactNames(state: string): readonly string[] {
   if (!existsSync(join(state, "upkeep.sqlite"))) return [];
   using database = new DatabaseSync(join(state, "upkeep.sqlite"));
   if (database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'fact'").get() === undefined) return [];
@@ -65,9 +65,9 @@ test("killed before each step of its first start: leaves the state unclaimed and
     isWhole = await claimedWhole(node, state, killAt);
     const copy = `${state}-met-by-another`;
     if (existsSync(state)) await cp(state, copy, { recursive: true });
-    const facts = listFacts(copy);
-    if (facts.length > 0) {
-      expect(facts).toContain("identity");
+    const names = listFactNames(copy);
+    if (names.length > 0) {
+      expect(names).toContain("identity");
       owned.push(killAt);
       await expect(claim(another, copy)).rejects.toThrow(`belongs to another node: ${node.configPath} (data `);
     } else expect(await claim(another, copy)).toBe(another.configPath);

@@ -11,16 +11,16 @@ import {
   another,
   bad,
   forgetState,
-  startDesiredNode,
+  startReconciledNode,
   half,
   replaceOps,
   patient,
   waitForRestarts,
   version,
-} from "./restarts-at-night/desired-node.ts";
+} from "./restarts-at-night/reconciled-node.ts";
 
 test("restores the node.conf that the node was to start with if a writer stops halfway during the restart, without pausing", async () => {
-  const { node, good } = await startDesiredNode();
+  const { node, good } = await startReconciledNode();
   await using _ = node;
   await writeFile(join(node.workspace, "half.conf"), half(good));
   const once = join(node.workspace, "once");
@@ -40,7 +40,7 @@ test("restores the node.conf that the node was to start with if a writer stops h
 });
 
 test("restores the last-run configuration after an edit that breaks startup, even if no sidecar had ever restarted the node", async () => {
-  const { node, good } = await startDesiredNode();
+  const { node, good } = await startReconciledNode();
   await using _ = node;
   await forgetState(node);
   await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500" });
@@ -57,7 +57,7 @@ test("restores the last-run configuration after an edit that breaks startup, eve
 });
 
 test("retries a restart on resume once the cause is fixed, after the restart and its rollback both failed, and reports so", async () => {
-  const { node, good } = await startDesiredNode();
+  const { node, good } = await startReconciledNode();
   await using _ = node;
   await using upkeep = await runUpkeep(node, patient);
   await upkeep.reason("NoRestartPending", "NoRestart");
@@ -89,7 +89,7 @@ test("retries a restart on resume once the cause is fixed, after the restart and
 });
 
 test("killed during a restart, with a node.conf half written by a different writer: writes the last good one, then starts the node", async () => {
-  const { node, good } = await startDesiredNode();
+  const { node, good } = await startReconciledNode();
   await using _ = node;
   const stopped = join(node.workspace, "stopped");
   const stop = await replaceOps(
@@ -112,7 +112,7 @@ test("killed during a restart, with a node.conf half written by a different writ
 });
 
 test("keeps the node running after an edit that lint rejects or that names a missing key file", async () => {
-  const { node, good } = await startDesiredNode();
+  const { node, good } = await startReconciledNode();
   await using _node = node;
   await forgetState(node);
   await using upkeep = await runUpkeep(node, patient);

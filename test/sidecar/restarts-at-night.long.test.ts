@@ -11,15 +11,15 @@ import {
   another,
   bad,
   forgetState,
-  startDesiredDevnet,
+  startReconciledDevnet,
   replaceOps,
   patient,
   waitForRestarts,
   version,
-} from "./restarts-at-night/desired-node.ts";
+} from "./restarts-at-night/reconciled-node.ts";
 
 test("rolls back even an edit that only moves the data or a key", async () => {
-  const { node, good } = await startDesiredDevnet();
+  const { node, good } = await startReconciledDevnet();
   await using _ = node;
   await using upkeep = await runUpkeep(node, patient);
   await upkeep.reason("NoRestartPending", "NoRestart");
@@ -30,7 +30,7 @@ test("rolls back even an edit that only moves the data or a key", async () => {
 });
 
 test("does not mistake edits made after the node started for its running configuration, and keeps the earlier content", async () => {
-  const { node, good } = await startDesiredDevnet();
+  const { node, good } = await startReconciledDevnet();
   await using _ = node;
   await forgetState(node);
   await writeFile(node.configPath, another(good));
@@ -48,7 +48,7 @@ test("does not mistake edits made after the node started for its running configu
 });
 
 test("does not restart for a change that restart.checkCommand rejects", async () => {
-  const { node, good } = await startDesiredDevnet();
+  const { node, good } = await startReconciledDevnet();
   await using _ = node;
   await forgetState(node);
   await using upkeep = await runUpkeep(node, {
@@ -63,7 +63,7 @@ test("does not restart for a change that restart.checkCommand rejects", async ()
 });
 
 test("starts the node before exiting if told to stop during a slow node stop", async () => {
-  const { node, good } = await startDesiredDevnet();
+  const { node, good } = await startReconciledDevnet();
   await using _ = node;
   const stopped = join(node.workspace, "stopped");
   const stop = await replaceOps(

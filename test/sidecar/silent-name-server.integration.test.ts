@@ -7,7 +7,7 @@ import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import type { ConditionType } from "#status/condition.ts";
-import type { OtherConstants } from "../support/other-constants.ts";
+import type { ConstantOverrides } from "../support/constant-overrides.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
 import { startService } from "../support/service-process.ts";
 import { isLong } from "../support/run-size.ts";
@@ -22,7 +22,7 @@ afterAll(() => nameServer?.[Symbol.dispose]());
 const why = nameServer === undefined ? whySkipped : "";
 
 /** Starts a sidecar whose system queries that name server, and resolves `node.test` by itself. */
-async function startSidecar(env: Readonly<Record<string, string>>, constants?: OtherConstants) {
+async function startSidecar(env: Readonly<Record<string, string>>, constants?: ConstantOverrides) {
   await using started = new AsyncDisposableStack();
   const folder = await makeTestDirectory();
   const fake = started.use(await createFakeNode());

@@ -66,9 +66,10 @@ export async function simulate(seed: number): Promise<Run> {
     world.report(`${missing} purchases and ${countPending()} transactions have no end`);
   const probes = await probeSigners(world, ask, chains);
   const open = claims?.prepare("SELECT 1 FROM claims WHERE state IN ('working', 'settling')");
-  const countOpen = () => open?.all().length ?? 0;
-  for (let waits = 0; waits < 4 && countOpen() > 0; waits += 1) await time.run(() => false, time.nowMs() + 30_000);
-  if (countOpen() > 0) world.report(`${countOpen()} claims have no end`);
+  const countOpenClaims = () => open?.all().length ?? 0;
+  for (let waits = 0; waits < 4 && countOpenClaims() > 0; waits += 1)
+    await time.run(() => false, time.nowMs() + 30_000);
+  if (countOpenClaims() > 0) world.report(`${countOpenClaims()} claims have no end`);
   if (claims !== undefined && members.length > 0) {
     for (const chain of chains.values()) calmWallet(chain);
     for (let waits = 0; waits < 30 && countOwed(claims) > 0; waits += 1)

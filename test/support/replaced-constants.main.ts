@@ -1,7 +1,7 @@
 import { enableCompileCache } from "node:module";
 import { join } from "node:path";
 import type { ServiceName } from "../../cli/service-definitions.ts";
-import type { OtherConstants } from "./other-constants.ts";
+import type { ConstantOverrides } from "./constant-overrides.ts";
 
 /** Loaded before a service (`--import`), with `service` and `constants` in its query; see `importConstants`. */
 const { searchParams } = new URL(import.meta.url);
@@ -9,6 +9,6 @@ const { searchParams } = new URL(import.meta.url);
 // As the command itself, which starts later.
 enableCompileCache(join(import.meta.dirname, "../../node_modules/.cache/gatehouse"));
 const { loadDefinition } = await import("../../cli/service-definitions.ts");
-const { replaceConstants } = await import("./other-constants.ts");
+const { replaceConstants } = await import("./constant-overrides.ts");
 const { schema } = await loadDefinition(searchParams.get("service") as ServiceName);
-replaceConstants(schema, JSON.parse(searchParams.get("constants") ?? "{}") as OtherConstants);
+replaceConstants(schema, JSON.parse(searchParams.get("constants") ?? "{}") as ConstantOverrides);

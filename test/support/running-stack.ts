@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 import type { ServiceName } from "../../cli/service-definitions.ts";
-import type { OtherConstants } from "./other-constants.ts";
+import type { ConstantOverrides } from "./constant-overrides.ts";
 import { importConstants } from "./programs/import-constants.ts";
 import { gatehouseProgram } from "./programs/place.ts";
 
@@ -66,7 +66,7 @@ export async function findStackPorts(): Promise<Readonly<{ ports: StackPorts; en
 export async function spawnStack(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
-  constants: Readonly<Partial<Record<ServiceName, OtherConstants>>> = {},
+  constants: Readonly<Partial<Record<ServiceName, ConstantOverrides>>> = {},
 ): Promise<RunningStack> {
   const imports = Object.entries(constants).map(([name, ofService]) => importConstants(name as ServiceName, ofService));
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-stack-"));

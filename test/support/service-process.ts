@@ -5,7 +5,7 @@ import { buildOwnEnvironment } from "./own-environment.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
 import { within } from "#daemon/time.ts";
 import type { ServiceName } from "../../cli/service-definitions.ts";
-import type { OtherConstants } from "./other-constants.ts";
+import type { ConstantOverrides } from "./constant-overrides.ts";
 import { importConstants } from "./programs/import-constants.ts";
 import { gatehouseProgram } from "./programs/place.ts";
 
@@ -45,7 +45,7 @@ export async function startService(
     descriptors?: number;
     program?: string;
     /** Other values for constants of its settings. */
-    constants?: OtherConstants | undefined;
+    constants?: ConstantOverrides | undefined;
     args?: readonly string[];
     /** Resolves with its URLs when it is ready; by default through a service's report to its parent. */
     reports?: (child: ChildProcess) => Promise<ReadyUrls>;
@@ -80,7 +80,7 @@ export async function startService(
   };
 }
 
-export async function runToEnd(service: ServiceName, env: Environment, constants?: OtherConstants | undefined) {
+export async function runToEnd(service: ServiceName, env: Environment, constants?: ConstantOverrides | undefined) {
   const child = spawn(gatehouseProgram, [service], {
     env: buildOwnEnvironment({ ...env, ...setConstants(service, env, constants) }),
   });
@@ -93,7 +93,7 @@ export async function runToEnd(service: ServiceName, env: Environment, constants
 function setConstants(
   service: ServiceName,
   { NODE_OPTIONS = "" }: Environment,
-  constants: OtherConstants | undefined,
+  constants: ConstantOverrides | undefined,
 ): Readonly<Record<string, string>> {
   return constants === undefined ? {} : { NODE_OPTIONS: `${NODE_OPTIONS} ${importConstants(service, constants)}` };
 }

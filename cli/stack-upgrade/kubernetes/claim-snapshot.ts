@@ -63,9 +63,9 @@ export async function takeSnapshot(
     const why = explainUnready(snapshot);
     const nowMs = clock.monotonicMs();
     if (why === undefined) hopefulMs = nowMs;
-    return { isReady, why, isOver: isReady || nowMs - hopefulMs >= hopelessMs };
+    return { isReady, why, isDone: isReady || nowMs - hopefulMs >= hopelessMs };
   };
-  const { isReady, why } = await pollCluster(look, ({ isOver }) => isOver, record.limits.copyMs, work);
+  const { isReady, why } = await pollCluster(look, ({ isDone }) => isDone, record.limits.copyMs, work);
   if (isReady) return;
   const words = why === undefined ? "" : `: ${why}`;
   const tookMs = clock.monotonicMs() - beganMs;

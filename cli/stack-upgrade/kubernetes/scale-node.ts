@@ -24,12 +24,12 @@ export async function deleteNodePod(work: ClusterWork): Promise<NodeExit | undef
     await setFinalizers(pod, [...pod.metadata.finalizers, podFinalizer], cluster);
   }
   await scale(workload, 0, cluster);
-  const ended = await waitForPod(isOver, "did not exit", workload, work);
+  const ended = await waitForPod(hasExited, "did not exit", workload, work);
   const end = ended?.status.containerStatuses.find(({ name }) => name === names.node)?.state.terminated;
   return end && { exitCode: end.exitCode, isOutOfMemory: end.reason === "OOMKilled" };
 }
 
-function isOver(pod: Pod | undefined): boolean {
+function hasExited(pod: Pod | undefined): boolean {
   return pod === undefined || (pod.metadata.deletionTimestamp !== undefined && hasEnded(pod));
 }
 

@@ -24,7 +24,7 @@ export async function runWorkPod(place: WorkLocation, what: Work, work: ClusterW
   const owner = formatLabelId(place);
   const left = await findPod(cluster, name);
   const theirs = left?.metadata.labels[upgradeLabel] ?? "unnamed";
-  if (left !== undefined && theirs !== owner && !isOver(left)) {
+  if (left !== undefined && theirs !== owner && !hasFinished(left)) {
     throw new PlatformError(`${name} runs for another upgrade (${theirs}); wait for it to exit`, true);
   }
   // A pod that a killed run left behind may still be working until it is gone.
@@ -45,9 +45,9 @@ export async function runWorkPod(place: WorkLocation, what: Work, work: ClusterW
 async function waitForEnd(name: string, withinMs: number, work: ClusterWork): Promise<void> {
   const { cluster } = work;
   const look = () => findPod(cluster, name);
-  const found = await pollCluster(look, (pod) => pod === undefined || isOver(pod), withinMs, work);
+  const found = await pollCluster(look, (pod) => pod === undefined || hasFinished(pod), withinMs, work);
   if (found === undefined) throw new PlatformError(`the pod ${name} was removed before it finished`, false);
-  if (!isOver(found)) {
+  if (!hasFinished(found)) {
     const why = explainWait(found);
     throw new PlatformError(`${name} did not finish within ${withinMs} ms, and was removed${why}`, false);
   }
@@ -57,7 +57,7 @@ async function waitForEnd(name: string, withinMs: number, work: ClusterWork): Pr
   throw new PlatformError(explainJobEnd(name, { status, printed, program: workspaceProgram }), false);
 }
 
-function isOver({ status }: Pod): boolean {
+function hasFinished({ status }: Pod): boolean {
   return status.phase === "Succeeded" || status.phase === "Failed";
 }
 

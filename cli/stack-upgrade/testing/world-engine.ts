@@ -44,7 +44,7 @@ export function createWorldEngine(parts: WorldParts): Engine {
     run: async ({ name, labels, command: [, action = ""], withinMs }) => {
       const owner = labels[ownerLabel] ?? "";
       const left = state.jobs.get(name);
-      if (left !== undefined && !left.task.isOver() && left.owner !== owner) {
+      if (left !== undefined && !left.task.isDone() && left.owner !== owner) {
         throw new PlatformError(`${name} is at work for another upgrade (${left.owner})`, true);
       }
       const untilMs = time.clock.monotonicMs() + withinMs;
@@ -55,7 +55,7 @@ export function createWorldEngine(parts: WorldParts): Engine {
         state.jobs.set(name, { owner, task: begun });
         return begun;
       });
-      while (!task.isOver()) {
+      while (!task.isDone()) {
         if (time.clock.monotonicMs() >= untilMs) {
           await change(() => task.end());
           throw new PlatformError(`${name} did not finish within ${withinMs} ms`, false);

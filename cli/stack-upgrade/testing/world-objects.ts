@@ -24,7 +24,7 @@ export function findObject(parts: WorldParts, kind: ClusterKind, name: string): 
       return name === objects.claim || cluster.hasCopyClaim ? claim : undefined;
     case "volumesnapshot": {
       const { snapshot } = cluster;
-      const status = { readyToUse: snapshot?.task.isOver(), boundVolumeSnapshotContentName: "content" };
+      const status = { readyToUse: snapshot?.task.isDone(), boundVolumeSnapshotContentName: "content" };
       return snapshot === undefined ? undefined : { ...snapshot.object, status };
     }
     default:
@@ -85,6 +85,6 @@ function describeJob({ jobs }: WorldState, name: string): object | undefined {
   return {
     metadata: { uid: name, labels: { [upgradeLabel]: job.owner } },
     spec: { containers: [] },
-    status: { phase: job.task.isOver() ? ended : "Running" },
+    status: { phase: job.task.isDone() ? ended : "Running" },
   };
 }

@@ -40,7 +40,7 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
         return begun;
       });
       const untilMs = time.clock.monotonicMs() + withinMs;
-      while (!task.isOver()) {
+      while (!task.isDone()) {
         if (time.clock.monotonicMs() >= untilMs) {
           await change(() => stopUpdate(parts, pid));
           throw new PulumiError(`pulumi up took longer than ${withinMs} ms`);
@@ -55,7 +55,7 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
       const known = state.pulumiKnows === undefined ? [] : [...state.containers];
       return new Map(known.map(([name, { starts }]) => [buildUrn(name), `${name} ${starts}`]));
     },
-    findUpdates: async () => [...state.processes].flatMap(([pid, task]) => (task.isOver() ? [] : [pid])),
+    findUpdates: async () => [...state.processes].flatMap(([pid, task]) => (task.isDone() ? [] : [pid])),
     interrupt: (pid) => stopUpdate(parts, pid),
     refresh: () => change(() => void (state.pulumiKnows = state.cluster.template)),
   };

@@ -2,7 +2,7 @@ import type { Clock } from "#daemon/clock.ts";
 
 /** Background work that continues when the command that started it is killed. */
 export type WorldTask = Readonly<{
-  isOver: () => boolean;
+  isDone: () => boolean;
   /** Returns the reason of its failure; undefined if it has not failed. */
   failure: () => string | undefined;
   /** Stops it before its next step. */
@@ -37,7 +37,7 @@ export function createWorldTime(): WorldTime {
       running.push(task);
       runDue(task, nowMs);
       return {
-        isOver: () => task.steps.length === 0,
+        isDone: () => task.steps.length === 0,
         failure: () => task.failure,
         end: () => task.steps.splice(0),
       };

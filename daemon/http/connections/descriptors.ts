@@ -16,7 +16,7 @@ const exhausted: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
 /** Returns this process's descriptor limit (getrlimit(2), RLIMIT_NOFILE), and a function that counts open descriptors. */
 export function countOwnDescriptors(): Descriptors {
   const limit = readLimit();
-  return { limit, used: () => countOpen(limit) };
+  return { limit, used: () => countOpenDescriptors(limit) };
 }
 
 function readLimit(): number {
@@ -27,7 +27,7 @@ function readLimit(): number {
   return typeof soft === "number" ? soft : Number.POSITIVE_INFINITY;
 }
 
-function countOpen(limit: number): number | undefined {
+function countOpenDescriptors(limit: number): number | undefined {
   try {
     // Since Linux 6.2, the directory's size is the count, and reading it takes no descriptor.
     return statSync(shown).size || readdirSync(shown).length;

@@ -6,7 +6,7 @@ import { findRequestedRestart } from "./requested-restart.ts";
 import { hasRecovered } from "./pause.ts";
 import type { RestartContext } from "./restart-context.ts";
 import type { DueRestart } from "./restart-decision.ts";
-import { explainHung, explainUnhealthy } from "./unhealthy-restart.ts";
+import { explainHungNode, explainUnhealthyNode } from "./unhealthy-restart.ts";
 
 export async function findDueRestart(planned: Plan, context: RestartContext): Promise<DueRestart | undefined> {
   const { restarts, state } = context;
@@ -29,7 +29,7 @@ export async function findDueRestart(planned: Plan, context: RestartContext): Pr
   }
   const requested = isRestarting ? undefined : findRequestedRestart(context);
   if (requested !== undefined) return requested;
-  const sick = (await explainUnhealthy(context)) ?? (await explainHung(context));
+  const sick = (await explainUnhealthyNode(context)) ?? (await explainHungNode(context));
   if (sick !== undefined) return { cause: "unhealthy", reason: sick, urgent: true };
   const restart = planned.actions.find((action) => action.kind === "restart");
   // The node isn't started with a file that still needs a correction.

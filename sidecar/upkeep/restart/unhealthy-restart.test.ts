@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { unknownHealth, type NodeInfo, type NodeFault, type RpcState } from "#health/rpc-state.ts";
 import { makeContext } from "../../testing/upkeep-context.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
-import { explainHung, explainUnhealthy } from "./unhealthy-restart.ts";
+import { explainHungNode, explainUnhealthyNode } from "./unhealthy-restart.ts";
 
 const aDayMs = 86_400_000;
 const answeredAtMs = Date.parse("2026-05-01T12:00:00Z");
@@ -32,7 +32,7 @@ async function explain(checks: readonly (readonly [ranMs: number, facts: NodeInf
   for (const [ranMs, facts] of checks) {
     const health = { current: () => options.current ?? unknownHealth, facts: () => facts, ranMs: () => ranMs };
     const context = makeContext({ settings, process, health, driver: options.driver });
-    results.push([await explainUnhealthy(context), await explainHung(context)]);
+    results.push([await explainUnhealthyNode(context), await explainHungNode(context)]);
   }
   return { results, unresponsive: process.now().unresponsive };
 }

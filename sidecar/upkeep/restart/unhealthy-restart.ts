@@ -8,7 +8,7 @@ import type { ObservedProcess, UnresponsivePeriod, UnhealthyPeriod } from "./res
  * Explains why an unhealthy node should be restarted. Not one that gets closer to its references: a restart would only prolong that. A node whose
  * process was seen and has exited is started regardless of `lag.restart`: there is nothing left to interrupt.
  */
-export async function explainUnhealthy(context: RestartContext): Promise<string | undefined> {
+export async function explainUnhealthyNode(context: RestartContext): Promise<string | undefined> {
   const { process, health } = context;
   const { restart: isRestarted, restartAfterMs } = context.settings.lag;
   if (isUnasked(context)) return undefined;
@@ -57,7 +57,7 @@ function countUnhealthy(
  * Explains why a hung node should be restarted: it responded since its start (`eth_blockNumber`; specification, "Node command line"), but not for
  * `restart.hungAfterMs`. One that replays its log hasn't, and is left alone; so is one whose start is unknown.
  */
-export async function explainHung(context: RestartContext): Promise<string | undefined> {
+export async function explainHungNode(context: RestartContext): Promise<string | undefined> {
   const { health } = context;
   const { hungAfterMs } = context.settings.restart;
   if (isUnasked(context)) return undefined;

@@ -6,7 +6,7 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 import { UpgradeError, type Stage } from "../../upgrade/progress.ts";
 import { runUpgrade } from "../../upgrade/run-upgrade.ts";
 import { createHostPlatform } from "./host-platform.ts";
-import { explainBlocked, explainStoreFailure, findObstacles } from "./check-node.ts";
+import { explainBlockedUpgrade, explainStoreFailure, findObstacles } from "./check-node.ts";
 import type { UpgradeCheck } from "./check-upgrade.ts";
 import { retainRunningConfig } from "./config-for-version.ts";
 import type { RequestedUpgrade } from "./requested-upgrade.ts";
@@ -40,7 +40,7 @@ export function applyUpgrade(context: UpgradeContext): void {
   const { state, driver, log, wake, finishes, settings, restarts, process, upgrade } = context;
   const record = state.upgrade.get();
   if (record === undefined || restarts.now().running !== undefined) return;
-  const blocked = record.end === undefined ? explainBlocked(context) : undefined;
+  const blocked = record.end === undefined ? explainBlockedUpgrade(context) : undefined;
   // Lifting a pause may have changed the record.
   upgrade.note({ record, blocked });
   if (record.end !== undefined || blocked !== undefined || !canStopAndStart(driver)) return;

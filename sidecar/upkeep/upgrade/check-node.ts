@@ -23,7 +23,7 @@ export function* findObstacles(context: UpgradeContext): Generator<string> {
 }
 
 /** Explains why an upgrade in progress can't continue, and the remedy; undefined if it can. */
-export function explainBlocked({ authority, driver, state }: UpgradeContext): string | undefined {
+export function explainBlockedUpgrade({ authority, driver, state }: UpgradeContext): string | undefined {
   if (authority() === "observes") return "It is blocked: upkeep.mode is observe; restore its previous value.";
   if (authority() === "waits") return "It is blocked: the sidecar waits for gatehouse adopt.";
   if (!canStopAndStart(driver))

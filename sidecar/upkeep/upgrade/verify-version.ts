@@ -34,14 +34,14 @@ export async function verifyVersion(
   const start = { command: () => startNode(isResumed, context), isAlreadyCommanded: isResumed };
   const verified = await restartAndVerify(start, context);
   if (!verified.ok) throw new UpgradeError(verified.message);
-  const findDoubt = async () =>
-    (await findVersionDoubt(side, record, context)) ??
-    (await findChainDoubt(record, context)) ??
-    (await findPruneDoubt(record, context));
-  await verifyNode(findDoubt, { everyMs: checkAgainMs, withinMs, signal }, clock);
+  const findProblem = async () =>
+    (await findVersionProblem(side, record, context)) ??
+    (await findChainProblem(record, context)) ??
+    (await findPruneProblem(record, context));
+  await verifyNode(findProblem, { everyMs: checkAgainMs, withinMs, signal }, clock);
 }
 
-async function findVersionDoubt(
+async function findVersionProblem(
   side: UpgradeSide,
   record: UpgradeRecord,
   { settings, health, nodeCli, commits, signal }: UpgradeContext,
@@ -63,7 +63,7 @@ async function findVersionDoubt(
   return other && `${other} in the directory of its programs is not that of ${nameProgram(wanted)}`;
 }
 
-async function findChainDoubt(
+async function findChainProblem(
   { before }: UpgradeRecord,
   { health: { check }, rpc, signal }: UpgradeContext,
 ): Promise<string | undefined> {
@@ -73,7 +73,7 @@ async function findChainDoubt(
   return findDataConcern(before, hash) ?? findHeightConcern(before, health.height, isIdle(health));
 }
 
-async function findPruneDoubt(
+async function findPruneProblem(
   { before }: UpgradeRecord,
   { nodeCli, signal }: UpgradeContext,
 ): Promise<string | undefined> {

@@ -3,7 +3,7 @@ import { makeBlocksEventful } from "./eventful-blocks.ts";
 import { mixScript } from "./mix.ts";
 import { start, findWorker, type BenchProcess } from "./proxies.ts";
 import { measureInRounds } from "./rounds.ts";
-import { measure, startGatewayProcess, type Surroundings } from "./surroundings.ts";
+import { measure, startGatewayProcess, type BenchSetup } from "./setup.ts";
 import type { Figure } from "./table.ts";
 import { drive, p99, rate } from "./wrk.ts";
 
@@ -28,17 +28,17 @@ export async function startAnvilAndGateway(): Promise<
 }
 
 /** Measures a hot read and the realistic mix, through the gateway and directly at anvil. */
-export async function measureAgainstAnvil(surroundings: Surroundings): Promise<readonly Figure[]> {
+export async function measureAgainstAnvil(setup: BenchSetup): Promise<readonly Figure[]> {
   await using both = await startAnvilAndGateway();
   const { anvil, gateway } = both;
-  const mixed = ({ url, pid }: BenchProcess) => drive({ url, pid, script: mixScript, ...surroundings });
-  await measure(gateway, balance, surroundings);
-  const hot = await measureInRounds("eth_getBalance at latest (a hot read)", surroundings.rounds, {
-    "bare anvil": () => measure(anvil, balance, surroundings),
-    "gateway in front of it": () => measure(gateway, balance, surroundings),
+  const mixed = ({ url, pid }: BenchProcess) => drive({ url, pid, script: mixScript, ...setup });
+  await measure(gateway, balance, setup);
+  const hot = await measureInRounds("eth_getBalance at latest (a hot read)", setup.rounds, {
+    "bare anvil": () => measure(anvil, balance, setup),
+    "gateway in front of it": () => measure(gateway, balance, setup),
   });
   await mixed(gateway);
-  const mix = await measureInRounds("realistic mix", surroundings.rounds, {
+  const mix = await measureInRounds("realistic mix", setup.rounds, {
     "bare anvil": () => mixed(anvil),
     "gateway in front of it": () => mixed(gateway),
   });

@@ -1,7 +1,7 @@
 import { againstAnvil, startAnvilAndGateway } from "./anvil.ts";
 import type { BenchProcess } from "./proxies.ts";
 import { measureInRounds } from "./rounds.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { BenchSetup } from "./setup.ts";
 import type { Figure } from "./table.ts";
 import { drive, rate } from "./wrk.ts";
 
@@ -36,10 +36,10 @@ end
 `;
 
 /** Measures batches of distinct calls, through the gateway and directly at anvil. */
-export async function measureBatches(surroundings: Surroundings): Promise<readonly Figure[]> {
+export async function measureBatches(setup: BenchSetup): Promise<readonly Figure[]> {
   await using both = await startAnvilAndGateway();
   const { anvil, gateway } = both;
-  const measured = async (around: Surroundings): Promise<Figure> => {
+  const measured = async (around: BenchSetup): Promise<Figure> => {
     const batches = ({ url, pid }: BenchProcess) => drive({ url, pid, script: batchScript, ...around });
     await batches(gateway);
     const what = `batches of ${batchCalls} distinct calls, ${around.connections} at a time`;
@@ -49,5 +49,5 @@ export async function measureBatches(surroundings: Surroundings): Promise<readon
     });
     return many.ratio(`${what}: batches a second against bare anvil`, againstAnvil, rate, { least: 0.8 });
   };
-  return [await measured(surroundings), await measured({ ...surroundings, connections: 1 })];
+  return [await measured(setup), await measured({ ...setup, connections: 1 })];
 }

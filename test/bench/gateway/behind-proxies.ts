@@ -3,7 +3,7 @@ import { buildAnsweringNode, startAnsweringNode, type NodeResponses } from "./an
 import { clientShapes, writeDistinctCalls } from "./client-shapes.ts";
 import { startNginxIngress, startNginxProxy, startUnsetNginx, type BenchProcess } from "./proxies.ts";
 import { measureInRounds } from "./rounds.ts";
-import { startGatewayProcess, type Surroundings } from "./surroundings.ts";
+import { startGatewayProcess, type BenchSetup } from "./setup.ts";
 import type { Figure } from "./table.ts";
 import { cpu, drive } from "./wrk.ts";
 
@@ -14,10 +14,10 @@ export type NamedResponses = NodeResponses & Readonly<{ name: string }>;
 export const settingsBehindProxies = { callers: { trustedProxies: ["127.0.0.1"], corsOrigins: ["*"] } };
 
 /** Measures the gateway only behind proxies, for short responses. */
-export async function measureProxiesAlone(surroundings: Surroundings): Promise<readonly Figure[]> {
-  const program = buildAnsweringNode(surroundings.folder);
+export async function measureProxiesAlone(setup: BenchSetup): Promise<readonly Figure[]> {
+  const program = buildAnsweringNode(setup.folder);
   const answers = { name: "130 B", leastBytes: 130, mostBytes: 130, framing: "length" } as const;
-  return measureBehindProxies(program, answers, surroundings);
+  return measureBehindProxies(program, answers, setup);
 }
 
 /**
@@ -28,9 +28,9 @@ export async function measureProxiesAlone(surroundings: Surroundings): Promise<r
 export async function measureBehindProxies(
   program: string,
   answers: NamedResponses,
-  surroundings: Surroundings,
+  setup: BenchSetup,
 ): Promise<readonly Figure[]> {
-  const { folder } = surroundings;
+  const { folder } = setup;
   await using scope = new AsyncDisposableStack();
   const [nodePort = 0, fastPort = 0, slowPort = 0, ...others] = await findFreePorts(8);
   const [nginxPort = 0, ingressPort = 0, ingressToPort = 0, unsetPort = 0, unsetToPort = 0] = others;
@@ -45,10 +45,10 @@ export async function measureBehindProxies(
   const unsetTo = scope.use(await startUnsetNginx(folder, unsetToPort, fastPort));
 
   const script = writeDistinctCalls({ shapes: clientShapes, forwardedFor: true });
-  const send = (url: string, { pid }: BenchProcess) => drive({ ...surroundings, url, pid, script });
+  const send = (url: string, { pid }: BenchProcess) => drive({ ...setup, url, pid, script });
   for (const warmed of [gateway, slow, gateway, slow]) await send(warmed.url, warmed);
   await send(unsetTo.url, gateway);
-  const results = await measureInRounds(`all clients in turn, ${answers.name}`, surroundings.rounds, {
+  const results = await measureInRounds(`all clients in turn, ${answers.name}`, setup.rounds, {
     "nginx as ingress, to the node": () => send(ingress.url, ingress),
     "gateway, behind nginx as ingress": () => send(ingressTo.url, gateway),
     "nginx with a bare proxy_pass, to the node": () => send(unset.url, unset),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { tracingGasFactor } from "#gateway/catalogue/method.ts";
-import { runsCode } from "#gateway/calls/call-account.ts";
+import { runsCode } from "#gateway/calls/call-accounting.ts";
 import { createPolicy, type Policy } from "#gateway/policy.ts";
 import { gatewaySection } from "#gateway/settings/sections.ts";
 import { makeBlocksEventful } from "./eventful-blocks.ts";

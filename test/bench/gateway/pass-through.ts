@@ -2,7 +2,7 @@ import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { findFirstCore, keepToCore } from "./one-core.ts";
 import { startHaproxy, startNginxProxy, startResponder } from "./proxies.ts";
 import { measureInRounds } from "./rounds.ts";
-import { measure, startGatewayProcess, type Surroundings } from "./surroundings.ts";
+import { measure, startGatewayProcess, type BenchSetup } from "./setup.ts";
 import type { Figure } from "./table.ts";
 import { cpu, p50, rate } from "./wrk.ts";
 
@@ -12,12 +12,8 @@ const hot = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}';
 /**
  * Measures the gateway, nginx and HAProxy in front of a native responder whose responses have about this many bytes.
  */
-export async function passThrough(
-  name: string,
-  answerBytes: number,
-  surroundings: Surroundings,
-): Promise<readonly Figure[]> {
-  const { folder } = surroundings;
+export async function passThrough(name: string, answerBytes: number, setup: BenchSetup): Promise<readonly Figure[]> {
+  const { folder } = setup;
   await using scope = new AsyncDisposableStack();
   const [nodePort = 0, nginxPort = 0, haproxyPort = 0, gatewayPort = 0] = await findFreePorts(4);
   const digits = "1".repeat(Math.max(4, answerBytes - 38));
@@ -25,13 +21,13 @@ export async function passThrough(
   const nginx = scope.use(await startNginxProxy(folder, nginxPort, nodePort));
   const haproxy = scope.use(await startHaproxy(folder, haproxyPort, nodePort));
   const gateway = scope.use(await startGatewayProcess(gatewayPort, node.url));
-  await measure(gateway, pass, surroundings);
-  await measure(gateway, hot, surroundings);
-  const many = await measureInRounds(`${name} replies, ${surroundings.connections} connections`, surroundings.rounds, {
-    nginx: () => measure(nginx, pass, surroundings),
-    HAProxy: () => measure(haproxy, pass, surroundings),
-    gateway: () => measure(gateway, pass, surroundings),
-    "gateway, hot read": () => measure(gateway, hot, surroundings),
+  await measure(gateway, pass, setup);
+  await measure(gateway, hot, setup);
+  const many = await measureInRounds(`${name} replies, ${setup.connections} connections`, setup.rounds, {
+    nginx: () => measure(nginx, pass, setup),
+    HAProxy: () => measure(haproxy, pass, setup),
+    gateway: () => measure(gateway, pass, setup),
+    "gateway, hot read": () => measure(gateway, hot, setup),
   });
   const same = `${name}, the same request again and again`;
   const figures: Figure[] = [
@@ -41,7 +37,7 @@ export async function passThrough(
       most: 0.8,
     }),
   ];
-  const lone = async (where: string, around: Surroundings) => {
+  const lone = async (where: string, around: BenchSetup) => {
     const one = await measureInRounds(`${name} replies, one request at a time, ${where}`, around.rounds, {
       responder: () => measure(node, pass, around),
       nginx: () => measure(nginx, pass, around),
@@ -50,9 +46,9 @@ export async function passThrough(
     const what = `${name}, one request at a time, ${where}: p50 ms added`;
     figures.push(one.added(what, ["gateway", "responder"], p50, { most: 0.1 }));
   };
-  await lone("on all cores", { ...surroundings, connections: 1 });
+  await lone("on all cores", { ...setup, connections: 1 });
   const core = findFirstCore();
   for (const { pid } of [node, nginx, gateway]) keepToCore(pid, core);
-  await lone("on one core", { ...surroundings, connections: 1, core });
+  await lone("on one core", { ...setup, connections: 1, core });
   return figures;
 }

@@ -4,7 +4,7 @@ import { measureBehindProxies, settingsBehindProxies as settings, type NamedResp
 import { clientShapes, writeDistinctCalls, type LoadOptions } from "./client-shapes.ts";
 import { startNginxProxy, type BenchProcess } from "./proxies.ts";
 import { measureInRounds } from "./rounds.ts";
-import { startGatewayProcess, type Surroundings } from "./surroundings.ts";
+import { startGatewayProcess, type BenchSetup } from "./setup.ts";
 import type { Figure } from "./table.ts";
 import { cpu, drive, rate } from "./wrk.ts";
 
@@ -20,26 +20,26 @@ const chosen: readonly (NamedResponses & Readonly<{ apart: boolean }>)[] = [
  * the node, and by the gateway behind proxies. Every request has its own id and parameters and, behind proxies, its own
  * client address.
  */
-export async function measureRealClients(surroundings: Surroundings): Promise<readonly Figure[]> {
-  const program = buildAnsweringNode(surroundings.folder);
+export async function measureRealClients(setup: BenchSetup): Promise<readonly Figure[]> {
+  const program = buildAnsweringNode(setup.folder);
   const figures: Figure[] = [];
-  for (const answers of chosen) figures.push(...(await withAnswers(program, answers, surroundings)));
+  for (const answers of chosen) figures.push(...(await withAnswers(program, answers, setup)));
   return figures;
 }
 
 async function withAnswers(
   program: string,
   answers: (typeof chosen)[number],
-  surroundings: Surroundings,
+  setup: BenchSetup,
 ): Promise<readonly Figure[]> {
-  const { folder } = surroundings;
+  const { folder } = setup;
   await using scope = new AsyncDisposableStack();
   const [nodePort = 0, nginxPort = 0, fastPort = 0] = await findFreePorts(3);
   const node = scope.use(await startAnsweringNode(program, nodePort, answers));
   const nginx = scope.use(await startNginxProxy(folder, nginxPort, nodePort));
   const gateway = scope.use(await startGatewayProcess(fastPort, node.url, settings));
   const send = (url: string, { pid }: BenchProcess, options: LoadOptions) =>
-    drive({ ...surroundings, url, pid, script: writeDistinctCalls(options) });
+    drive({ ...setup, url, pid, script: writeDistinctCalls(options) });
   const all = { shapes: clientShapes, forwardedFor: true };
   const [first] = clientShapes;
   if (first === undefined) throw new Error("no shapes are recorded");
@@ -51,7 +51,7 @@ async function withAnswers(
   const figures: Figure[] = [];
   for (const { client, shapes } of groups) {
     const what = `${client}, ${answers.name}`;
-    const results = await measureInRounds(what, surroundings.rounds, {
+    const results = await measureInRounds(what, setup.rounds, {
       nginx: () => send(nginx.url, nginx, { shapes }),
       gateway: () => send(gateway.url, gateway, { shapes }),
     });
@@ -60,5 +60,5 @@ async function withAnswers(
       results.ratio(`${what}: req/s against nginx`, ["gateway", "nginx"], rate, { least: 0.8 }),
     );
   }
-  return [...figures, ...(await measureBehindProxies(program, answers, surroundings))];
+  return [...figures, ...(await measureBehindProxies(program, answers, setup))];
 }

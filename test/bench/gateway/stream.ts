@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
-import { startGatewayProcess } from "./surroundings.ts";
+import { startGatewayProcess } from "./setup.ts";
 import type { Figure } from "./table.ts";
 import { readMemoryMiB } from "./wrk.ts";
 

@@ -4,7 +4,7 @@ import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 import { connectCounting } from "./counting-client.ts";
-import { startGatewayProcess } from "./surroundings.ts";
+import { startGatewayProcess } from "./setup.ts";
 import { print, type Figure } from "./table.ts";
 import { readCpuMs, readMemoryMiB } from "./wrk.ts";
 

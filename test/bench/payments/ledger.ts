@@ -8,7 +8,7 @@ import { fillLedger } from "./filled-ledger.ts";
 import { setBlockTime } from "./settlements.ts";
 import { startOwn, type Side } from "./sides.ts";
 import { signBodies } from "./signed-bodies.ts";
-import { compareSides, compareToSide, type PaymentLines } from "./surroundings.ts";
+import { compareSides, compareToSide, type PaymentLines } from "./setup.ts";
 
 const empty = "over an empty ledger";
 const atOnce = 32;

@@ -7,7 +7,7 @@ import { postBodies } from "./operation.ts";
 import { setBlockTime } from "./settlements.ts";
 import { startOwn } from "./sides.ts";
 import { signBodies } from "./signed-bodies.ts";
-import type { PaymentLines } from "./surroundings.ts";
+import type { PaymentLines } from "./setup.ts";
 
 const settlementsPerMinute = 1_000;
 const atOnce = 5;

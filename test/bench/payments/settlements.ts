@@ -8,17 +8,17 @@ import {
   findLeastGood,
   type PaymentLines,
   type RoundLoad,
-  type Surroundings,
-} from "./surroundings.ts";
+  type BenchSetup,
+} from "./setup.ts";
 
 const settle = { path: "/settle", field: "success", good: true } as const;
 
 /** `/settle` on a chain that produces a block for each transaction. */
 export const automineLines: PaymentLines = {
   name: "settle, automine",
-  measure: async (surroundings) => {
-    await setBlockTime(surroundings.chain, "automine");
-    return measureSettlements(surroundings, {
+  measure: async (setup) => {
+    await setBlockTime(setup.chain, "automine");
+    return measureSettlements(setup, {
       chain: "automine",
       atOnce: 32,
       requests: { ours: 1_024, others: 160 },
@@ -30,9 +30,9 @@ export const automineLines: PaymentLines = {
 /** `/settle` on a chain with one block per second. */
 export const blockLines: PaymentLines = {
   name: "settle, 1 s blocks",
-  measure: async (surroundings) => {
-    await setBlockTime(surroundings.chain, 1);
-    return measureSettlements(surroundings, {
+  measure: async (setup) => {
+    await setBlockTime(setup.chain, 1);
+    return measureSettlements(setup, {
       chain: "1 s blocks",
       atOnce: 500,
       requests: { ours: 1_000, others: 500 },
@@ -42,13 +42,13 @@ export const blockLines: PaymentLines = {
 };
 
 async function measureSettlements(
-  surroundings: Surroundings,
+  setup: BenchSetup,
   load: Readonly<{ chain: string; atOnce: number; requests: RoundLoad["requests"]; least: number }>,
 ): Promise<readonly Figure[]> {
   const { atOnce, requests, least } = load;
   const what = `/settle, ${load.chain}, ${atOnce} at a time`;
-  const sign = (count: number) => signBodies(surroundings.place.token, count);
-  const rounds = await compareSides(surroundings, { ...settle, what, atOnce, requests, sign });
+  const sign = (count: number) => signBodies(setup.place.token, count);
+  const rounds = await compareSides(setup, { ...settle, what, atOnce, requests, sign });
   return [
     {
       what: `${what}: a second against the reference`,

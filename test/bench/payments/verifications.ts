@@ -4,7 +4,7 @@ import { sendAll } from "./load.ts";
 import { postBodies } from "./operation.ts";
 import { own, startOwn } from "./sides.ts";
 import { signBodies, signInvalidBodies } from "./signed-bodies.ts";
-import { compareSides, compareToSide, findMedian, type PaymentLines, type Surroundings } from "./surroundings.ts";
+import { compareSides, compareToSide, findMedian, type PaymentLines, type BenchSetup } from "./setup.ts";
 
 const atOnce = 32;
 const valid = { path: "/verify", field: "isValid", good: true } as const;
@@ -19,17 +19,17 @@ const x402RsShare = 0.36 / 3.3;
 /** CPU and rate of valid payments against the others, and rate of invalid ones, which cost no call. */
 export const verificationLines: PaymentLines = {
   name: "verify",
-  measure: async (surroundings) => [...(await measureValid(surroundings)), ...(await measureInvalid(surroundings))],
+  measure: async (setup) => [...(await measureValid(setup)), ...(await measureInvalid(setup))],
 };
 
-async function measureValid(surroundings: Surroundings): Promise<readonly Figure[]> {
-  const { sides, place } = surroundings;
+async function measureValid(setup: BenchSetup): Promise<readonly Figure[]> {
+  const { sides, place } = setup;
   const sign = (count: number) => signBodies(place.token, count);
   const requests = { ours: ownRequests, others: otherRequests };
   for (const side of sides)
     await sendAll({ ...side, ...postBodies(side, sign(side.name === own ? warmUps : otherRequests), valid), atOnce });
   const what = `/verify of valid payments, ${atOnce} at a time`;
-  const rounds = await compareSides(surroundings, { ...valid, what, atOnce, requests, sign });
+  const rounds = await compareSides(setup, { ...valid, what, atOnce, requests, sign });
   const cpu = compareToSide(rounds, ({ cpuMicros }) => cpuMicros, "x402-rs");
   const byReference = compareToSide(rounds, ({ cpuMicros }) => cpuMicros) / x402RsShare;
   return [
@@ -45,7 +45,7 @@ async function measureValid(surroundings: Surroundings): Promise<readonly Figure
 }
 
 /** Measures our facilitator behind a proxy that counts its calls. */
-async function measureInvalid({ chain, place, rounds }: Surroundings): Promise<readonly Figure[]> {
+async function measureInvalid({ chain, place, rounds }: BenchSetup): Promise<readonly Figure[]> {
   await using tap = await startRpcTap(chain.url);
   await using side = await startOwn({ ...place, rpcUrl: tap.url });
   const sign = (count: number) => signInvalidBodies(place.token, count);

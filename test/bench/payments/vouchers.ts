@@ -20,7 +20,7 @@ import type { ChannelConfig } from "#x402/batch-settlement/payload.ts";
 import type { Hex } from "#x402/hex.ts";
 import { print } from "../gateway/table.ts";
 import { quantile } from "../measurement.ts";
-import type { PaymentLines } from "./surroundings.ts";
+import type { PaymentLines } from "./setup.ts";
 
 const channelsCount = 1_000;
 const vouchersEach = 10;

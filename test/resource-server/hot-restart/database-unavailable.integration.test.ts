@@ -2,17 +2,22 @@ import { describe, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { listChildren } from "../../support/list-children.ts";
 import { explainMissingPostgres, startPostgres } from "../../support/postgres.ts";
-import { openPlace, superviseFacilitator, superviseSettlingShop, type Supervised } from "./supervised-market.ts";
+import {
+  openShopDependencies,
+  superviseFacilitator,
+  superviseSettlingShop,
+  type Supervised,
+} from "./supervised-market.ts";
 
 const missing = explainMissingPostgres();
 
 describe.skipIf(missing !== undefined)(`settings changed while the database is down${missing ?? ""}`, () => {
   it("leave the old processes serving, and become active once the database is back", { timeout: 180_000 }, async () => {
-    await using place = await openPlace();
+    await using dependencies = await openShopDependencies();
     await using postgres = await startPostgres();
     const url = await postgres.createDatabase();
-    await using facilitator = await superviseFacilitator(place, { GATEHOUSE_FACILITATOR_LEDGER_URL: url });
-    await using shop = await superviseSettlingShop(place, { GATEHOUSE_RESOURCE_SERVER_LEDGER_URL: url });
+    await using facilitator = await superviseFacilitator(dependencies, { GATEHOUSE_FACILITATOR_LEDGER_URL: url });
+    await using shop = await superviseSettlingShop(dependencies, { GATEHOUSE_RESOURCE_SERVER_LEDGER_URL: url });
     const both = await Promise.all([follow(facilitator, "/supported", 200), follow(shop, "/data", 402)]);
     await postgres.stop();
     await Promise.all(both.map(({ expectServedOn }) => expectServedOn()));

@@ -39,29 +39,32 @@ export type SelfSupervisedMarket = AsyncDisposable &
 export type SupervisedMarket = SelfSupervisedMarket & Readonly<{ facilitator: Supervised }>;
 
 /** What services share, except for a settler. */
-export type Place = Awaited<ReturnType<typeof openPlace>>;
+export type ShopDependencies = Awaited<ReturnType<typeof openShopDependencies>>;
 
 /** Starts a resource server and its dependencies. */
 export async function openSelfSupervisedMarket(): Promise<SelfSupervisedMarket> {
   await using resources = new AsyncDisposableStack();
-  const place = resources.use(await openPlace());
-  const shop = resources.use(await superviseSettlingShop(place));
+  const dependencies = resources.use(await openShopDependencies());
+  const shop = resources.use(await superviseSettlingShop(dependencies));
   const owned = resources.move();
-  return { ...place, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { ...dependencies, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** Starts a resource server that settles by itself. */
-export function superviseSettlingShop(place: Place, env: Readonly<Record<string, string>> = {}): Promise<Supervised> {
+export function superviseSettlingShop(
+  dependencies: ShopDependencies,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Supervised> {
   return superviseShop(
-    place,
-    { settlement: { rpcUrl: place.chain.url, ledgerPath: join(place.folder, "settlement.sqlite") } },
+    dependencies,
+    { settlement: { rpcUrl: dependencies.chain.url, ledgerPath: join(dependencies.folder, "settlement.sqlite") } },
     { GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(0).privateKey, ...env },
   );
 }
 
 /** Starts a facilitator. */
 export function superviseFacilitator(
-  { chain, folder }: Place,
+  { chain, folder }: ShopDependencies,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Supervised> {
   return supervise("facilitator", folder, {
@@ -73,15 +76,15 @@ export function superviseFacilitator(
 /** Starts all of it. */
 export async function openSupervisedMarket(): Promise<SupervisedMarket> {
   await using resources = new AsyncDisposableStack();
-  const place = resources.use(await openPlace());
-  const facilitator = resources.use(await superviseFacilitator(place));
-  const shop = resources.use(await superviseShop(place, { facilitator: { url: facilitator.url } }));
+  const dependencies = resources.use(await openShopDependencies());
+  const facilitator = resources.use(await superviseFacilitator(dependencies));
+  const shop = resources.use(await superviseShop(dependencies, { facilitator: { url: facilitator.url } }));
   const owned = resources.move();
-  return { ...place, facilitator, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { ...dependencies, facilitator, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** Starts a resource server's dependencies, except for a settler. */
-export async function openPlace() {
+export async function openShopDependencies() {
   await using resources = new AsyncDisposableStack();
   const chain = resources.use(await startPaymentChain());
   const upstream = resources.use(await startUpstream());
@@ -95,7 +98,7 @@ export async function openPlace() {
 }
 
 function superviseShop(
-  { folder, chain, routesPath }: Place,
+  { folder, chain, routesPath }: ShopDependencies,
   settling: object,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Supervised> {

@@ -20,7 +20,7 @@ import { expectWellMade, openStatusPage } from "../../support/page/status-page.t
 import { generousMs, readUntil, until } from "#daemon/testing/until.ts";
 
 const executablePath = findChromium();
-const looking = test.skipIf(executablePath === undefined);
+const browserTest = test.skipIf(executablePath === undefined);
 const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)" : "";
 
 /** A facilitator's admin port, with made-up payments. */
@@ -103,7 +103,7 @@ async function askAs(url: string, host: string): Promise<number | undefined> {
   return answer.statusCode;
 }
 
-looking(
+browserTest(
   `shows a sidecar, a facilitator and an unresponsive target on one page${skipped}`,
   async () => {
     await using sidecar = await serveSidecar();

@@ -10,7 +10,7 @@ import { expectWellMade, openStatusPage } from "../../support/page/status-page.t
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const executablePath = findChromium();
-const looking = test.skipIf(executablePath === undefined);
+const browserTest = test.skipIf(executablePath === undefined);
 const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)" : "";
 
 const token = "a-token-of-thirty-two-characters-or-more";
@@ -37,7 +37,7 @@ async function act(page: Page, label: string): Promise<void> {
   await page.locator("#confirm-yes").click();
 }
 
-looking(
+browserTest(
   `adopts and restarts from the page only with the token and after confirmation${skipped}`,
   async () => {
     await using node = await createFakeNode();

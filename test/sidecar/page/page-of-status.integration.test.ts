@@ -19,13 +19,13 @@ import { takeSlice } from "../../support/run-size.ts";
 import { servePage } from "../../support/page/served-page.ts";
 import { expectWellMade, openStatusPage, waitForLevel } from "../../support/page/status-page.ts";
 
-const { browser, looking, skipped } = useBrowser();
+const { browser, browserTest, skipped } = useBrowser();
 
 async function captionOf(page: Page, id: string): Promise<string> {
   return page.locator(`#${id} figcaption`).innerText();
 }
 
-looking(`shows a healthy node with figures, rates and collapsed checks${skipped}`, async () => {
+browserTest(`shows a healthy node with figures, rates and collapsed checks${skipped}`, async () => {
   await using node = await serveRightNode();
   await using seen = await openStatusPage(browser(), node.url);
   const { page } = seen;
@@ -50,7 +50,7 @@ looking(`shows a healthy node with figures, rates and collapsed checks${skipped}
   expect(seen.complaints()).toEqual([]);
 });
 
-looking(`shows a dead node as one card with cause, commands and collapsed consequences${skipped}`, async () => {
+browserTest(`shows a dead node as one card with cause, commands and collapsed consequences${skipped}`, async () => {
   await using node = await serveDeadNode(75 * secondMs);
   await using seen = await openStatusPage(browser(), node.url);
   const { page } = seen;
@@ -81,7 +81,7 @@ looking(`shows a dead node as one card with cause, commands and collapsed conseq
   expect(seen.complaints()).toEqual([]);
 });
 
-looking(`keeps an expanded card open during updates, and copies its command${skipped}`, async () => {
+browserTest(`keeps an expanded card open during updates, and copies its command${skipped}`, async () => {
   await using node = await serveDeadNode(30 * secondMs);
   await using seen = await openStatusPage(browser(), node.url);
   const { page } = seen;
@@ -105,7 +105,7 @@ looking(`keeps an expanded card open during updates, and copies its command${ski
   expect(seen.complaints()).toEqual([]);
 });
 
-looking(`shows the values of all charts at the time under the pointer or keyboard cursor${skipped}`, async () => {
+browserTest(`shows the values of all charts at the time under the pointer or keyboard cursor${skipped}`, async () => {
   await using node = await serveRightNode();
   node.events.add("restart", "Restarting the node (docker): node.conf was changed.", undefined, doneBySidecar);
   node.set(...nodeGone);
@@ -147,7 +147,7 @@ looking(`shows the values of all charts at the time under the pointer or keyboar
   expect(seen.complaints()).toEqual([]);
 });
 
-looking(`shows the plan and the command of a sidecar that waits for adopt${skipped}`, async () => {
+browserTest(`shows the plan and the command of a sidecar that waits for adopt${skipped}`, async () => {
   await using node = await serveWaitingNode();
   await using seen = await openStatusPage(browser(), node.url);
   const { page } = seen;
@@ -161,7 +161,7 @@ looking(`shows the plan and the command of a sidecar that waits for adopt${skipp
   expect(seen.complaints()).toEqual([]);
 });
 
-looking.each(takeSlice(otherStates, 4))(
+browserTest.each(takeSlice(otherStates, 4))(
   `$name: shows its headline and cards, and is accessible${skipped}`,
   async (state) => {
     const { name, level, title, cards } = state;
@@ -176,7 +176,7 @@ looking.each(takeSlice(otherStates, 4))(
   },
 );
 
-looking(
+browserTest(
   `shows an unknown state before the first check, and marks figures as old once the sidecar stops responding${skipped}`,
   async () => {
     await using node = await servePage({ watched: ["RpcResponding"] });
@@ -195,7 +195,7 @@ looking(
   },
 );
 
-looking(`shows HTML in a node's messages and events as text${skipped}`, async () => {
+browserTest(`shows HTML in a node's messages and events as text${skipped}`, async () => {
   await using node = await serveRightNode({}, 1);
   const message = `answered with <img src=x onerror="document.title='taken'"> and \`<b>code</b>\``;
   node.set({ type: "RpcResponding", status: "False", reason: "NotJsonRpc", message });
@@ -213,7 +213,7 @@ looking(`shows HTML in a node's messages and events as text${skipped}`, async ()
   expect(await page.title()).toBe("Node down: validator-eu-1 · Gatehouse");
 });
 
-looking(`keeps a three-digit error rate on one line at any width${skipped}`, async () => {
+browserTest(`keeps a three-digit error rate on one line at any width${skipped}`, async () => {
   await using node = await servePage();
   node.setRight(sides);
   const failed = { method: "eth_getTransactionReceipt", tier: "public", outcome: "failed" } as const;

@@ -35,7 +35,7 @@ const isAccepting = process.env["GATEHOUSE_TEST_PICTURES"] === "accept";
 const shownWithinMs = 60_000;
 
 const executablePath = findChromium();
-const looking = test.skipIf(executablePath === undefined);
+const browserTest = test.skipIf(executablePath === undefined);
 const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)" : "";
 
 const resources = new AsyncDisposableStack();
@@ -183,7 +183,7 @@ async function readAccepted(file: string): Promise<PNG> {
   return PNG.sync.read(await readFile(join(accepted, file)));
 }
 
-looking.for(pictures)(`$name, $look: matches the accepted picture${skipped}`, async (picture, context) => {
+browserTest.for(pictures)(`$name, $look: matches the accepted picture${skipped}`, async (picture, context) => {
   const file = `${picture.name}-${picture.look}.png`;
   if (isAccepting) {
     await mkdir(accepted, { recursive: true });

@@ -5,7 +5,7 @@ import { findChromium, useBrowser } from "../../support/page/chromium.ts";
 import { startOwnedNode } from "../../support/node/owned-node.ts";
 import { expectWellMade, openHealthyPage, openStatusPage, waitForLevel } from "../../support/page/status-page.ts";
 
-const { browser, looking, skipped } = useBrowser();
+const { browser, browserTest, skipped } = useBrowser();
 
 const resources = new AsyncDisposableStack();
 let node: FakeNode;
@@ -25,13 +25,13 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync());
 
-looking(`shows a healthy node as healthy, and updates itself${skipped}`, async () => {
+browserTest(`shows a healthy node as healthy, and updates itself${skipped}`, async () => {
   await using seen = await openHealthyPage(browser(), sidecar.urls["sidecar"]!);
   await expectWellMade(seen.page, "healthy");
   expect(seen.complaints()).toEqual([]);
 });
 
-looking(`shows a corrected manual edit of node.conf with its change, reason and time${skipped}`, async () => {
+browserTest(`shows a corrected manual edit of node.conf with its change, reason and time${skipped}`, async () => {
   await using seen = await openStatusPage(browser(), sidecar.urls["sidecar"]!);
   const { page } = seen;
   await waitForLevel(page, "healthy", 60_000);
@@ -50,7 +50,7 @@ looking(`shows a corrected manual edit of node.conf with its change, reason and 
   expect(seen.complaints()).toEqual([]);
 });
 
-looking(`makes every link reachable by keyboard, with a visible focus${skipped}`, async () => {
+browserTest(`makes every link reachable by keyboard, with a visible focus${skipped}`, async () => {
   await using seen = await openStatusPage(browser(), sidecar.urls["sidecar"]!);
   const { page } = seen;
   await waitForLevel(page, "healthy", 60_000);

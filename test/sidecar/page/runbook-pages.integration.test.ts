@@ -3,7 +3,7 @@ import { useBrowser } from "../../support/page/chromium.ts";
 import { servePage } from "../../support/page/served-page.ts";
 import { expectWellMade, openStatusPage } from "../../support/page/status-page.ts";
 
-const { browser, looking, skipped } = useBrowser();
+const { browser, browserTest, skipped } = useBrowser();
 
 const resources = new AsyncDisposableStack();
 let url: string;
@@ -41,7 +41,7 @@ test("responds to an unknown runbook with not found", async () => {
   }
 });
 
-looking(`renders a runbook like the status page, with links and copyable commands${skipped}`, async () => {
+browserTest(`renders a runbook like the status page, with links and copyable commands${skipped}`, async () => {
   await using seen = await openStatusPage(browser(), `${url}/runbooks/node-down.md`);
   const { page } = seen;
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -63,7 +63,7 @@ looking(`renders a runbook like the status page, with links and copyable command
   expect(seen.complaints()).toEqual([]);
 });
 
-looking(`renders a runbook with selectable commands without JavaScript${skipped}`, async () => {
+browserTest(`renders a runbook with selectable commands without JavaScript${skipped}`, async () => {
   const context = await browser().newContext({ javaScriptEnabled: false });
   await using _ = { [Symbol.asyncDispose]: () => context.close() };
   const page = await context.newPage();

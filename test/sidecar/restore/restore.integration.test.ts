@@ -14,7 +14,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { restoreSettings } from "#sidecar/restore/settings.ts";
 import { runRestoreCommand } from "#sidecar/restore/restore-command.ts";
-import { replaceConstants, type OtherConstants } from "../../support/other-constants.ts";
+import { replaceConstants, type ConstantOverrides } from "../../support/constant-overrides.ts";
 import { gatehouseProgram } from "../../support/programs/place.ts";
 import { isLong } from "../../support/run-size.ts";
 
@@ -84,7 +84,7 @@ async function place(archive: Buffer, directory: string) {
     GATEHOUSE_RESTORE_DATA_PATH: dataPath,
     ...settings,
   });
-  const run = async (settings: Settings = {}, constants: OtherConstants = {}) => {
+  const run = async (settings: Settings = {}, constants: ConstantOverrides = {}) => {
     using _ = replaceConstants(restoreSettings.schema, { retryMs: 1, ...constants });
     let said = "";
     const mask = createMask();

@@ -51,7 +51,7 @@ function createStoppableClock() {
 }
 
 /** Waits until the node is restarted for a fault, and reports it. */
-async function restartedFor(node: FakeNode, upkeep: RunningUpkeep, starts: number, words: RegExp): Promise<void> {
+async function waitForRestart(node: FakeNode, upkeep: RunningUpkeep, starts: number, words: RegExp): Promise<void> {
   await readUntil(node.starts, (count) => count === starts);
   await upkeep.reason("HeightAdvancing", "Advancing");
   await upkeep.reason("NoRestartPending", "NoRestart");
@@ -71,7 +71,7 @@ test("restarts a node that stalls or has exited if allowed, and leaves a manuall
   await upkeep.reason("NoRestartPending", "NoRestart");
   await steady(upkeep);
   await node.stall();
-  await restartedFor(
+  await waitForRestart(
     node,
     upkeep,
     3,
@@ -83,7 +83,7 @@ test("restarts a node that stalls or has exited if allowed, and leaves a manuall
   await upkeep.passes(2);
   await node.stop();
   const ended = /^Restarting the node \(ops\): the node has been unhealthy for \d+ s: ConnectionRefused \(/;
-  await restartedFor(node, upkeep, 4, ended);
+  await waitForRestart(node, upkeep, 4, ended);
   await node.opensAfter(3_000);
   let started: Promise<void> | undefined;
   await clock.whileStopped(async () => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { runVolumeSnapshotCommand } from "#sidecar/volume-snapshot/volume-snapshot-command.ts";
-import { replaceConstants } from "../../support/other-constants.ts";
+import { replaceConstants } from "../../support/constant-overrides.ts";
 
 type Snapshot = { name: string; creationTimestamp: string; claim: string };
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { SettleResponse, VerifyResponse } from "@x402/core/types";
 import type { Address } from "viem";
 import { testAccount } from "../payments/payment-chain.ts";
-import type { OtherConstants } from "../other-constants.ts";
+import type { ConstantOverrides } from "../constant-overrides.ts";
 import { startService, type ServiceProcess } from "../service-process.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ export type FacilitatorLocation = Readonly<{
   token: Address;
   ledgerPath: string;
   env?: Readonly<Record<string, string>>;
-  constants?: OtherConstants;
+  constants?: ConstantOverrides;
 }>;
 
 export function buildFacilitatorEnvironment({

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import type { OtherConstants } from "../other-constants.ts";
+import type { ConstantOverrides } from "../constant-overrides.ts";
 import { ask } from "./raw-call.ts";
 import { startSmallService, type SmallService } from "../../bounds/small-service.ts";
 
@@ -45,7 +45,7 @@ export async function startSmallGateway(
     heapMiB?: number;
     descriptors?: number;
     accelerated?: Readonly<{ waits: number }>;
-    constants?: OtherConstants;
+    constants?: ConstantOverrides;
   }> = {},
 ): Promise<SmallGateway> {
   const node = await startFakeNode();

@@ -10,7 +10,7 @@ import { devnetSettings } from "#devnet/settings.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { formatArgument } from "#node/layout.ts";
-import { replaceConstants } from "../other-constants.ts";
+import { replaceConstants } from "../constant-overrides.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
 export type DevnetWorkspace = AsyncDisposable &

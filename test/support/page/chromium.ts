@@ -25,7 +25,7 @@ export async function startChromium(executablePath: string): Promise<AsyncDispos
   return { browser, [Symbol.asyncDispose]: () => browser.close() };
 }
 
-/** A browser for the tests of a file; `looking` defines a test that needs it, and `skipped` ends its name. */
+/** A browser for the tests of a file. Define a test that needs it with `browserTest`, and append `skipped` to its name. */
 export function useBrowser() {
   const executablePath = findChromium();
   const resources = new AsyncDisposableStack();
@@ -36,7 +36,7 @@ export function useBrowser() {
   afterAll(() => resources.disposeAsync());
   return {
     browser: () => browser,
-    looking: test.skipIf(executablePath === undefined),
+    browserTest: test.skipIf(executablePath === undefined),
     skipped: executablePath === undefined ? " (skipped: no chromium on PATH)" : "",
   };
 }

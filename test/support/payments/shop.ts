@@ -10,7 +10,7 @@ import {
 import type { PaymentRequired, PaymentRequirements, SettleResponse } from "@x402/core/types";
 import type { LocalAccount } from "viem/accounts";
 import { startPaymentChain, testAccount, type PaymentChain } from "./payment-chain.ts";
-import type { OtherConstants } from "../other-constants.ts";
+import type { ConstantOverrides } from "../constant-overrides.ts";
 import { startService, type ServiceProcess } from "../service-process.ts";
 import { startFacilitatorProxy, type FacilitatorProxy } from "../../resource-server/facilitator-proxy.ts";
 import { startUpstream, type TestUpstream } from "./test-upstream.ts";
@@ -28,12 +28,12 @@ export type Market = AsyncDisposable &
     openShop: (
       folder: string,
       env?: Readonly<Record<string, string>>,
-      constants?: OtherConstants,
+      constants?: ConstantOverrides,
     ) => Promise<ServiceProcess>;
     /** Opens a seller in a folder of its own; `routes` replaces the usual ones. */
     openOwnShop: (
       env?: Readonly<Record<string, string>>,
-      options?: Readonly<{ routes?: object; constants?: OtherConstants }>,
+      options?: Readonly<{ routes?: object; constants?: ConstantOverrides }>,
     ) => Promise<OwnShop>;
     shopEnvironment: (folder: string) => Promise<Record<string, string>>;
   }>;

@@ -12,7 +12,7 @@ import { fetchManager, type ManagerName, type PackageManager } from "./package-m
  * Describes the package's tests with a package manager other than npm; one file for each, so that they run
  * concurrently.
  */
-export function describeInstalledBy(name: ManagerName): void {
+export function describePackageInstalledBy(name: ManagerName): void {
   describe(`the package installed by ${name}`, () => {
     let folder: string;
     let manager: PackageManager;

@@ -5,7 +5,7 @@ import { sendAll, type LoadResult } from "./load.ts";
 import { postBodies, type Operation } from "./operation.ts";
 import { own, reference, type Side, type SideLocation } from "./sides.ts";
 
-export type Surroundings = Readonly<{
+export type BenchSetup = Readonly<{
   chain: PaymentChain;
   place: SideLocation;
   /** Our facilitator, the reference, and x402-rs if it was found. */
@@ -19,7 +19,7 @@ export type Surroundings = Readonly<{
 
 export type PaymentLines = Readonly<{
   name: string;
-  measure: (surroundings: Surroundings) => Promise<readonly Figure[]>;
+  measure: (setup: BenchSetup) => Promise<readonly Figure[]>;
 }>;
 
 /** Load of a line: requests per side and round, and how many are sent concurrently. */
@@ -35,7 +35,7 @@ export type Rounds = ReadonlyMap<string, readonly LoadResult[]>;
 
 /** Measures all sides in turn, for some rounds, each with its own payments; prints the medians. */
 export async function compareSides(
-  { sides, rounds }: Pick<Surroundings, "sides" | "rounds">,
+  { sides, rounds }: Pick<BenchSetup, "sides" | "rounds">,
   load: RoundLoad,
 ): Promise<Rounds> {
   const measured = new Map<string, LoadResult[]>();

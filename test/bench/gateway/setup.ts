@@ -2,7 +2,7 @@ import type { BenchProcess } from "./proxies.ts";
 import { start } from "./proxies.ts";
 import { drive, writePosting, type LoadResult } from "./wrk.ts";
 
-export type Surroundings = Readonly<{
+export type BenchSetup = Readonly<{
   folder: string;
   seconds: number;
   rounds: number;
@@ -26,7 +26,7 @@ export function startGatewayProcess(port: number, nodeUrl: string, settings: obj
 export function measure(
   { url, pid }: BenchProcess,
   body: string,
-  { folder, seconds, connections, core }: Surroundings,
+  { folder, seconds, connections, core }: BenchSetup,
 ): Promise<LoadResult> {
   return drive({ url, pid, script: writePosting(body), connections, seconds, folder, core });
 }

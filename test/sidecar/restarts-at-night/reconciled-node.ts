@@ -50,13 +50,13 @@ async function startDemandingNode(): Promise<FakeNode> {
 /**
  * Starts a devnet node whose node.conf matches the desired configuration, as left by a sidecar with state in `state`.
  */
-export async function startDesiredDevnet(environment: Readonly<Record<string, string>> = {}) {
+export async function startReconciledDevnet(environment: Readonly<Record<string, string>> = {}) {
   return runCorrection(await startDevnetWorkspace(version), environment);
 }
 
 /** Starts the same with a devnet node in `npm run test:long`, otherwise with a fake one. */
-export async function startDesiredNode() {
-  return isLong ? startDesiredDevnet() : runCorrection(await startDemandingNode());
+export async function startReconciledNode() {
+  return isLong ? startReconciledDevnet() : runCorrection(await startDemandingNode());
 }
 
 async function runCorrection<Node extends Pick<FakeNode, "workspace" | "configPath" | "httpUrl">>(

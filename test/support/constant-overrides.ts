@@ -1,20 +1,20 @@
 import { z } from "zod";
 import { isFixed } from "#daemon/settings/fixed.ts";
 
-export type OtherConstants = Readonly<Record<string, number | string>>;
+export type ConstantOverrides = Readonly<Record<string, number | string>>;
 
 /** Changes constants in the settings that this process reads, until it is disposed of. */
-export function replaceConstants(schema: z.ZodObject, constants: OtherConstants): Disposable {
+export function replaceConstants(schema: z.ZodObject, constants: ConstantOverrides): Disposable {
   const replaced = new DisposableStack();
   for (const [path, value] of Object.entries(constants)) {
     let found: z.core.$ZodType = schema;
     for (const key of path.split(".")) {
       const object = found instanceof z.ZodPrefault ? found.def.innerType : found;
       const inner = object instanceof z.ZodObject ? (object.shape as z.core.$ZodShape)[key] : undefined;
-      if (inner === undefined) throw new Error(`${path} is no constant`);
+      if (inner === undefined) throw new Error(`${path} is not a constant`);
       found = inner;
     }
-    if (!isFixed(found)) throw new Error(`${path} is no constant`);
+    if (!isFixed(found)) throw new Error(`${path} is not a constant`);
     const { def } = found;
     const before = Object.getOwnPropertyDescriptor(def, "defaultValue") ?? {};
     Object.defineProperty(def, "defaultValue", { value, configurable: true });

@@ -28,7 +28,7 @@ type AdmittedCall = Readonly<{ gate: CallGate | undefined; method: Method; costU
  * What the calls of one message cost their caller, and how they end, under the policy that was active when the message
  * arrived. All charges and counts of a call happen here.
  */
-export class CallAccount {
+export class CallAccounting {
   readonly context: GatewayContext;
   readonly message: MessageContext;
   readonly policy: Policy;
