@@ -96,6 +96,27 @@ export const serviceCases: readonly AlertCase[] = [
     nearMiss: { series: [[labelled("up", "sidecar"), "1x90"]], silentAt: [40, 300] },
   },
   {
+    alert: "GatehouseServiceDown",
+    of: "a ledger on a full disk",
+    series: [
+      build("resource-server", "1x90"),
+      buildUpSample("1x90"),
+      buildSample("gatehouse_ready_check", { check: "ledger" }, buildPhases("1", "0")),
+    ],
+    silentAt: [9, 12],
+    firesAt: 14,
+    labels: { ...target, service: "resource-server" },
+    summary: `The resource-server ${who} of job gatehouse is down.`,
+    nearMiss: {
+      series: [
+        build("resource-server", "1x90"),
+        buildUpSample("1x90"),
+        buildSample("gatehouse_ready_check", { check: "facilitator" }, buildPhases("1", "0")),
+      ],
+      silentAt: [14, 40],
+    },
+  },
+  {
     alert: "GatehouseClockDrift",
     series: [buildSample("gatehouse_time_seconds", {}, "0+60x9 720+60x49 3600+60x30")],
     silentAt: [9, 19],
