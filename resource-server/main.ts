@@ -61,7 +61,8 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const metrics = createPaymentMetrics({ ledger, payments, registry });
   const sale = { ledger, facilitation, payments, onSettled: metrics.charge, clock, audit, log };
   const port = trackPort(context.signal);
-  const readiness = createReadiness({ facilitation, claims, port });
+  const settlesNothing = () => facilitation.settlesNothing() || !claims.readiness().ok;
+  const readiness = createReadiness({ facilitation, claims, port, settlesNothing });
   const connections = resources.use(limitProcessConnections(settings.listen, { metrics: registry }));
   // Opened before the selling port, so that it outlives it and shows the shutdown while in-flight purchases complete.
   const operations = resources.use(
@@ -87,7 +88,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const serveSold = createSelling({
     find,
     sales: createSales(settings.payment, sale),
-    settlesNothing: facilitation.settlesNothing,
+    settlesNothing,
     work: createUpstream(settings.upstream, { client, signal, issuer }),
     memory: new MemoryBudget(deriveResponseBounds(settings, readMemoryLimits())),
     client: address,
@@ -112,22 +113,24 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
 }
 
 type ReadinessParts = Readonly<{
-  facilitation: Pick<Facilitation, "readiness" | "settlesNothing">;
+  facilitation: Pick<Facilitation, "readiness">;
   claims: Readonly<{ readiness: () => ReadinessCheck }>;
   port: PortState;
+  /** Whether no payment could be settled now, so that none is requested. */
+  settlesNothing: () => boolean;
 }>;
 
-function createReadiness({ facilitation, claims, port }: ReadinessParts) {
+function createReadiness({ facilitation, claims, port, settlesNothing }: ReadinessParts) {
   return () =>
     evaluateReadiness({
       facilitator: facilitation.readiness(),
       ledger: claims.readiness(),
-      sales: checkSales(port, facilitation),
+      sales: checkSales(port, settlesNothing),
     });
 }
 
-/** Checks whether payments are requested; the facilitator's own check decides whether the server is ready without. */
-function checkSales(port: PortState, { settlesNothing }: ReadinessParts["facilitation"]): ReadinessCheck {
+/** Checks whether payments are requested; the checks of facilitator and ledger decide whether the server is ready without. */
+function checkSales(port: PortState, settlesNothing: () => boolean): ReadinessCheck {
   const check = port.check();
   if (!check.ok || !settlesNothing()) return check;
   return { ok: false, message: "open, but requests without a payment get 503: none could be settled", tolerated: true };

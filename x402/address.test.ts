@@ -17,5 +17,5 @@ test.each([
 });
 
 test("rejects an address that is too short", () => {
-  expect(() => address.parse("0x3C44")).toThrow(/expected 0x and 40 hexadecimal digits/);
+  expect(() => address.parse("0x3C44")).toThrow(/expected an address: 0x and 40 hexadecimal digits/);
 });

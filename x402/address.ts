@@ -6,7 +6,7 @@ export const address = z
   .templateLiteral(["0x", z.string()])
   .refine((value) => /^0x[0-9a-fA-F]{40}$/.test(value), {
     abort: true,
-    message: "expected 0x and 40 hexadecimal digits",
+    message: "expected an address: 0x and 40 hexadecimal digits",
   })
   .refine(hasRightChecksum, "its checksum is wrong (EIP-55), so a digit is mistyped: copy the address again")
   .meta({

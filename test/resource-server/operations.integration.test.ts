@@ -1,9 +1,17 @@
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { accelerateService } from "../support/accelerated-waits.ts";
 import { openIdleConnections } from "../support/idle-connections.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startFacilitatorProxy } from "./facilitator-proxy.ts";
-import { openMarketWithShop, pay, signPaymentFor, type MarketWithShop } from "../support/payments/shop.ts";
+import {
+  createTemporaryFolder,
+  openMarketWithShop,
+  pay,
+  signPaymentFor,
+  type MarketWithShop,
+} from "../support/payments/shop.ts";
 
 let market: MarketWithShop;
 let shop: MarketWithShop["shop"];
@@ -108,4 +116,23 @@ it("stays ready as degraded without its facilitator, requests no payment, and re
   const metrics = await (await fetch(`${own.operationsUrl}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_ready_check\{check="facilitator"\} 0$/m);
   expect(metrics).toMatch(/^gatehouse_ready_check\{check="ledger"\} 1$/m);
+});
+
+it("requests no payment and is not ready while its ledger's file is missing", async () => {
+  await using folder = await createTemporaryFolder();
+  const [path, elsewhere] = [join(folder.path, "claims.sqlite"), join(folder.path, "elsewhere.sqlite")];
+  await using own = await market.openOwnShop({
+    GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: path,
+    // It checks every ten seconds while it is well.
+    ...accelerateService({ waitsMs: [10_000], times: 20 }),
+  });
+  const readyz = async () => (await fetch(`${own.operationsUrl}/readyz`)).status;
+  const statuses = async () => [await readyz(), (await fetch(`${own.origin}/data`)).status];
+  await until("it is ready", generousMs, async () => (await readyz()) === 200);
+  await rename(path, elsewhere);
+  await until("it is not ready", generousMs, async () => (await readyz()) === 503);
+  expect(await statuses()).toEqual([503, 503]);
+  await rename(elsewhere, path);
+  await until("it is ready again", generousMs, async () => (await readyz()) === 200);
+  expect(await statuses()).toEqual([200, 402]);
 });

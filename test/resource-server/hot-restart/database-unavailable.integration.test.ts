@@ -18,7 +18,7 @@ describe.skipIf(missing !== undefined)(`settings changed while the database is d
     const url = await postgres.createDatabase();
     await using facilitator = await superviseFacilitator(dependencies, { GATEHOUSE_FACILITATOR_LEDGER_URL: url });
     await using shop = await superviseSettlingShop(dependencies, { GATEHOUSE_RESOURCE_SERVER_LEDGER_URL: url });
-    const both = await Promise.all([follow(facilitator, "/supported", 200), follow(shop, "/data", 402)]);
+    const both = await Promise.all([follow(facilitator, "/supported", 200), follow(shop, "/health", 200)]);
     await postgres.stop();
     await Promise.all(both.map(({ expectServedOn }) => expectServedOn()));
     await postgres.start();
