@@ -94,10 +94,6 @@ export async function resumeClaim(
   if (claim.payload === undefined) throw new TypeError("a claim that was delivered can't be settled");
   const settlement = await settleClaim(claim, { sent: claim.payload }, facilitation, request);
   if (settlement instanceof FacilitationError) return buildPendingSettlement(claim);
-  // After a transaction that is on the chain, although its hash is unknown, another one can't be sent.
-  const isUnsent =
-    settlement.transaction === "" && /_(?:simulation|transaction)_failed$/.test(settlement.errorReason ?? "");
-  if (isUnsent) return buildPendingSettlement(claim);
   const transaction = claim.settlement?.transaction ?? "";
   if (readSettleState(settlement) !== "rejected" || transaction === "" || !isOwnSettlement(settlement, transaction))
     return settlement;

@@ -359,18 +359,6 @@ describe("sell, while a settlement is pending", () => {
     expect(other.charged).toEqual([]);
   });
 
-  it("remains pending if its simulation fails later, because a transaction may be on the chain", async () => {
-    const { buy, facilitation } = await shop();
-    const unsent = { ...pendingResponse, transaction: "", errorReason: "permit2_simulation_failed" };
-    facilitation.settlements.unshift(noVerdict("unknown"), unsent, settledResponse);
-    const paid = createPayment();
-    expect([(await buy(paid)).kind, (await buy(paid)).kind, (await buy(paid)).kind]).toEqual([
-      "pending",
-      "pending",
-      "sold",
-    ]);
-  });
-
   it.each([
     ...(["unreachable", "denied"] as const).map((code) => [noVerdict(code), { kind: "no-verdict" }] as const),
     [noVerdict("rejected"), { kind: "invalid", reason: "invalid_payload" }] as const,
