@@ -18,6 +18,7 @@ const secrets = [password, pathKey, parameter, basic, encodeURIComponent(passwor
 const withKeys = (protocol: string, place: string) =>
   `${protocol}://operator:${password}@${place}/v3/${pathKey}?apikey=${parameter}`;
 const address = `0x${"2".repeat(40)}`;
+const token = `0x${"6".repeat(40)}`;
 const signer = `0x${"7".repeat(63)}1`;
 
 const listShownSecrets = (text: string) => secrets.filter((secret) => text.includes(secret));
@@ -164,12 +165,12 @@ describe.each(takeSlice(places, 2))("URLs with credentials, if %s", (_, place) =
       GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: "0",
       GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: join(state, "routes.json5"),
       GATEHOUSE_RESOURCE_SERVER_PAY_TO: address,
-      GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: address,
+      GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: token,
       GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: withKeys("http", place()),
       GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(state, "claims.sqlite"),
     });
     const { "resource-server": sells = "", "resource-server-operations": operations = "" } = shop.urls;
-    const offer = { scheme: "exact", network: "eip155:1672", amount: "10000", asset: address, payTo: address };
+    const offer = { scheme: "exact", network: "eip155:1672", amount: "10000", asset: token, payTo: address };
     const accepted = { ...offer, maxTimeoutSeconds: 300, extra: { token: "USDC", name: "USDC", version: "2" } };
     const authorization = {
       from: `0x${"3".repeat(40)}`,
