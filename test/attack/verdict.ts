@@ -10,9 +10,9 @@ const onTheNode: ReadonlySet<string> = new Set(["calls with much gas"]);
 const mostSlowdown = 3;
 /**
  * Delay that a shared machine adds by itself: nothing below it can be distinguished, so on a quiet machine the limit is
- * three times this, which is more than three times others' undisturbed wait (6 to 9 ms). In the first seconds of an
- * attack, during its burst, the garbage collector's threads use up the CPU share of a one-CPU container, which is then
- * suspended for up to 70 ms (cgroups, `cpu.cfs_period_us`): under huge batches, that makes a p99 of up to 35 ms.
+ * three times this, which is more than three times others' undisturbed wait (5 to 9 ms). In the first second of an
+ * attack, its burst uses up the CPU share of a one-CPU container, which is then suspended for up to 70 ms (cgroups,
+ * `cpu.cfs_period_us`): under huge batches, that makes a p99 of up to 41 ms in a phase of 15 seconds.
  */
 const noiseMs = 30;
 
