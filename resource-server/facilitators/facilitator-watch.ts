@@ -30,8 +30,8 @@ export type FacilitatorWatch = AsyncDisposable &
 /**
  * Checks periodically whether a facilitator responds to `/supported` with the kinds of payment sold, and accepts the terms of the current
  * offers; logs each change. Once it was reached, nothing is settled while the last check failed, so that no client signs a payment; once it
- * was ready, it stays ready then ({@link tolerateLaterFailures}). Until then nothing is known about it: the server is unready, and whoever asks
- * it anyway gets 402, as the specification has it.
+ * was ready, it stays ready then ({@link tolerateLaterFailures}). Before it was reached, the server is unready, but responds 402 to unpaid
+ * requests (specification, "Errors").
  */
 export function watchFacilitator(
   { kinds: sold }: Readonly<{ kinds: readonly SoldKind[] }>,

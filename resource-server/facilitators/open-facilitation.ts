@@ -6,7 +6,7 @@ import type { Facilitation } from "./facilitation.ts";
 import type { FacilitationDependencies } from "./facilitator-in-process.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 
-/** Time that a start waits for the first check; until it ends, no payment is requested. */
+/** Max time that a start waits for the first check of the facilitator. */
 const firstCheckMs = 5_000;
 
 /**
