@@ -8,6 +8,7 @@ import { encodeBalanceOfCall, transferTopic } from "../../chain/token.ts";
 import { channelsAddress, encodeDeposit, encodeSettle } from "#x402/batch-settlement/channel.ts";
 import { encodeInteger, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { buildChannelConfig, sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
+import { readGasLimit } from "../../chain/transaction-signer.ts";
 import { createInFlightSettlements } from "../settlement.ts";
 import { createNonceAllocator } from "../submit/sign-batch.ts";
 import type { SettlementContext } from "../context.ts";
@@ -219,6 +220,21 @@ test("replaces an expired settlement's underpriced transaction by the next settl
     [options.bumpAfterMs, 6],
     [2 * options.bumpAfterMs, 6],
   ]);
+});
+
+test("fills a gap with the max gas, by a settlement whose mined transaction ran out of gas", async () => {
+  const gasUsed = readGasLimit(sampleAttempt.rawTransaction);
+  const receipt = { status: 0, blockNumber: 90, transactionHash: sampleAttempt.hash, gasUsed, logs: [] };
+  const open = { ...sampleAttempt, hash: `0x${"bb".repeat(32)}` as Hex, nonce: 7 };
+  const { state, entry, lookFor } = startTracking({
+    attempts: [open, sampleAttempt],
+    receipt,
+    pending: 8,
+    payer: idle,
+  });
+  await lookFor(options.bumpAfterMs + lookEveryMs);
+  expect(state.replaces).toEqual([[options.bumpAfterMs, 6]]);
+  expect(entry.lackedGas).toBe(true);
 });
 
 test("logs a transaction that is lost again, and diagnoses it at once", async () => {

@@ -56,7 +56,10 @@ export function createTracker(context: SettlementContext, parts: TrackerParts): 
       if (seen.nowMs - sinceMs < options.bumpAfterMs) return;
       // The transaction of an expired payment, whose fee is too low for any block, is replaced by the next payment's.
       gapsSinceMs.set(signer, seen.nowMs);
-      const [next] = listWaiting(signer, entries, book);
+      for (const entry of entries)
+        if (hasMined(entry, seen) && (await ranOutOfGas(entry, seen.receipts, context))) entry.lackedGas = true;
+      const waiting = listWaiting(signer, entries, book);
+      const next = waiting.find((shared) => !shared.some((entry) => hasMined(entry, seen))) ?? waiting[0];
       if (next !== undefined) queues.replace(next, nextNonce);
       return;
     }
@@ -197,6 +200,11 @@ async function finish(
     if (receipt !== undefined && showsSharedTransfer(receipt, settlement)) recordUses(settlement.asset);
     book.end(entry, outcome);
   }
+}
+
+/** Returns whether one of the transactions of an in-flight settlement was mined: it failed, while another is open. */
+function hasMined({ attempts }: InFlightSettlement, { receipts }: Observation): boolean {
+  return attempts.some(({ hash }) => receipts.has(hash));
 }
 
 /** Returns whether the chain waits for a nonce below those of the account's transactions. */
