@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import type { Pause } from "#daemon/time.ts";
@@ -21,19 +22,35 @@ const account: Hex = `0x${"01".repeat(20)}`;
 const signature = { compact: new Uint8Array(64), yParity: 0 };
 const quote = async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });
 
-/** A node as queried by the watch; `has` is the token's response at its head, and `ageMs` is the age of the head. */
+/**
+ * A node as queried by the watch; `has` is the token's response at its head, and `ageMs` is the age of the head. The process's clock is
+ * ahead of the real time by `clockAheadMs`.
+ */
 function createNode() {
-  const node = { isSyncing: false, ageMs: 1_000, has: "0x" as Hex, balance: 10n ** 18n, nowMs: 0 };
+  const node = {
+    isSyncing: false,
+    ageMs: 1_000,
+    has: "0x" as Hex,
+    balance: 10n ** 18n,
+    nowMs: 0,
+    passedMs: 0,
+    clockAheadMs: 0,
+    heads: 0,
+  };
   const chain = {
     id: async () => 1_672,
     syncing: async () => node.isSyncing,
     code: async () => "0x" as const,
-    head: async () => ({ number: 7, timestamp: (nowMs - node.ageMs) / 1_000 }),
+    head: async () => {
+      node.heads += 1;
+      return { number: 7, timestamp: (nowMs + node.passedMs - node.ageMs) / 1_000 };
+    },
     balance: async () => node.balance,
     simulate: async () => ({ ok: true, result: node.has }) as const,
   } satisfies Partial<Chain> as unknown as Chain;
   const warned: unknown[] = [];
-  const log = { warn: (facts: unknown) => warned.push(facts), error: (facts: unknown) => warned.push(facts) };
+  const note = (facts: unknown) => warned.push(facts);
+  const log = { info: note, warn: note, error: note };
   const given = { chain, log: log as never };
   const signers = createSignerWatch(
     { chainId: 1_672, gasLimit: 150_000 },
@@ -45,7 +62,7 @@ function createNode() {
       ...waits,
       fees: { quote },
       signers,
-      clock: () => nowMs,
+      clock: () => nowMs + node.passedMs + node.clockAheadMs,
       monotonicMs: () => node.nowMs,
     });
   return { node, start, warned, signers };
@@ -72,6 +89,38 @@ describe("a token missing from the node", () => {
   it("stops the start if the node is in sync", async () => {
     await expect(createNode().start()).rejects.toThrow(`no token at ${token} on chain 1672; correct assets.`);
   });
+});
+
+/** Checks again at once, after other tasks. */
+const waitNothing: Pause = () => setImmediate();
+
+it.each([
+  ["behind", -1_200_000, /^the facilitator's clock is 11\d\d s behind .* not yet valid; .*timedatectl/],
+  ["ahead", 1_200_000, /^the facilitator's clock is 1\d{3} s ahead .* expired; .*timedatectl/],
+])("reports a clock that is %s, until it is corrected", async (_, clockAheadMs, message) => {
+  const { node, start, warned } = createNode();
+  Object.assign(node, { has: separator, clockAheadMs });
+  await using watch = await start({ pause: waitNothing });
+  node.passedMs += 2_000;
+  await until("it is noticed", generousMs, () => !watch.checks().chain.ok);
+  expect(watch.checks().chain.message).toMatch(message);
+  node.clockAheadMs = 0;
+  await until("it is corrected", generousMs, () => watch.checks().chain.ok);
+  const events = warned.map((facts) => (facts as Readonly<{ event: string }>).event);
+  expect(events, "each logged once").toEqual(["clock-wrong", "clock-corrected"]);
+});
+
+it.each([
+  ["a chain that mines on demand", { ageMs: 600_000 }, 0],
+  ["a node that catches up", { ageMs: 600_000, isSyncing: true }, 60_000],
+])("does not judge the clock by old blocks of %s", async (_, old, passedMs) => {
+  const { node, start, warned } = createNode();
+  Object.assign(node, { has: separator, ...old });
+  await using watch = await start({ pause: waitNothing });
+  node.passedMs += passedMs;
+  const { heads } = node;
+  await until("it was checked again", generousMs, () => node.heads >= heads + 5);
+  expect([watch.checks().chain.ok, warned]).toEqual([true, []]);
 });
 
 it("starts when a signer has no gas, and reports how much to send it", async () => {

@@ -9,6 +9,7 @@ import { decimalsMax } from "#x402/price.ts";
 import { computeDomainSeparator } from "#x402/typed-data.ts";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
+import { createClockWatch } from "./clock-watch.ts";
 import type { FeeQuotes } from "./fees.ts";
 import type { SignerWatch } from "./signer-watch.ts";
 import { decimalsCall, domainCall, domainSeparatorCall, labelCall, versionCall } from "./token.ts";
@@ -34,7 +35,7 @@ export type ChainWatchDependencies = Readonly<{
 }>;
 
 /**
- * Monitors whether the node responds, is on the right chain, and whether the signers can settle. A node that does not respond at
+ * Monitors whether the node responds, is on the right chain and agrees with this process's clock, and whether the signers can settle. A node that does not respond at
  * startup may do so later. The returned state is the last known one; reading it never calls the node.
  *
  * @throws {StartupError} when the node responds but is on another chain, or is in sync and its tokens differ from the settings.
@@ -44,6 +45,7 @@ export async function startChainWatch(
   { chain, fees, signers, clock, monotonicMs, signal, log, pause }: ChainWatchDependencies,
 ) {
   const rpc = new URL(options.rpcUrl).origin;
+  const checkClock = createClockWatch({ chain, clock, log });
   let contracts: FoundContracts | undefined;
   let problem: string | undefined = "the chain has not been queried yet";
   let succeededAtMs: number | undefined;
@@ -53,7 +55,7 @@ export async function startChainWatch(
       contracts ??= await checkChainIdentity(options, { chain, clock });
       const { maxFeePerGas } = await fees.quote();
       await signers.look(maxFeePerGas);
-      [problem, succeededAtMs] = [undefined, monotonicMs()];
+      [problem, succeededAtMs] = [await checkClock(), monotonicMs()];
     } catch (error) {
       if (!(error instanceof ChainError)) throw error;
       if (signal?.aborted === true) return;

@@ -62,6 +62,12 @@ export const paymentEvents = {
   "node-failed": { level: "warn", runbook: "node-down" },
   "node-recovered": { level: "info", act: "No action needed." },
   "node-wrong-chain": { level: "error", act: "Correct chain.fallbackRpcUrls." },
+  "clock-wrong": {
+    level: "warn",
+    act: "Synchronize the machine's clock: `timedatectl set-ntp true`.",
+    runbook: "clock-drift",
+  },
+  "clock-corrected": { level: "info", act: "No action needed." },
   "chain-unusable": { level: "warn", runbook: "node-down" },
   "chain-unexpected": {
     level: "error",
