@@ -84,6 +84,16 @@ describe("openSqlite", () => {
     openSqlite(path, ["CREATE TABLE other (id TEXT)"], { table: "other" }).close();
   });
 
+  it("rejects a ledger that was emptied", () => {
+    const path = join(folder, "ledger.db");
+    openSqlite(path, [first], { table: "payment" }).close();
+    writeFileSync(path, "");
+    expect(() => openSqlite(path, [first], { table: "payment", setting: "GATEHOUSE_TILL_LEDGER_PATH" })).toThrow(
+      `${path} is empty, so its records are lost: restore a backup of it and of the files next to it, or set GATEHOUSE_TILL_LEDGER_PATH to another path. If it never held any: rm ${path}`,
+    );
+    expect(statSync(path).size).toBe(0);
+  });
+
   it("rejects a database from a newer version", () => {
     const path = join(folder, "ledger.db");
     openSqlite(path, [first, second]).close();

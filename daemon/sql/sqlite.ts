@@ -11,7 +11,7 @@ export type Migrations = readonly string[];
 export type SqliteOptions = Readonly<{
   /** The setting that specifies the file, for messages. */
   setting?: string | undefined;
-  /** A table of every version; a database with other tables is another program's. Default: not checked. */
+  /** A table of every version; a database with other tables is another program's, an empty file a lost one. Default: not checked. */
   table?: string | undefined;
   /** Time for which a statement waits for a file locked by another connection. */
   waitMs?: number | undefined;
@@ -33,6 +33,7 @@ export function openSqlite(
 ): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
+    if (table !== undefined) rejectEmptied(path, setting);
     if (path !== ":memory:") makePrivate(path);
     database = new DatabaseSync(path, { timeout: waitMs });
     if (table !== undefined) requireTable(database, table, { path, setting });
@@ -49,6 +50,14 @@ function makePrivate(path: string): void {
   createDirectory(dirname(path));
   if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
   restrictToOwner(path);
+}
+
+/** Rejects a file without a byte: SQLite would take it for a new database, and delete the log next to it. */
+function rejectEmptied(path: string, setting: string | undefined): void {
+  if (statSync(path, { throwIfNoEntry: false })?.size !== 0) return;
+  throw new StartupError(
+    `${path} is empty, so its records are lost: restore a backup of it and of the files next to it, or ${suggestOtherPath(setting)}. If it never held any: rm ${path}`,
+  );
 }
 
 /** Rejects a file that is mistaken for this one, such as the other service's ledger, before it is migrated. */
