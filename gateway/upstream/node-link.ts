@@ -77,7 +77,7 @@ export class NodeLink implements Disposable {
 
   /** Connects at once if the next attempt is still pending: the node has been reached by other means. */
   retryNow(): void {
-    if (this.#timer === undefined) return;
+    if (this.#timer === undefined || this.#isOver) return;
     clearTimeout(this.#timer);
     this.#connect();
   }

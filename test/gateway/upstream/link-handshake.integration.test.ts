@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { expect, it } from "vitest";
 import { WebSocketServer } from "ws";
 import { createLog } from "#daemon/log/log.ts";
@@ -9,11 +9,11 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 
 const timeoutMs = 200;
 
-function linkTo(port: number) {
+function linkTo(port: number, reconnectMs = 10) {
   const lines: string[] = [];
   const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
   const events = { opened: () => undefined, lost: () => undefined, notified: () => undefined };
-  const options = { url: `ws://127.0.0.1:${port}`, reconnectMs: 10, reconnectMaxMs: 20, timeoutMs };
+  const options = { url: `ws://127.0.0.1:${port}`, reconnectMs, reconnectMaxMs: reconnectMs * 2, timeoutMs };
   return { lines, link: new NodeLink(options, { events, log, random: () => 0.5 }) };
 }
 
@@ -54,4 +54,22 @@ it("a link abandons an unanswered handshake, logs that once, and retries", async
   const reported = lines.filter((line) => line.includes("can't be reached"));
   expect(reported).toHaveLength(1);
   expect(reported[0]).toContain("no response to the handshake within 200 ms");
+});
+
+it("a disposed link never connects again, even if a poll then reaches the node", async () => {
+  await using resources = new AsyncDisposableStack();
+  let connections = 0;
+  const closing = createServer((socket) => {
+    connections += 1;
+    socket.end();
+  }).listen(0, "127.0.0.1");
+  resources.defer(() => void closing.close());
+  await once(closing, "listening");
+  const { port } = closing.address() as AddressInfo;
+  const { link, lines } = linkTo(port, 3_600_000);
+  await until("the next attempt is scheduled", generousMs, () => lines.length === 1);
+  link[Symbol.dispose]();
+  link.retryNow();
+  await once(connect(port, "127.0.0.1").resume(), "close");
+  expect(connections).toBe(2);
 });
