@@ -48,10 +48,14 @@ export function registerGauges(
   gauge("subscriptions", "Subscriptions held by all clients.", listeners.subscriptions);
   gauge("upstream_subscriptions", "Subscriptions on the node.", () => upstream.hub.upstreamSubscriptions());
   gauge("upstream_connected", "1 if the node's WebSocket is connected, 0 if not.", () => Number(upstream.isLinked()));
-  gauge("head_age_seconds", "Age of the node's latest block by its timestamp; absent while unknown.", () => {
-    const ageMs = head.blockAgeMs();
-    return ageMs === undefined ? undefined : ageMs / 1_000;
-  });
+  gauge(
+    "head_age_seconds",
+    "Age of the node's latest block by its timestamp, or else since first seen; absent while unknown.",
+    () => {
+      const ageMs = head.blockAgeMs();
+      return ageMs === undefined ? undefined : ageMs / 1_000;
+    },
+  );
   gauge("head_block_number", "Number of the node's latest block known to the gateway; absent until known.", () => {
     const latest = head.known()?.latest;
     return latest === undefined ? undefined : Number(latest);

@@ -108,7 +108,9 @@ const gateway = {
   gatehouse_gateway_subscriptions: gauge("Subscriptions held by all clients."),
   gatehouse_gateway_upstream_subscriptions: gauge("Subscriptions on the node."),
   gatehouse_gateway_upstream_connected: gauge("1 if the node's WebSocket is connected, 0 if not."),
-  gatehouse_gateway_head_age_seconds: gauge("Age of the node's latest block by its timestamp; absent while unknown."),
+  gatehouse_gateway_head_age_seconds: gauge(
+    "Age of the node's latest block by its timestamp, or else since first seen; absent while unknown.",
+  ),
   gatehouse_gateway_head_block_number: gauge(
     "Number of the node's latest block known to the gateway; absent until known.",
   ),

@@ -43,6 +43,14 @@ describe.each(bothPaths)("the age of the latest block, over %s", (_, fastPath) =
     await newHead(1_002, 5);
     await until("it is reported no more", generousMs, async () => (await ageOf(request(1, "eth_syncing"))) === null);
     expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds \d{1,2}(\.\d+)?$/m);
+    // Polled heads count by their timestamp, too; one without a timestamp, from when the gateway first saw it.
+    node.takeLinks(false);
+    node.cutLink();
+    await newHead(1_003, 3_600);
+    expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds 36[0-5]\d/m);
+    node.newHead(1_004);
+    await until("it is known", generousMs, () => gateway.readiness().message.endsWith(" 1004"));
+    expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds \d{1,2}(\.\d+)?$/m);
   });
 
   it("is never negative, whatever the node's clock", async () => {
