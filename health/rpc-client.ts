@@ -1,6 +1,6 @@
 import { truncateText } from "#daemon/secrets/truncate-text.ts";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
-import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.ts";
+import { requestFailureCode, wasClosedEarly, type SendRequest } from "#daemon/http/send-request.ts";
 import type { ReasonOf } from "#status/condition.ts";
 
 /** Reason that a JSON-RPC endpoint returned no usable response. */
@@ -59,7 +59,7 @@ function buildFailure(
 ): RpcFailure {
   switch (why.kind) {
     case "unreachable":
-      return buildUnreachable(requestFailureCode(cause), where, cause);
+      return buildUnreachable(where, cause);
     case "unresolved": {
       const message = `the name ${why.hostname} can't be resolved: no DNS server responds. ${where} could not be reached; check this host's DNS servers, or use an IP address instead of the name. In Docker, a stopped container's name does not resolve.`;
       return new RpcFailure("NameNotResolved", message, cause);
@@ -94,11 +94,9 @@ function buildFailure(
   }
 }
 
-/** Error codes of a connection that was accepted but ended before the response was complete. */
-const closedCodes: ReadonlySet<string> = new Set(["ECONNRESET", "ECONNABORTED", "EPIPE", "HPE_INVALID_EOF_STATE"]);
-
-function buildUnreachable(code: string, where: string, cause: unknown): RpcFailure {
-  if (closedCodes.has(code)) {
+function buildUnreachable(where: string, cause: unknown): RpcFailure {
+  const code = requestFailureCode(cause);
+  if (wasClosedEarly(cause)) {
     const message = `${where} accepted the connection but closed it before its response was complete (${code}); check the logs of the node and of any proxy in front of it.`;
     return new RpcFailure("ConnectionClosed", message, cause);
   }

@@ -1,6 +1,7 @@
 import { truncateText } from "#daemon/secrets/truncate-text.ts";
 import { WebSocket } from "ws";
 import { UnresolvedNameError, watchLookup } from "#daemon/http/name-lookup.ts";
+import { wasClosedEarly } from "#daemon/http/send-request.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { readAnswer, writeCall } from "#daemon/json-rpc.ts";
 import { createTimeoutSignal } from "#daemon/time.ts";
@@ -79,7 +80,7 @@ async function openWebSocket(
       deadline.addEventListener("abort", late, { once: true });
       socket.on("error", (error: NodeJS.ErrnoException) => {
         if (error instanceof UnresolvedNameError) resolve({ reason: "NameNotResolved", hostname: error.hostname });
-        else resolve({ reason: "ConnectionRefused", words: `can't be reached (${error.code ?? error.message})` });
+        else resolve(describeFailedHandshake(error));
       });
       socket.once("close", () =>
         resolve({ reason: "ConnectionClosed", words: "closed the connection without a response" }),
@@ -92,6 +93,15 @@ async function openWebSocket(
   } finally {
     socket.terminate();
   }
+}
+
+function describeFailedHandshake(error: NodeJS.ErrnoException): Failure {
+  const { code, message } = error;
+  if (wasClosedEarly(error))
+    return { reason: "ConnectionClosed", words: `closed the connection during the WebSocket handshake (${code})` };
+  // Only an error of the system has a code: any other is about the server's response to the handshake.
+  const what = code === undefined ? "rejected the WebSocket handshake" : "can't be reached";
+  return { reason: "ConnectionRefused", words: `${what} (${code ?? message})` };
 }
 
 function judge(text: string): Failure | undefined {

@@ -41,3 +41,16 @@ export function requestFailureCode(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === "string" ? code : "no valid HTTP response";
 }
+
+const closedCodes: ReadonlySet<unknown> = new Set([
+  "ECONNRESET",
+  "ECONNABORTED",
+  "EPIPE",
+  "HPE_INVALID_EOF_STATE",
+  "UND_ERR_SOCKET",
+]);
+
+/** Returns whether a connection was accepted, but closed before the response was complete; also for errors of undici. */
+export function wasClosedEarly(error: unknown): boolean {
+  return error instanceof Error && "code" in error && closedCodes.has(error.code);
+}

@@ -1,5 +1,6 @@
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { createHttpClient } from "#daemon/http/http-client.ts";
+import { wasClosedEarly } from "#daemon/http/send-request.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { readResponses, writeCalls } from "#daemon/json-rpc.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
@@ -38,7 +39,7 @@ export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTran
         try {
           return await postOnce(body, signal);
         } catch (error) {
-          if (retries >= connectionRetriesMax || !isLostConnection(error)) throw toChainError(error);
+          if (retries >= connectionRetriesMax || !wasClosedEarly(error)) throw toChainError(error);
         }
       }
     },
@@ -47,18 +48,16 @@ export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTran
 }
 
 const decoder = new TextDecoder();
-const lostConnectionCodes = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
-
-function isLostConnection(error: unknown): boolean {
-  return error instanceof Error && "code" in error && lostConnectionCodes.has(String(error.code));
-}
 
 function toChainError(error: unknown): ChainError {
   if (error instanceof ChainError) return error;
   const { name, code, message } = error as NodeJS.ErrnoException;
   if (name === "TimeoutError" || code === "UND_ERR_CONNECT_TIMEOUT")
     return new ChainError("timeout", `the node did not respond in time (${message})`, { cause: error });
-  return new ChainError("unreachable", `the node can't be reached (${code ?? message})`, { cause: error });
+  const found = wasClosedEarly(error)
+    ? "the node closed the connection before its response was complete"
+    : "the node can't be reached";
+  return new ChainError("unreachable", `${found} (${code ?? message})`, { cause: error });
 }
 
 export type UpstreamNode = Readonly<{ transport: HttpTransport; origin: string }>;

@@ -51,6 +51,11 @@ const endless = () => {
   const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([1])) });
   return new Response(body, { headers: { "Content-Type": "application/json" } });
 };
+const cutOff = () =>
+  new ReadableStream({
+    start: (controller) => controller.enqueue(new Uint8Array([1])),
+    pull: (controller) => controller.error(new Error("cut")),
+  });
 
 describe("upstream", () => {
   it("forwards to the route's URL with both queries, and returns the response", async () => {
@@ -106,12 +111,28 @@ describe("upstream", () => {
       { status: 502, message: "the upstream's response can't be sold: the body is larger than 16 bytes" },
     ],
     [
-      "no connection",
-      () => Promise.reject(new TypeError("fetch failed: secret.internal")),
-      { status: 502, message: "the upstream can't be reached" },
+      "a connection closed without a response",
+      () => Promise.reject(new TypeError("secret.internal")),
+      { status: 502, message: "the upstream closed the connection before its response was complete" },
+    ],
+    [
+      "a response cut off",
+      () => new Response(cutOff(), { headers: { "Content-Type": "application/json" } }),
+      { status: 502, message: "the upstream closed the connection before its response was complete" },
+    ],
+    [
+      "a body that is not in its encoding",
+      () => new Response("{}", { headers: { "Content-Type": "application/json", "Content-Encoding": "gzip" } }),
+      { status: 502, message: "the upstream's response is not valid HTTP" },
     ],
   ])("fails on %s", async (_name, answer, failure) => {
     expect(await (await upstreamOf(answer)).upstream()).toMatchObject({ kind: "failed", ...failure });
+  });
+
+  it("fails on an upstream that does not listen", async () => {
+    const { upstream } = await upstreamOf(() => json("1"));
+    await servers.pop()?.[Symbol.asyncDispose]();
+    expect(await upstream()).toMatchObject({ status: 502, message: "the upstream can't be reached" });
   });
 
   it.each<[string, AnswerRequest, (() => AbortSignal) | undefined, object]>([

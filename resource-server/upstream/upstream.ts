@@ -2,6 +2,7 @@ import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { readHeader } from "#daemon/http/request-trace.ts";
 import { BodyTooLargeError } from "#daemon/bytes.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
+import { wasClosedEarly } from "#daemon/http/send-request.ts";
 import type { HttpClient, IncomingResponse, ResponseHead } from "#daemon/http/http-client.ts";
 import {
   buildForwardedHeaders,
@@ -94,9 +95,17 @@ export function createUpstream(
         return buildFailure(504, `the upstream took longer than ${options.timeoutMs} ms`);
       if (error instanceof BodyTooLargeError)
         return buildFailure(502, `the upstream's response can't be sold: ${error.message}`);
-      return buildFailure(502, "the upstream can't be reached");
+      return buildFailure(502, explainFailedExchange(error));
     }
   };
+}
+
+function explainFailedExchange(error: unknown): string {
+  if (wasClosedEarly(error)) return "the upstream closed the connection before its response was complete";
+  const { name, code } = error as NodeJS.ErrnoException;
+  // The codes of zlib, for a body that is not in its Content-Encoding, start with Z.
+  const isInvalid = name === "HTTPParserError" || code?.startsWith("Z") === true;
+  return isInvalid ? "the upstream's response is not valid HTTP" : "the upstream can't be reached";
 }
 
 function judgeResponse(response: IncomingResponse, { route, origin }: PaidRequest): UpstreamResult {

@@ -39,7 +39,7 @@ test.each<[string, TapRule, RegExp]>([
     /limit/,
   ],
   ["hangs", "hang", /did not respond within 1000 ms/],
-  ["closes the connection", "lose_answer", /can't be reached/],
+  ["closes the connection", "lose_answer", /closed the connection before its response was complete/],
 ])("returns 500 with the fault while the node %s, and settles the payment afterwards", async (_, rule, fault) => {
   const payment = await signPayment(scene.chain.token);
   scene.tap.rule(() => rule);

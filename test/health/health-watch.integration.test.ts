@@ -286,7 +286,9 @@ test("reports a height that lags the references, ignoring a wrong one", async ()
 test("reports a WebSocket that freezes or mixes up responses while HTTP responds", async () => {
   await using node = await serve(answersRpc({ ...good, eth_blockNumber: rising }));
   let answer: string | undefined = '{"jsonrpc":"2.0","id":1,"result":"0x1"}';
+  let rejection: string | undefined;
   node.server.on("upgrade", (request, socket, head) => {
+    if (rejection !== undefined) return void socket.end(rejection);
     node.sockets.handleUpgrade(request, socket, head, (client) => {
       client.on("message", () => {
         if (answer !== undefined) client.send(answer);
@@ -308,6 +310,14 @@ test("reports a WebSocket that freezes or mixes up responses while HTTP responds
   answer = mixedUp;
   expect(await health.words("WebSocketResponding", "NotJsonRpc")).toBe(
     `ws://node answered eth_blockNumber with the response to another request (expected the id 1, found 2); ${advice}`,
+  );
+  rejection = "HTTP/1.1 405 Method Not Allowed\r\n\r\n";
+  expect(await health.words("WebSocketResponding", "ConnectionRefused")).toBe(
+    `ws://node rejected the WebSocket handshake (Unexpected server response: 405); ${advice}`,
+  );
+  rejection = "";
+  expect(await health.words("WebSocketResponding", "ConnectionClosed")).toBe(
+    `ws://node closed the connection during the WebSocket handshake (ECONNRESET); ${advice}`,
   );
 });
 
