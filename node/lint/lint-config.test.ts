@@ -41,6 +41,12 @@ describe("gatehouse config lint", () => {
     expect(findings('"meta_path": "meta", ', "")).toEqual([
       `6:22 missing-key ${init}.meta_path is missing. add "meta_path" with a file system path.`,
     ]);
+    expect(findings('"host_ip": "127.0.0.1",', "")).toEqual([
+      `6:22 missing-key ${init}.host_ip is missing. add "host_ip" with the IP address to listen on, e.g. "127.0.0.1".`,
+    ]);
+    expect(findings('"mygrid_conf": {}, ', "")).toEqual([
+      '12:14 missing-key storage.mygrid_conf is missing. add "mygrid_conf" with an object, e.g. {}.',
+    ]);
     expect(findings('"10.0.0.1"', '"http://10.0.0.1:9091"')).toEqual([
       '3:87 push-address chain.monitor_config.storage_cetina_push_address is "http://10.0.0.1:9091"; expected a host name or IP address without protocol, port or path. write "10.0.0.1". Set storage_cetina_push_port to 9091.',
     ]);

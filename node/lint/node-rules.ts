@@ -51,14 +51,22 @@ export function checkPaths(tree: ConfigTree): readonly LintFinding[] {
 
 /** Finds other keys that have a value the node does not accept: an address, an object, and flags of the public node. */
 export function checkKnownValues(tree: ConfigTree): readonly LintFinding[] {
-  return tree.properties().flatMap(({ path, value, position }): LintFinding[] => {
+  const missing = requiredValues.flatMap(({ path, fix }) => (tree.find(path) ? [] : [reportMissing(tree, path, fix)]));
+  const wrong = tree.properties().flatMap(({ path, value, position }): LintFinding[] => {
     const here = path.join(".");
     const rule = knownValues.find(({ at }) => at.test(here));
     if (rule === undefined || rule.isRight(value)) return [];
     const message = `is ${formatValue(value)}; expected ${rule.expected}.`;
     return [{ rule: "wrong-type", path: here, ...position, message, fix: `write ${rule.expected}.` }];
   });
+  return [...missing, ...wrong];
 }
+
+/** Required keys besides ports and paths (specification, "Node configuration file"). */
+const requiredValues: readonly Readonly<{ path: readonly string[]; fix: string }>[] = [
+  { path: [...initPath, "host_ip"], fix: 'add "host_ip" with the IP address to listen on, e.g. "127.0.0.1".' },
+  { path: ["storage", "mygrid_conf"], fix: 'add "mygrid_conf" with an object, e.g. {}.' },
+];
 
 const knownValues: readonly Readonly<{ at: RegExp; expected: string; isRight: (value: unknown) => boolean }>[] = [
   {

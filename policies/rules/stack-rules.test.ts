@@ -9,7 +9,14 @@ const sidecar = (...envs: string[]) =>
 const configMap = (text: unknown) =>
   buildResource("kubernetes:core/v1:ConfigMap", { data: { "node.conf": text } }, { name: "node-conf" });
 
-const init = { meta_path: "m", http_port: "18100", rpc_port: "20000", tcp_port: "19000", ws_port: "18200" };
+const init = {
+  meta_path: "m",
+  host_ip: "127.0.0.1",
+  http_port: "18100",
+  rpc_port: "20000",
+  tcp_port: "19000",
+  ws_port: "18200",
+};
 const chain = {
   secret_config: { domain_key_path: "d", stabilizing_key_path: "s" },
   startup_config: { init_config: init },
@@ -18,7 +25,11 @@ const chain = {
 /** A complete node.conf with these metrics keys, as a deployment renders it. */
 function conf(monitor: Record<string, unknown> | undefined, ports: Record<string, string> = {}): string {
   const changed = { ...chain, startup_config: { init_config: { ...init, ...ports } }, monitor_config: monitor };
-  return JSON.stringify({ chain: changed, storage: { mygrid_env: { storage_data_path: "d" } } }, undefined, 2);
+  return JSON.stringify(
+    { chain: changed, storage: { mygrid_conf: {}, mygrid_env: { storage_data_path: "d" } } },
+    undefined,
+    2,
+  );
 }
 
 const storage = {
@@ -100,7 +111,7 @@ describe("node-configuration", () => {
     const old = { ...storage, storage_cetina_push_port: undefined, pamir_cetina_push_port: 9_091 };
     const found = nodeConfiguration.check([sidecar(), configMap(conf(old))]);
     expect(found.map(({ message }) => message)).toEqual([
-      "node.conf (line 21, column 7) chain.monitor_config.pamir_cetina_push_port is silently ignored: node 0.16.2 reads the storage_* names (0.16.0 and later). Fix: rename it to storage_cetina_push_port.",
+      "node.conf (line 22, column 7) chain.monitor_config.pamir_cetina_push_port is silently ignored: node 0.16.2 reads the storage_* names (0.16.0 and later). Fix: rename it to storage_cetina_push_port.",
       "node.conf chain.monitor_config does not have storage_cetina_push_port, which node 0.16.2 needs",
     ]);
   });

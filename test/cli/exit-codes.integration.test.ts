@@ -50,7 +50,14 @@ const conf = {
     monitor_config: {},
     secret_config: { domain_key_path: "keys/domain.key", stabilizing_key_path: "keys/stable.key" },
     startup_config: {
-      init_config: { meta_path: "meta", http_port: "18100", rpc_port: "20000", tcp_port: "19000", ws_port: "18200" },
+      init_config: {
+        meta_path: "meta",
+        host_ip: "127.0.0.1",
+        http_port: "18100",
+        rpc_port: "20000",
+        tcp_port: "19000",
+        ws_port: "18200",
+      },
     },
   },
   storage: { mygrid_conf: {}, mygrid_env: { storage_data_path: "../data" } },
