@@ -36,6 +36,7 @@ const options = () => ({ configPath, nodeVersion: "0.16.2", stateDirectories: []
 
 test("gatehouse config plan prints a diff and a reason for each change, and exits with 2", async () => {
   expect(await runPlanCommand(options(), settings, output)).toBe(2);
+  expect(printed).toContain(`--- a${configPath}\n+++ b${configPath}\n`);
   expect(printed).toContain(
     '+    "monitor_config": { "storage_enable_cetina": true, "storage_cetina_push_address": "10.0.0.1",',
   );

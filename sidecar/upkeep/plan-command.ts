@@ -152,7 +152,9 @@ function render(configPath: string, reading: UsableReading, planned: Plan, { isC
 function formatDiff(configPath: string, reading: UsableReading, planned: Plan): string {
   const text = findWrite(planned)?.text;
   if (text === undefined) return "";
-  const patch = createTwoFilesPatch(`a/${configPath}`, `b/${configPath}`, reading.document.text, text, "", "", {
+  // As git does: without the root's slash, which would follow the prefix's.
+  const path = configPath.replace(/^\/+/, "");
+  const patch = createTwoFilesPatch(`a/${path}`, `b/${path}`, reading.document.text, text, "", "", {
     context: 3,
     headerOptions: FILE_HEADERS_ONLY,
   });
