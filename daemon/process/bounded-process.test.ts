@@ -106,7 +106,7 @@ describe("a command that the system cannot run fails without a rejection", () =>
     const { signal } = new AbortController();
     const options = { directory: join(directory, "no-directory"), timeoutMs: 5_000, outputLimitBytes: 10, signal };
     expect(words(await runProcess({ command: ["/bin/true"], ...options }))).toBe(
-      "/bin/true can't be run: no-directory is not a directory (ENOTDIR); set node.workspace or node.binDirectory.",
+      "/bin/true can't be run: no-directory is not a directory (ENOTDIR); set node.workspace, node.binDirectory or, before v0.11, node.nodeDirectory.",
     );
   });
 });

@@ -172,18 +172,18 @@ async function explainFailedStart(
   const code = describeCode(error);
   const place = await lookAtDirectory(directory);
   if (place === "missing") {
-    const message = `${file} can't be run: the directory ${directory} does not exist; set node.workspace or node.binDirectory.`;
+    const message = `${file} can't be run: the directory ${directory} does not exist; set node.workspace, node.binDirectory or, before v0.11, node.nodeDirectory.`;
     return { ok: false, reason: "NotFound", message };
   }
   if (place === "no directory") {
-    const message = `${file} can't be run: ${directory} is not a directory (ENOTDIR); set node.workspace or node.binDirectory.`;
+    const message = `${file} can't be run: ${directory} is not a directory (ENOTDIR); set node.workspace, node.binDirectory or, before v0.11, node.nodeDirectory.`;
     return { ok: false, reason: "Failed", message };
   }
   if (code === "ENOENT") {
     return {
       ok: false,
       reason: "NotFound",
-      message: `${file} does not exist; correct the program's path, or install it there.`,
+      message: `${file.includes("/") ? resolvePath(directory, file) : file} does not exist; correct the program's path, or install it there.`,
     };
   }
   if (code === "EACCES" || code === "ENOEXEC") {

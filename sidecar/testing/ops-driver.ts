@@ -34,7 +34,7 @@ export async function buildOpsDriver({
   const events = createRecentEvents(systemClock);
   const driver = createOpsDriver(
     { stop, stopTimeoutSeconds, timeoutMs },
-    () => ({ directory, binDirectory: directory, start, passes }),
+    () => ({ directory, setting: "ops.directory", binDirectory: directory, start, passes }),
     {
       processes: createNodeProcesses({ httpUrl, binDirectory: () => directory, processName: () => undefined }),
       check: () => checkRpc(httpUrl),

@@ -11,13 +11,13 @@ const restart = async (stop: string, start: string) => {
 
 it("names a program once if it is missing for both stopping and starting the node", async () => {
   await expect(restart("./ops", "./ops")).rejects.toThrow(
-    /^\.\/ops does not exist; correct the program's path, or install it there\.$/,
+    `${import.meta.dirname}/ops does not exist; correct the program's path, or install it there.`,
   );
 });
 
 it("names both the missing stop program and the missing start program", async () => {
   await expect(restart("./stop", "./start")).rejects.toThrow(
-    /^\.\/start does not exist; .* \(earlier: \.\/stop does not exist; .*\)$/,
+    /^\/\S+\/start does not exist; .* \(earlier: \/\S+\/stop does not exist; .*\)$/,
   );
 });
 
@@ -28,7 +28,7 @@ it("reports ahead of time which program is missing or not executable", async () 
     return await ops.driver.problem?.();
   };
   expect(await problem("./ops", "./ops")).toBe(
-    `./ops (ops.stop, ops.start) is missing; install it into ${directory}, or configure another program`,
+    `./ops (ops.stop, ops.start) is missing; install it into ${directory}, or correct ops.directory`,
   );
   await writeFile(join(directory, "ops"), "#!/bin/sh\n", { mode: 0o644 });
   expect(await problem("./ops", "./ops")).toBe(
@@ -37,6 +37,6 @@ it("reports ahead of time which program is missing or not executable", async () 
   await chmod(join(directory, "ops"), 0o755);
   expect(await problem("./ops", "./ops")).toBeUndefined();
   expect(await problem("true", "/nowhere/start")).toBe(
-    "/nowhere/start (ops.start) is missing; install it there, or configure another program",
+    "/nowhere/start (ops.start) is missing; install it there, or correct ops.start",
   );
 });

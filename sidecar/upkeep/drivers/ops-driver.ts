@@ -7,7 +7,7 @@ import type { NodeLayout } from "#node/layout.ts";
 import { findProcessesIn } from "./host-processes.ts";
 import { DriverError, StartFailedError, type NodeDriver, type RestartReport } from "./driver.ts";
 import { lockMs, startWithOps, reportRestart, stopWithOps, type OpsStopDependencies } from "./ops-commands.ts";
-import type { OpsLocation } from "./ops-location.ts";
+import type { findOpsLocation } from "./ops-location.ts";
 
 type OpsDriverOptions = Readonly<{
   stop: readonly string[];
@@ -15,7 +15,7 @@ type OpsDriverOptions = Readonly<{
   timeoutMs: number;
 }>;
 
-type Place = () => OpsLocation &
+type Place = () => ReturnType<typeof findOpsLocation> &
   Pick<NodeLayout, "binDirectory"> &
   Readonly<{
     passes: readonly string[];
@@ -121,7 +121,7 @@ function quoteCommand(command: readonly string[]): string {
 /** Determines which programs can't be run, as text. Also undefined if their directory is missing: node.conf is then missing too, and that is reported. */
 async function findMissingPrograms(
   stop: readonly string[],
-  { directory, start }: OpsLocation,
+  { directory, setting, start }: ReturnType<typeof findOpsLocation>,
 ): Promise<string | undefined> {
   if (!(await isAccessible(directory))) return undefined;
   const settings = new Map<string, string[]>();
@@ -129,7 +129,7 @@ async function findMissingPrograms(
     settings.set(file, [...(settings.get(file) ?? []), name]);
   const problems = await Promise.all(
     [...settings].map(async ([file, names]) => {
-      const problem = await findProgramProblem(file, directory);
+      const problem = await findProgramProblem(file, directory, isAbsolute(file) ? names.join(" and ") : setting);
       return problem === undefined ? [] : [`${file} (${names.join(", ")}) ${problem}`];
     }),
   );
@@ -144,13 +144,13 @@ function buildReport(results: readonly (ProcessResult | undefined)[]): RestartRe
 }
 
 /** Why a program can't be run, as far as this can be checked: the system searches PATH for a name without a slash. */
-async function findProgramProblem(file: string, directory: string): Promise<string | undefined> {
+async function findProgramProblem(file: string, directory: string, setting: string): Promise<string | undefined> {
   if (!file.includes("/")) return undefined;
   const path = resolve(directory, file);
   if (await isAccessible(path, constants.X_OK)) return undefined;
   if (await isAccessible(path)) return `can't be run by this user; run chmod +x ${path}`;
   const where = isAbsolute(file) ? "there" : `into ${directory}`;
-  return `is missing; install it ${where}, or configure another program`;
+  return `is missing; install it ${where}, or correct ${setting}`;
 }
 
 async function isAccessible(path: string, mode: number = constants.F_OK): Promise<boolean> {

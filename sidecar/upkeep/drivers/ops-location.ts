@@ -6,7 +6,7 @@ export type OpsLocation = Readonly<{ directory: string; start: readonly string[]
 
 /** Formats the command with which an operator restarts the node; undefined with another driver, whose tool does it. */
 export function formatOpsRestart(
-  settings: Pick<SidecarSettings, "ops" | "restart">,
+  settings: Pick<SidecarSettings, "ops" | "node" | "restart">,
   layout: NodeLayout,
 ): string | undefined {
   if (settings.restart.driver !== "ops") return undefined;
@@ -15,10 +15,17 @@ export function formatOpsRestart(
 }
 
 /** Determines how to run `ops`, from the settings or else from the node's family (specification, "Node command line"). */
-export function findOpsLocation({ ops }: Pick<SidecarSettings, "ops">, layout: NodeLayout): OpsLocation {
+export function findOpsLocation(
+  { ops, node }: Pick<SidecarSettings, "ops" | "node">,
+  layout: NodeLayout,
+): OpsLocation & Readonly<{ /** What determines the directory, for messages. */ setting: string }> {
   const directory = ops.directory ?? layout.opsDirectory;
+  const isBin = directory === layout.binDirectory;
+  const standard = isBin && layout.kind === "client-bin" ? "node.nodeDirectory" : "node.workspace";
+  const derived = isBin && node.binDirectory !== undefined ? "node.binDirectory" : standard;
   return {
     directory,
+    setting: ops.directory === undefined ? derived : "ops.directory",
     start: ops.start ?? ["./ops", "start", "--config", formatArgument(layout.configPath, directory)],
   };
 }
