@@ -67,7 +67,10 @@ export async function startAnvilProcess(
     throw new StartupError(`anvil did not start: ${(cause as Error).message}; it printed: ${errors.text()}`, { cause });
   });
   const pid = child.pid ?? 0;
-  writeFileSync(locatePidFile(options.directory), String(pid), { mode: 0o600 });
+  const pidFile = locatePidFile(options.directory);
+  // A killed node's file, or another user's symbolic link, which must not be followed.
+  rmSync(pidFile, { force: true });
+  writeFileSync(pidFile, String(pid), { mode: 0o600, flag: "wx" });
   const { promise: ended, resolve } = Promise.withResolvers<Error>();
   child.once("exit", (status, signal) => {
     if (child.killed) return;
@@ -76,7 +79,7 @@ export async function startAnvilProcess(
   const end = async () => {
     child.kill("SIGKILL");
     await exited;
-    rmSync(locatePidFile(options.directory), { force: true });
+    rmSync(pidFile, { force: true });
   };
   return { url, pid, ended, [Symbol.asyncDispose]: end };
 }

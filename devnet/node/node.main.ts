@@ -1,7 +1,8 @@
-import { writeSync } from "node:fs";
+import { closeSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { createStream } from "rotating-file-stream";
+import { openToAppend } from "#daemon/files/append-file.ts";
 import { within } from "#daemon/time.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { waitForAbort, createStopSignal } from "#daemon/process/stop-signal.ts";
@@ -53,6 +54,8 @@ try {
 
 /** Logs to `<runDirectory>/node.log`, at most 15 MB including rotated files. Disposing of it waits until everything is written. */
 function openNodeLog(runDirectory: string): AsyncDisposable & Readonly<{ log: Logger }> {
+  // The stream would follow a symbolic link, which another user may have put in the file's place.
+  closeSync(openToAppend(join(runDirectory, "node.log")));
   const file = createStream("node.log", { path: runDirectory, size: "5M", maxFiles: 2 });
   return {
     log: createLog({ service: "devnet", level: "info" }, file),

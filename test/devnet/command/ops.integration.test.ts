@@ -1,4 +1,4 @@
-import { readFile, symlink, writeFile } from "node:fs/promises";
+import { readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -112,17 +112,21 @@ describe("ops", () => {
     expect(taken.errors).toContain("init_config.http_port");
   });
 
-  test("does not start, or overwrite another file, if its output file is a symbolic link", async () => {
+  test("does not start, or overwrite another file, if its output or log file is a symbolic link", async () => {
     await using node = await createTestNode({ version: "0.16.2" });
-    const output = join(node.workspace.runDirectory, "node.err");
     const victim = join(node.workspace.runDirectory, "victim");
     await writeFile(victim, "kept");
-    await symlink(victim, output);
-    const started = await node.run("ops", "start", "--config", "./node.conf");
-    expect([started.status, started.errors]).toEqual([
-      1,
-      expect.stringContaining(`${output} is a symbolic link; remove it`),
-    ]);
+    for (const name of ["node.err", "node.log"]) {
+      const output = join(node.workspace.runDirectory, name);
+      await rm(output, { force: true });
+      await symlink(victim, output);
+      const started = await node.run("ops", "start", "--config", "./node.conf");
+      expect([started.status, started.errors]).toEqual([
+        1,
+        expect.stringContaining(`${output} is a symbolic link; remove it`),
+      ]);
+      await rm(output);
+    }
     expect(await readFile(victim, "utf8")).toBe("kept");
   });
 
