@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { findOlderForms } from "./older-form.ts";
 import { parseText, type ParsedText, type TextProblem } from "./parsed-text.ts";
 import type { ConfigProblem } from "./problem.ts";
@@ -19,7 +20,8 @@ export type ConfigParseResult = Readonly<
 export function parseConfig(bytes: Uint8Array): ConfigParseResult {
   const decoded = readUtf8(bytes);
   if (decoded === undefined) {
-    return reject("NotText", "is not UTF-8 text; write JSON, or restore the file from a backup.");
+    const message = "is not UTF-8 text; write JSON, or restore the file from a backup.";
+    return { ok: false, problem: { reason: "NotText", message, line: findBinaryLine(bytes), column: 1 } };
   }
   const byteOrderMark = decoded.startsWith("\uFEFF");
   const text = byteOrderMark ? decoded.slice(1) : decoded;
@@ -74,6 +76,16 @@ function readUtf8(bytes: Uint8Array): string | undefined {
   } catch {
     // TextDecoder throws on the first byte that isn't UTF-8; the caller reports that.
     return undefined;
+  }
+}
+
+/** Returns the number of the first line that isn't UTF-8 text, or else of the last one. */
+function findBinaryLine(bytes: Uint8Array): number {
+  for (let line = 1, start = 0; ; line += 1) {
+    const end = bytes.indexOf(0x0a, start);
+    const found = bytes.subarray(start, end === -1 ? undefined : end);
+    if (end === -1 || !isUtf8(found) || found.includes(0)) return line;
+    start = end + 1;
   }
 }
 

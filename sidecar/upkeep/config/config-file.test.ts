@@ -67,9 +67,9 @@ describe("reports what is wrong with an unusable node.conf", () => {
   });
 
   test("that is binary", async () => {
-    const words = "node.conf is not UTF-8 text; write JSON, or restore the file from a backup.";
-    expect(await wordsAbout(Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe))).toBe(words);
-    expect(await wordsAbout("{\0}")).toBe(words);
+    const words = "is not UTF-8 text; write JSON, or restore the file from a backup.";
+    expect(await wordsAbout(Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe))).toBe(`node.conf:1:1 ${words}`);
+    expect(await wordsAbout("{\n\n\0}\n")).toBe(`node.conf:3:1 ${words}`);
   });
 
   test("of 100 MB, without reading it", async () => {

@@ -70,7 +70,7 @@ export const fileFaults: readonly Fault[] = [
   unusable(
     "node.conf is not text",
     "NotText",
-    "…/node.conf is not UTF-8 text; write JSON, or restore",
+    "…/node.conf:1:1 is not UTF-8 text; write JSON, or restore",
     holds(Uint8Array.of(0xff, 0xfe, 0)),
   ),
   unusable(
