@@ -1,6 +1,11 @@
 import { truncateText } from "#daemon/secrets/truncate-text.ts";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
-import { requestFailureCode, wasClosedEarly, type SendRequest } from "#daemon/http/send-request.ts";
+import {
+  hasRejectedCertificate,
+  requestFailureCode,
+  wasClosedEarly,
+  type SendRequest,
+} from "#daemon/http/send-request.ts";
 import type { ReasonOf } from "#status/condition.ts";
 
 /** Reason that a JSON-RPC endpoint returned no usable response. */
@@ -99,6 +104,10 @@ function buildUnreachable(where: string, cause: unknown): RpcFailure {
   if (wasClosedEarly(cause)) {
     const message = `${where} accepted the connection but closed it before its response was complete (${code}); check the logs of the node and of any proxy in front of it.`;
     return new RpcFailure("ConnectionClosed", message, cause);
+  }
+  if (hasRejectedCertificate(cause)) {
+    const message = `${where} has a certificate that is not accepted (${code}); renew or correct it, or set NODE_EXTRA_CA_CERTS to the file of its issuer's.`;
+    return new RpcFailure("Unreachable", message, cause);
   }
   const message = `${where} can't be reached (${code}); check that the node is running and that this is its address.`;
   return new RpcFailure(code === "ECONNREFUSED" ? "ConnectionRefused" : "Unreachable", message, cause);

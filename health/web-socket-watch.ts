@@ -1,7 +1,7 @@
 import { truncateText } from "#daemon/secrets/truncate-text.ts";
 import { WebSocket } from "ws";
 import { UnresolvedNameError, watchLookup } from "#daemon/http/name-lookup.ts";
-import { wasClosedEarly } from "#daemon/http/send-request.ts";
+import { hasRejectedCertificate, wasClosedEarly } from "#daemon/http/send-request.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { readAnswer, writeCall } from "#daemon/json-rpc.ts";
 import { createTimeoutSignal } from "#daemon/time.ts";
@@ -99,6 +99,8 @@ function describeFailedHandshake(error: NodeJS.ErrnoException): Failure {
   const { code, message } = error;
   if (wasClosedEarly(error))
     return { reason: "ConnectionClosed", words: `closed the connection during the WebSocket handshake (${code})` };
+  if (hasRejectedCertificate(error))
+    return { reason: "ConnectionRefused", words: `has a certificate that is not accepted (${code})` };
   // Only an error of the system has a code: any other is about the server's response to the handshake.
   const what = code === undefined ? "rejected the WebSocket handshake" : "can't be reached";
   return { reason: "ConnectionRefused", words: `${what} (${code ?? message})` };

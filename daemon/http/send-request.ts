@@ -54,3 +54,10 @@ const closedCodes: ReadonlySet<unknown> = new Set([
 export function wasClosedEarly(error: unknown): boolean {
   return error instanceof Error && "code" in error && closedCodes.has(error.code);
 }
+
+const certificateCodes = /^(CERT_|DEPTH_ZERO_|ERR_TLS_CERT_|SELF_SIGNED_|UNABLE_TO_(GET|VERIFY|DECRYPT|DECODE)_)/;
+
+/** Returns whether a server's certificate was rejected: it is expired, not valid yet, of another host, or its issuer is not trusted (tls, "X509 certificate error codes"). */
+export function hasRejectedCertificate(error: unknown): boolean {
+  return error instanceof Error && "code" in error && certificateCodes.test(String(error.code));
+}

@@ -1,6 +1,6 @@
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { createHttpClient } from "#daemon/http/http-client.ts";
-import { wasClosedEarly } from "#daemon/http/send-request.ts";
+import { hasRejectedCertificate, wasClosedEarly } from "#daemon/http/send-request.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { readResponses, writeCalls } from "#daemon/json-rpc.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
@@ -54,10 +54,12 @@ function toChainError(error: unknown): ChainError {
   const { name, code, message } = error as NodeJS.ErrnoException;
   if (name === "TimeoutError" || code === "UND_ERR_CONNECT_TIMEOUT")
     return new ChainError("timeout", `the node did not respond in time (${message})`, { cause: error });
-  const found = wasClosedEarly(error)
-    ? "the node closed the connection before its response was complete"
-    : "the node can't be reached";
-  return new ChainError("unreachable", `${found} (${code ?? message})`, { cause: error });
+  return new ChainError("unreachable", `${describeFailure(error)} (${code ?? message})`, { cause: error });
+}
+
+function describeFailure(error: unknown): string {
+  if (wasClosedEarly(error)) return "the node closed the connection before its response was complete";
+  return hasRejectedCertificate(error) ? "the node's certificate is not accepted" : "the node can't be reached";
 }
 
 export type UpstreamNode = Readonly<{ transport: HttpTransport; origin: string }>;

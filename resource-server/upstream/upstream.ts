@@ -2,7 +2,7 @@ import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { readHeader } from "#daemon/http/request-trace.ts";
 import { BodyTooLargeError } from "#daemon/bytes.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import { wasClosedEarly } from "#daemon/http/send-request.ts";
+import { hasRejectedCertificate, wasClosedEarly } from "#daemon/http/send-request.ts";
 import type { HttpClient, IncomingResponse, ResponseHead } from "#daemon/http/http-client.ts";
 import {
   buildForwardedHeaders,
@@ -102,6 +102,7 @@ export function createUpstream(
 
 function explainFailedExchange(error: unknown): string {
   if (wasClosedEarly(error)) return "the upstream closed the connection before its response was complete";
+  if (hasRejectedCertificate(error)) return "the upstream's certificate is not accepted";
   const { name, code } = error as NodeJS.ErrnoException;
   // The codes of zlib, for a body that is not in its Content-Encoding, start with Z.
   const isInvalid = name === "HTTPParserError" || code?.startsWith("Z") === true;

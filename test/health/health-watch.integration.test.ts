@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import type { RequestListener } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { readNodeReadiness } from "#status/node-readiness.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
@@ -10,6 +13,7 @@ import {
   watchNode as watch,
 } from "#sidecar/testing/watched-node.ts";
 import { readUntil } from "#daemon/testing/until.ts";
+import { createCertificateMaker, hasOpenssl, withoutOpenssl } from "../support/certificates.ts";
 
 const closing =
   (answer: string): RequestListener =>
@@ -42,6 +46,25 @@ test("reports an RPC that refuses connections", async () => {
     "http://node can't be reached (ECONNREFUSED); check that the node is running and that this is its address.",
   );
   expect(readiness(health.board).ready).toBe(false);
+});
+
+test.skipIf(!hasOpenssl)(`reports a certificate that is not trusted${withoutOpenssl}`, async () => {
+  await using certificates = await createCertificateMaker();
+  const { key, cert } = await certificates.make(1);
+  const node = createServer({ key, cert }, answersRpc(good)).listen(0, "127.0.0.1");
+  using _ = { [Symbol.dispose]: () => void node.close() };
+  await once(node, "listening");
+  const host = `127.0.0.1:${(node.address() as AddressInfo).port}`;
+  await using health = watch(`https://${host}`, {
+    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `wss://${host}`,
+    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
+  });
+  expect(await health.words("RpcResponding", "Unreachable")).toContain(
+    "https://node has a certificate that is not accepted (DEPTH_ZERO_SELF_SIGNED_CERT); renew or correct it,",
+  );
+  expect(await health.words("WebSocketResponding", "ConnectionRefused")).toContain(
+    "wss://node has a certificate that is not accepted (DEPTH_ZERO_SELF_SIGNED_CERT)",
+  );
 });
 
 test("infers a restart only from a closed port: a node that resets connections keeps running", async () => {
