@@ -51,6 +51,16 @@ describe("pay --json", () => {
   });
 });
 
+it("exits with 5 for a paid response that can't be written to stdout, and with 1 for a shown price", async () => {
+  const full = new Error("ENOSPC: no space left on device, write");
+  const paid = await run(caps, createSeller(), full);
+  expect(paid.status).toBe(5);
+  expect(paid.stderr).toMatch(
+    /\npay: the response can't be written to stdout \(ENOSPC: .+\)\. The payment of 0\.01 of token /,
+  );
+  expect(await run({ dryRun: true, json: true }, createSeller(), full)).toMatchObject({ status: 1 });
+});
+
 describe("pay -o", () => {
   it("writes the response to the file, and nothing to stdout", async () => {
     const output = join(await folder(), "goods");

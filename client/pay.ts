@@ -3,7 +3,7 @@ import { allowsPayment, findPayOptionProblem, type PayOptions } from "./pay-opti
 import { formatPayReport } from "./pay-report.ts";
 import type { Fetch } from "./paying-fetch.ts";
 import { listPrices } from "./price-list.ts";
-import { purchase } from "./purchase.ts";
+import { judgeFailure, purchase } from "./purchase.ts";
 import { TokenAmountError } from "#x402/token-amount.ts";
 import { tokenReader } from "./token-reader.ts";
 
@@ -12,8 +12,8 @@ export type { PayOptions } from "./pay-options.ts";
 type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 
 export type PayDependencies = Readonly<{
-  /** Receives only the response body, or with `json` one document. */
-  stdout: Output;
+  /** Receives only the response body, or with `json` one document. `finish` resolves once that is written, with the error if it can't be. */
+  stdout: Output & Readonly<{ finish?(): Promise<Error | undefined> }>;
   /** Receives each step and each failure; default: `stdout`. */
   stderr?: Output;
   fetch?: Fetch;
@@ -41,7 +41,11 @@ export async function pay(options: PayOptions, dependencies: PayDependencies): P
     const tokens = rpcUrl === undefined ? undefined : tokenReader({ rpcUrl });
     const parts = { fetch, tokens, report, target, signal };
     const { end, message } = await (allowsPayment(options) ? purchase(options, parts) : listPrices(options, parts));
-    return report.end(end, message);
+    const status = report.end(end, message);
+    const failure = await stdout.finish?.();
+    if (failure === undefined || end !== "delivered") return status;
+    const lost = await judgeFailure(`the response can't be written to stdout (${failure.message})`, parts);
+    return report.end(lost.end, lost.message);
   } catch (error) {
     if (error instanceof TokenAmountError || error instanceof BodyTargetError)
       return report.end("usage", error.message);

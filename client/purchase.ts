@@ -53,7 +53,7 @@ export async function purchase(options: PurchaseOptions, dependencies: PurchaseD
     if (error instanceof PaymentRejectedError) {
       return judgeRejection(error, dependencies);
     }
-    return judgeFailure(options.url, error, dependencies);
+    return judgeFailure(`${options.url} can't be bought: ${formatError(error)}`, dependencies);
   }
 }
 
@@ -93,12 +93,11 @@ async function judgeAnswer(
   return { end, message: `${said}${because}. ${text}` };
 }
 
-async function judgeFailure(
-  url: string,
-  error: unknown,
-  { report, tokens }: PurchaseDependencies,
+/** Adds to a failure's description what a signed payment may cost. */
+export async function judgeFailure(
+  said: string,
+  { report, tokens }: Pick<PurchaseDependencies, "report" | "tokens">,
 ): Promise<PurchaseOutcome> {
-  const said = `${url} can't be bought: ${formatError(error)}`;
   const signed = report.signed();
   if (signed === undefined) return { end: "not-delivered", message: said };
   const { end, text } = await describeUnfinishedPayment(signed, { end: "perhaps-paid", tokens });

@@ -1,6 +1,8 @@
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { exitStatus, exitStatusHelp } from "#client/exit-status.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
+import { ignoreStreamErrors } from "#daemon/log/bounded-output.ts";
+import { waitUntilPrinted } from "#daemon/process/end-process.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { parseWholeNumber } from "./option-values.ts";
@@ -53,10 +55,6 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
       const environment = await readEnvironment(keyFile, { needsKey: isPurchase, mask });
       if (environment === undefined) return;
       const { pay } = await import("#client/pay.ts");
-      // A reader such as `head` may close the pipe early; the purchase completes anyway.
-      process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-        if (error.code !== "EPIPE") throw error;
-      });
       const stop = listenForStop();
       const status = await pay(
         {
@@ -66,10 +64,26 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
           assets: asset,
           ...(data === undefined ? {} : { body: data }),
         },
-        { stdout: process.stdout, stderr: process.stderr, mask: mask.text, signal: stop.signal },
+        { stdout: createBodyOutput(), stderr: process.stderr, mask: mask.text, signal: stop.signal },
       );
       process.exitCode = status === exitStatus["not-delivered"] ? (stop.status() ?? status) : status;
     });
+}
+
+/** A reader such as `head` may close the pipe early, which is no failure. */
+function createBodyOutput() {
+  let failure: Error | undefined;
+  const note = (error?: NodeJS.ErrnoException | null) => {
+    if (error && error.code !== "EPIPE") failure ??= error;
+  };
+  ignoreStreamErrors(process.stdout);
+  return {
+    write: (data: string | Uint8Array) => process.stdout.write(data, note),
+    async finish() {
+      await waitUntilPrinted(process.stdout);
+      return failure;
+    },
+  };
 }
 
 /** Handles SIGINT and SIGTERM: the first signal aborts the command, which still reports a payment in flight; the second exits the process. */

@@ -45,7 +45,8 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
       const output = createTerminalOutput({ mask });
       try {
         const where = targets === undefined ? url : readTargets(targets);
-        process.exitCode = await run({ where, json: json === true, everyMs }, output, createStopSignal());
+        const signal = AbortSignal.any([createStopSignal(), output.lost]);
+        process.exitCode = await run({ where, json: json === true, everyMs }, output, signal);
       } catch (error) {
         if (!(error instanceof TargetError)) throw error;
         output.error(`status: ${error.message}\n`);

@@ -8,13 +8,14 @@ export const caps = { privateKey, assets: [asset.address], decimals: 6, maxAmoun
 export async function runPay(
   options: Partial<PayOptions>,
   shop: Pick<ReturnType<typeof createSeller>, "fetch"> = createSeller(),
+  stdoutFailure?: Error,
 ) {
   const stdout: (string | Uint8Array)[] = [];
   let stderr = "";
   const status = await pay(
     { url, network: asset.network, assets: [], ...options },
     {
-      stdout: { write: (data) => stdout.push(data) },
+      stdout: { write: (data) => stdout.push(data), finish: async () => stdoutFailure },
       stderr: { write: (text) => (stderr += String(text)) },
       fetch: shop.fetch,
     },

@@ -45,7 +45,7 @@ export function listThreadPoolCalls(): readonly string[] {
 }
 
 /** Resolves when all output has been read, or can no longer be read. */
-async function waitUntilPrinted(stream: Writable): Promise<void> {
+export async function waitUntilPrinted(stream: Writable): Promise<void> {
   // Without a listener, a closed reader would cause another uncaught error, which prints, exits the process by this function, and so on
   // forever.
   ignoreStreamErrors(stream);

@@ -1,10 +1,11 @@
 import { createServer } from "node:http";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
-import { runGatehouse } from "../support/run-command.ts";
+import { gatehouseProgram } from "../support/programs/place.ts";
+import { runGatehouse, runProgram } from "../support/run-command.ts";
 
 const key = `0x${"4c".repeat(32)}`;
 const password = "a-password-of-the-test";
@@ -57,4 +58,31 @@ it.each(["http://127.0.0.1:1", "htp://127.0.0.1"])("gatehouse pay %s shows no cr
   const { status, stdout, stderr } = await runGatehouse(["pay", url.replace("//", `//user:${password}@`)]);
   expect(status).not.toBe(0);
   expect(stdout + stderr).not.toContain(password);
+});
+
+function runInShell(words: string) {
+  return runProgram("/bin/sh", ["-c", `"${process.execPath}" "${gatehouseProgram}" ${words}`], {}, undefined);
+}
+
+describe("a command whose standard output fails", () => {
+  it.each(["config dump sidecar", "config lint /nowhere"])("reports a full disk in one line: %s", async (words) => {
+    const { status, stderr } = await runInShell(`${words} > /dev/full`);
+    expect(stderr).toMatch(/^(lint: .+\n)?standard output can't be written \(ENOSPC\); [^\n]+\n$/);
+    expect(status).toBe(1);
+  });
+
+  it("pay reports the lost resource and does not exit with 0", async () => {
+    await using local = await listenLocally(createServer((_, response) => response.end("the goods")));
+    const { status, stderr } = await runInShell(`pay ${local.url} > /dev/full`);
+    expect(stderr).toMatch(/\npay: .+ can't be written to stdout \(ENOSPC.*\n$/);
+    expect(status).toBe(1);
+  });
+
+  it.each(["config dump sidecar --json", "status --url http://127.0.0.1:1 --watch 1"])(
+    "is silent about a closed reader: %s",
+    async (words) => {
+      const { stderr } = await runInShell(`${words} | true`);
+      expect(stderr.replaceAll(/^status: .+\n/gm, "")).toBe("");
+    },
+  );
 });
