@@ -23,6 +23,31 @@ export function readJson5Key({ name }: MemberNode): string {
   return name.type === "Identifier" ? name.name : name.value;
 }
 
+export type DuplicateKey = Readonly<{ key: string; line: number; column: number; firstLine: number }>;
+
+/** Finds the first key that an object has twice: parsers ignore all its values but the last. */
+export function findDuplicateKey(text: string): DuplicateKey | undefined {
+  const tree = parseJson5Tree(text);
+  return tree === undefined ? undefined : findDuplicateKeyIn(tree.body);
+}
+
+function findDuplicateKeyIn(node: ValueNode): DuplicateKey | undefined {
+  if (node.type !== "Array" && node.type !== "Object") return undefined;
+  const lines = new Map<string, number>();
+  for (const part of node.type === "Array" ? node.elements : node.members) {
+    if (part.type === "Member") {
+      const key = readJson5Key(part);
+      const { line, column } = part.name.loc.start;
+      const firstLine = lines.get(key);
+      if (firstLine !== undefined) return { key, line, column, firstLine };
+      lines.set(key, line);
+    }
+    const found = findDuplicateKeyIn(part.value);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /** Finds the line (from 1) of the key or element at a path, or of its nearest existing parent; 1 if the text can't be parsed. */
 export function findJson5Line(text: string, path: readonly string[]): number {
   const tree = parseJson5Tree(text);

@@ -50,7 +50,8 @@ function describeUnknownKey(
   leaves: readonly SettingsLeaf[],
   origin: SettingsOrigin,
 ): SettingsProblem {
-  const instead = origin.removed?.[path.join(".")];
+  const removed = new Map(Object.entries(origin.removed ?? {}));
+  const instead = removed.get(path.join("."));
   if (instead !== undefined)
     return { name: formatKeyPlace(path, origin), message: `${explainRemovedSetting(instead)}.` };
   const siblings = leaves.filter((candidate) => path.slice(0, -1).every((key, index) => candidate.path[index] === key));

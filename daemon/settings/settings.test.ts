@@ -182,13 +182,14 @@ describe("readSettings", () => {
 
   it("reports file, line and key of a wrong or unknown value in the settings file, with a suggestion", () => {
     const file = temporaryFile(
-      "{\n  listen: {\n    port: 70000 },\n  lisen: {},\n  chain: { 'timeoutms': 1, colour: 2 } }",
+      "{\n  listen: {\n    port: 70000 },\n  lisen: {},\n  chain: { 'timeoutms': 1, colour: 2 }, constructor: {} }",
     );
     expect(problemsOf(right, file)).toEqual([
       `till: ${file}: line 3: listen.port: found 70000; expected a port number from 0 to 65535 (0: any free port) (Port of the till).`,
       `till: ${file}: line 5: chain.timeoutms: no such setting; did you mean "timeoutMs"? Correct the key or remove it.`,
       `till: ${file}: line 5: chain.colour: no such setting; correct the key or remove it.`,
       `till: ${file}: line 4: lisen: no such setting; did you mean "listen"? Correct the key or remove it.`,
+      `till: ${file}: line 5: constructor: no such setting; correct the key or remove it.`,
     ]);
   });
 
@@ -229,5 +230,16 @@ describe("readSettings", () => {
       `till: ${file}: line 2, column 19: invalid character ']'; expected JSON5.`,
     ]);
     expect(problemsOf({}, file)).toEqual(problemsOf(right, file));
+  });
+
+  it.each([
+    [
+      "{\n  listen: { port: 1 },\n  listen: {} }",
+      "line 3, column 3: listen appears twice in one object (first on line 2)",
+    ],
+    ["{\n  a: [{ 'b': 1, b: 2 }] }", "line 2, column 17: b appears twice in one object (first on line 2)"],
+  ])("rejects a duplicate key, whose first value would be ignored: %j", (text, problem) => {
+    const file = temporaryFile(text);
+    expect(problemsOf(right, file)).toEqual([`till: ${file}: ${problem}; remove one.`]);
   });
 });
