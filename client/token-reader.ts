@@ -1,4 +1,5 @@
 import {
+  BaseError,
   ContractFunctionExecutionError,
   ContractFunctionRevertedError,
   ContractFunctionZeroDataError,
@@ -138,8 +139,12 @@ function isRevertCause(error: unknown): boolean {
   return error instanceof ContractFunctionRevertedError || error instanceof ContractFunctionZeroDataError;
 }
 
-/** Describes a failure by the first line of its message, because the library's other lines contain the full URL. */
+/** Describes a failure by the first line of its message and the system's cause; the library's other lines contain the full URL. */
 function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return "shortMessage" in error ? String(error.shortMessage) : (error.message.split("\n")[0] ?? "");
+  if (!(error instanceof BaseError)) return error.message.split("\n")[0] ?? "";
+  const deepest: unknown = error.walk();
+  if (!(deepest instanceof Error) || deepest instanceof BaseError) return error.shortMessage;
+  // If several addresses refused the connection, the error has only a code.
+  return `${error.shortMessage} ${deepest.message || (deepest as NodeJS.ErrnoException).code}`;
 }

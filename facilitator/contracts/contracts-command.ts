@@ -121,5 +121,9 @@ async function reportFailure(command: string, rpcUrl: string, output: CommandOut
 function describeFailure(error: unknown): string {
   if (error instanceof DeploymentError) return error.message;
   if (!(error instanceof BaseError)) throw error;
-  return [error.shortMessage, error.details].filter((part) => part !== undefined && part !== "").join(" ");
+  const deepest: unknown = error.walk();
+  const isSystemError = deepest instanceof Error && !(deepest instanceof BaseError);
+  // If several addresses refused the connection, the error has only a code.
+  const cause = isSystemError ? deepest.message || (deepest as NodeJS.ErrnoException).code : error.details;
+  return [error.shortMessage, cause].filter((part) => part !== undefined && part !== "").join(" ");
 }

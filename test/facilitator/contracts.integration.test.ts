@@ -212,7 +212,7 @@ test("runs the guide's commands to check and deploy, and sends nothing without c
   expect(away).toMatchObject({
     status: 1,
     stdout: "",
-    stderr: expect.stringMatching(/^contracts check: 127\.0\.0\.1:1: HTTP/),
+    stderr: expect.stringMatching(/^contracts check: 127\.0\.0\.1:1: HTTP request failed\. bad port$/m),
   });
 
   await writeFile(keyFile, "no key");
