@@ -33,7 +33,11 @@ export function requireDecimals(
   );
 }
 
-/** Adds missing decimals to the allowed tokens. With a reader, reads them for tokens that the server offers. */
+/**
+ * Adds missing decimals to the allowed tokens. With a reader, reads them for tokens that the server offers.
+ *
+ * @throws {PaymentRejectedError} when the caller specified other decimals: its limits in whole tokens would be wrong by powers of ten.
+ */
 export async function withDecimals(
   assets: readonly AllowedAsset[],
   { accepts }: PaymentRequired,
@@ -44,9 +48,14 @@ export async function withDecimals(
     accepts.some((offer) => offer.network === network && offer.asset.toLowerCase() === address.toLowerCase());
   return Promise.all(
     assets.map(async (asset) => {
-      if (asset.decimals !== undefined || !isOffered(asset)) return asset;
+      if (!isOffered(asset)) return asset;
       const decimals = await tryRead(() => tokens.decimals(asset), { onEvent });
-      return decimals === undefined ? asset : { ...asset, decimals };
+      if (decimals === undefined) return asset;
+      if (asset.decimals === undefined || asset.decimals === decimals) return { ...asset, decimals };
+      throw new PaymentRejectedError(
+        "no_allowed_offer",
+        `token ${asset.address} on ${asset.network} has ${decimals} decimals, not ${asset.decimals}; nothing was signed. Correct its decimals, or leave them out.`,
+      );
     }),
   );
 }

@@ -31,7 +31,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
       "JSON-RPC endpoint of the chain: reads the token's decimals and your balance before paying, and approves Permit2 by a signature if needed",
     )
     .addOption(
-      new Option("--decimals <n>", "decimals of the token, if --rpc-url is not given").argParser(parseDecimals),
+      new Option("--decimals <n>", "decimals of each --asset, if --rpc-url is not given").argParser(parseDecimals),
     )
     .option("--dry-run", "show what would be paid, and pay nothing")
     .option("--json", "write one JSON document to stdout: offers, payment, settlement, response, outcome")
