@@ -23,6 +23,8 @@ async function read(text: string, networks?: readonly number[]) {
 
 const offer = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
 
+const unspendable = `{ scheme: "exact", price: "1", network: "eip155:1672", payTo: "${zeroAddress}" }`;
+
 describe("a routes file", () => {
   it("converts prices to offers", async () => {
     const other = "0x0000000000000000000000000000000000000001";
@@ -75,6 +77,14 @@ describe("a routes file", () => {
     [
       `{ "GET /d": { accepts: { scheme: "exact", price: "1", network: "eip155:1" }, upstream: "http://u.test" } }`,
       /GET \/d: accepts\.network: found "eip155:1"; this server charges on "eip155:1672" only .* unless the offer names its asset/,
+    ],
+    [
+      `{ "GET /d": { accepts: { scheme: "exact", price: "10000", network: "eip155:1672" }, upstream: "http://u.test" } }`,
+      /GET \/d: accepts\.price: "10000" means 10000 dollars; write "\$10000" if you want that, or "0\.01" for 10000 of the token's/,
+    ],
+    [
+      `{ "GET /a": { accepts: ${unspendable}, upstream: "http://u.test" }, "GET /b": { accepts: ${unspendable}, upstream: "http://u.test" } }`,
+      /^[^\n]*GET \/a, GET \/b: accepts\.payTo [^\n]*$/,
     ],
     ...[token.address, zeroAddress].map((lost): [string, RegExp] => [
       `{ "GET /d": { accepts: { scheme: "exact", price: "1", network: "eip155:1672", payTo: "${lost}" }, upstream: "http://u.test" } }`,

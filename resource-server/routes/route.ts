@@ -4,7 +4,8 @@ import type { FileReading } from "#daemon/files/watched-file.ts";
 import { httpUrl } from "#daemon/settings/types.ts";
 import { address } from "#x402/address.ts";
 import { isSameHex, zeroAddress } from "#x402/hex.ts";
-import { PriceError, convertPriceToAmount, decimalsMax } from "#x402/price.ts";
+import { PriceError, convertPriceToAmount, decimalsMax, tokenDecimals } from "#x402/price.ts";
+import { formatAmount } from "#x402/token-amount.ts";
 import type { ChargedToken } from "#x402/scheme.ts";
 import { schemes } from "#x402/schemes.ts";
 
@@ -118,15 +119,21 @@ export async function buildRoutes(content: unknown, options: RouteOptions): Prom
   if (problems.length > 0) return { ok: false, problems };
   const entries = Object.entries(routeFile.parse(content));
   const value = await Promise.all(entries.map(([key, entry]) => buildRoute(key, entry, options)));
-  const lost = value.flatMap(({ key, accepts: offers }) =>
+  const unspendable = findUnspendable(value);
+  return unspendable.length > 0 ? { ok: false, problems: unspendable } : { ok: true, value };
+}
+
+/** Lists the payees whose payments nobody could spend, each once with its routes. */
+function findUnspendable(routes: readonly Route[]): readonly string[] {
+  const lost = routes.flatMap(({ key, accepts: offers }) =>
     offers
       .filter(({ payTo, asset }) => isSameHex(payTo, asset) || isSameHex(payTo, zeroAddress))
-      .map(
-        ({ payTo }) =>
-          `${key}: accepts.payTo (default: setting payTo): nobody can spend what ${payTo} is paid; use an account of yours.`,
-      ),
+      .map(({ payTo }) => ({ key, payTo })),
   );
-  return lost.length > 0 ? { ok: false, problems: lost } : { ok: true, value };
+  return [...Map.groupBy(lost, ({ payTo }) => payTo)].map(([payTo, found]) => {
+    const keys = new Set(found.map(({ key }) => key));
+    return `${[...keys].join(", ")}: accepts.payTo (default: setting payTo): nobody can spend what ${payTo} is paid; use an account of yours.`;
+  });
 }
 
 async function buildRoute(key: string, entry: Product, options: RouteOptions): Promise<Route> {
@@ -199,6 +206,9 @@ function listInnermost(issue: Issue): readonly Problem[] {
   return issue.errors.find((inner) => inner.some(({ path }) => path.length > 0)) ?? issue.errors[0] ?? [];
 }
 
+/** A price that is probably meant in smallest units, as a buyer's cap without `$` and point is. */
+const wholeThousands = /^\d{4,30}$/;
+
 function findOfferProblems(
   { scheme, price, network, asset, assetTransferMethod }: z.output<typeof offer>,
   usual: string,
@@ -214,6 +224,12 @@ function findOfferProblems(
   }
   if (assetTransferMethod !== undefined && scheme === "upto")
     problems.push(`assetTransferMethod: scheme "${scheme}" has its own; remove it.`);
+  if (wholeThousands.test(price)) {
+    const inDollars = formatAmount(BigInt(price), asset?.decimals ?? tokenDecimals);
+    problems.push(
+      `price: "${price}" means ${price} dollars; write "$${price}" if you want that, or "${inDollars}" for ${price} of the token's smallest units.`,
+    );
+  }
   try {
     convertPriceToAmount(price, asset?.decimals);
   } catch (error) {
