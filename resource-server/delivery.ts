@@ -38,7 +38,10 @@ export function createSaleLog(log: Logger) {
           return others.warn({ event: "sale-without-ledger", ...facts, cause }, "the ledger was not available");
         }
         case "failed":
-          return others.warn({ event: "sale-failed", ...facts, cause: outcome.message }, "nothing to sell");
+          return others.warn(
+            { event: "sale-failed", ...facts, cause: outcome.message },
+            `not sold, uncharged: ${outcome.message}`,
+          );
         case "invalid": {
           const { reason, message: cause } = outcome;
           return others.info({ event: "payment-rejected", ...facts, reason, cause }, "payment rejected");

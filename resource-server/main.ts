@@ -1,4 +1,5 @@
 import { createAuditLog } from "#daemon/audit/audit-log.ts";
+import { systemClock } from "#daemon/clock.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
@@ -24,7 +25,7 @@ import { createHttpClient } from "#daemon/http/http-client.ts";
 import { formatSpendControls } from "./payment-answers.ts";
 import { describeResourceServerApi } from "./resource-server-api.ts";
 import type { Route } from "./routes/route.ts";
-import { openSoldRoutes } from "./routes/sold-routes.ts";
+import { openSoldRoutes, type SoldRoutes } from "./routes/sold-routes.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { createPaymentsInFlight } from "./sale/claim-settlement.ts";
 import { createSales } from "./sale/sale.ts";
@@ -33,6 +34,7 @@ import { allowOtherOrigins, createSellingPort } from "./selling-port.ts";
 import { nameSetting, resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { createSelling } from "./sold-request.ts";
 import { openTokenIssuer } from "./upstream/token-issuer.ts";
+import { createUpstreamWatch, type UpstreamWatch } from "./upstream/upstream-watch.ts";
 import { createUpstream } from "./upstream/upstream.ts";
 
 /** Sells protected routes with x402: verifies, forwards to the upstream, settles, delivers (specification, "x402 resource server"). */
@@ -62,7 +64,8 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const sale = { ledger, facilitation, payments, onSettled: metrics.charge, clock, audit, log };
   const port = trackPort(context.signal);
   const settlesNothing = () => facilitation.settlesNothing() || !claims.readiness().ok;
-  const readiness = createReadiness({ facilitation, claims, port, settlesNothing });
+  const upstreams = createUpstreamWatch(systemClock);
+  const readiness = createReadiness({ facilitation, claims, upstreams, routes, port, settlesNothing });
   const connections = resources.use(limitProcessConnections(settings.listen, { metrics: registry }));
   // Opened before the selling port, so that it outlives it and shows the shutdown while in-flight purchases complete.
   const operations = resources.use(
@@ -89,6 +92,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     find,
     sales: createSales(settings.payment, sale),
     settlesNothing,
+    upstreams,
     work: createUpstream(settings.upstream, { client, signal, issuer }),
     memory: new MemoryBudget(deriveResponseBounds(settings, readMemoryLimits())),
     client: address,
@@ -115,16 +119,19 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
 type ReadinessParts = Readonly<{
   facilitation: Pick<Facilitation, "readiness">;
   claims: Readonly<{ readiness: () => ReadinessCheck }>;
+  upstreams: Pick<UpstreamWatch, "check">;
+  routes: Pick<SoldRoutes, "current">;
   port: PortState;
   /** Whether no payment could be settled now, so that none is requested. */
   settlesNothing: () => boolean;
 }>;
 
-function createReadiness({ facilitation, claims, port, settlesNothing }: ReadinessParts) {
+function createReadiness({ facilitation, claims, upstreams, routes, port, settlesNothing }: ReadinessParts) {
   return () =>
     evaluateReadiness({
       facilitator: facilitation.readiness(),
       ledger: claims.readiness(),
+      upstreams: upstreams.check(routes.current()),
       sales: checkSales(port, settlesNothing),
     });
 }

@@ -46,7 +46,7 @@ const fixedAnswers: Readonly<
  *
  * | outcome | response |
  * |---|---|
- * | no payment | 402, PAYMENT-REQUIRED; 503 while the facilitator settles nothing |
+ * | no payment | 402, PAYMENT-REQUIRED; 503 while the facilitator settles nothing, or the upstream can't be reached |
  * | rejected, malformed, spent | 402, PAYMENT-REQUIRED with the reason; PAYMENT-RESPONSE if settlement rejected it |
  * | Permit2 not approved by the payer | 412, PAYMENT-REQUIRED |
  * | settlement's outcome unknown | 202, PAYMENT-RESPONSE `settlement_pending` with the transaction, Retry-After |
@@ -99,11 +99,9 @@ export function respondNoRoute(method: string, path: string, allowed: readonly s
   return { status: 404, headers: { "content-type": "application/json" }, body };
 }
 
-/** Responds to a request without a payment while none could be settled, so that no client signs one. */
-export function respondUnsettled(): Answer {
-  return respondJson(503, "payments can't be settled now, so none is requested; retry later.", {
-    "Retry-After": afterRecovery,
-  });
+/** Responds to a request without a payment while a payment would buy nothing, so that no client signs one. */
+export function respondUnsold(why: "payments can't be settled" | "the upstream can't be reached"): Answer {
+  return respondJson(503, `${why} now, so no payment is requested; retry later.`, { "Retry-After": afterRecovery });
 }
 
 /** Requests payment: 402 with every offer. `error` is an SDK reason or text; a facilitator's message is about the received payment. */

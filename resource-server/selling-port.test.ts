@@ -17,6 +17,7 @@ import type { Route } from "./routes/route.ts";
 import { createFacilitationStub, pendingResponse, settledResponse } from "./testing/facilitation-stub.ts";
 import { offer, createPayload, route } from "./testing/payments.ts";
 import { openTestSelling } from "./testing/test-selling.ts";
+import type { UpstreamResult } from "./upstream/upstream.ts";
 
 const log = createLog({ service: "test", level: "silent" });
 const posted: Route = { ...route, key: "POST /data", method: "POST" };
@@ -32,7 +33,11 @@ async function openShop() {
     const named = routes.get(`${method} ${path}`);
     return named && { route: named, taken: () => named.accepts };
   };
-  const onWork = () => void facilitation.asked.push("work");
+  const upstream: { failure?: UpstreamResult } = {};
+  const onWork = () => {
+    facilitation.asked.push("work");
+    return upstream.failure;
+  };
   const { serveSold, ...selling } = resources.use(await openTestSelling({ find }, { facilitation, onWork }));
   const { registry } = selling;
   const app = createApp({ bodyLimitBytes: 65_536, crossOrigin: allowOtherOrigins(find) }, { log, metrics: registry });
@@ -42,7 +47,7 @@ async function openShop() {
   const { url } = resources.use(
     await listenLocally(createServer((incoming, outgoing) => void listener(incoming, outgoing))),
   );
-  return { ...selling, url, routes, facilitation, begun, resources };
+  return { ...selling, url, routes, facilitation, upstream, begun, resources };
 }
 
 let shop: Awaited<ReturnType<typeof openShop>>;
@@ -170,6 +175,22 @@ it("returns 503 instead of 402 while no payment can be settled", async () => {
     null,
   ]);
   expect((await fetch(`${shop.url}/nothing`)).status).toBe(404);
+});
+
+it("returns 503 instead of 402 after three connections to the upstream failed, until it answers a payment", async () => {
+  shop.routes.set(route.key, route);
+  const unpaid = async () => (await fetch(`${shop.url}/data`)).status;
+  const failure = { kind: "failed", status: 502, message: "the upstream can't be reached" } as const;
+  for (const isUnreachable of [false, false, false, true]) {
+    expect(await unpaid()).toBe(402);
+    shop.upstream.failure = { ...failure, isUnreachable };
+    expect((await pay("/data", newPayment())).status).toBe(502);
+  }
+  const answer = await fetch(`${shop.url}/data`);
+  expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining("upstream can't be reached now")]);
+  delete shop.upstream.failure;
+  expect((await pay("/data", newPayment())).status).toBe(200);
+  expect(await unpaid()).toBe(402);
 });
 
 it("serves a sold route with the application's headers and metrics", async () => {

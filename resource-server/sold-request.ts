@@ -10,7 +10,7 @@ import { createSaleLog, followDelivery, nameSale, type SaleLog } from "./deliver
 import type { FindOfferedRoute, OfferedRoute } from "./facilitators/completed-offers.ts";
 import {
   respondToSale,
-  respondUnsettled,
+  respondUnsold,
   respondWithoutOffer,
   createOfferMemory,
   requirePayment,
@@ -21,6 +21,7 @@ import type { Route } from "./routes/route.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./sale/payment-header.ts";
 import type { PaymentMetrics } from "./sale/payment-metrics.ts";
 import { noOffer, type Sales } from "./sale/sale.ts";
+import type { UpstreamWatch } from "./upstream/upstream-watch.ts";
 import type { PaidRequest, UpstreamResult } from "./upstream/upstream.ts";
 
 export type SellingParts = Readonly<{
@@ -28,6 +29,7 @@ export type SellingParts = Readonly<{
   sales: Sales;
   settlesNothing: () => boolean;
   work: (request: PaidRequest) => Promise<UpstreamResult>;
+  upstreams: Pick<UpstreamWatch, "record" | "isUnreachable">;
   /** Memory budget for buffered requests until they are processed, and for responses until their clients have received them. */
   memory: MemoryBudget;
   client: ClientAddress;
@@ -70,7 +72,8 @@ export function createSelling(parts: SellingParts): ServeSold {
     if (header !== undefined) return servePaid(request, header, selling);
     if (offered === undefined) return request.answerUnsold();
     const { route } = offered;
-    if (route.accepts.length === 0 || parts.settlesNothing()) return respondUnsettled();
+    if (route.accepts.length === 0 || parts.settlesNothing()) return respondUnsold("payments can't be settled");
+    if (parts.upstreams.isUnreachable(route)) return respondUnsold("the upstream can't be reached");
     parts.metrics.count(route, "unpaid");
     return selling.offers(route, { target: readTarget(request), url, isHead });
   };
@@ -169,6 +172,7 @@ async function work(
   const { payer } = payment.key;
   const paid = { route, target: readTarget(request), headers: request.incoming.headers, body, origin, memory, payer };
   const result = await selling.metrics.timeUpstream(route, () => selling.work(paid));
+  selling.upstreams.record(route, result);
   memory.release(body?.buffer.byteLength ?? 0);
   return result;
 }

@@ -166,3 +166,21 @@ function createDecoder(encoding: string | undefined): Transform | undefined {
   const known = Object.keys(decoders).find((name): name is keyof typeof decoders => name === encoding.toLowerCase());
   return known && decoders[known]();
 }
+
+const beforeTheRequest = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** Returns whether a request failed before any part of the request was sent, so that it can't have had any effect. */
+export function hasNeverConnected(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(hasNeverConnected);
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== undefined && beforeTheRequest.has(code)) return true;
+  return hasNeverConnected(error.cause);
+}

@@ -6,7 +6,7 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import { requestTraceHeaders } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
-import type { HttpClient } from "#daemon/http/http-client.ts";
+import { hasNeverConnected, type HttpClient } from "#daemon/http/http-client.ts";
 import {
   FacilitationError,
   type Facilitation,
@@ -162,22 +162,4 @@ function nameFault(status: number): FacilitationErrorCode {
 
 function buildRequestBody(paymentPayload: PaymentPayload, paymentRequirements: PaymentRequirements) {
   return { x402Version: paymentPayload.x402Version, paymentPayload, paymentRequirements };
-}
-
-const beforeTheRequest = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-]);
-
-/** Returns whether a request failed before any part of the request was sent, so that it can't have had any effect. */
-function hasNeverConnected(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(hasNeverConnected);
-  const { code } = error as NodeJS.ErrnoException;
-  if (code !== undefined && beforeTheRequest.has(code)) return true;
-  return hasNeverConnected(error.cause);
 }

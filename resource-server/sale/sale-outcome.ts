@@ -10,7 +10,7 @@ import type { UpstreamResult } from "../upstream/upstream.ts";
  * - `pending`: the settlement's outcome is still unknown; the same payment gets it;
  * - `in-progress`: another request with the same payment is in progress;
  * - `other-request`: the payment bought something else;
- * - `declined`, `failed`: the upstream returned nothing to sell; nothing was charged;
+ * - `declined`, `failed`: there is no response that can be sold, see {@link UpstreamResult}; nothing was charged;
  * - `no-verdict`: the facilitator or the chain returned no verdict; nothing was charged, and the same payment may still buy;
  * - `busy`: too many requests are in flight; nothing was done;
  * - `no-ledger`: the ledger could not be read or written; anything already started is found later, and the same payment gets the result.

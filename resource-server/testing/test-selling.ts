@@ -1,4 +1,5 @@
 import { Registry } from "prom-client";
+import { systemClock } from "#daemon/clock.ts";
 import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
@@ -7,6 +8,8 @@ import { createPaymentMetrics } from "../sale/payment-metrics.ts";
 import { createPaymentsInFlight } from "../sale/claim-settlement.ts";
 import { createSales } from "../sale/sale.ts";
 import { createSelling, type SellingParts } from "../sold-request.ts";
+import { createUpstreamWatch } from "../upstream/upstream-watch.ts";
+import type { UpstreamResult } from "../upstream/upstream.ts";
 import { openTestLedger } from "./claim-store.ts";
 import { paymentsClock } from "./payments.ts";
 
@@ -16,7 +19,7 @@ const memoryBytes = 100_000;
 /** Composes the sale of these routes as the resource server does, with a ledger in memory, no proxy in front, and `sold` as each response. */
 export async function openTestSelling(
   { find }: Pick<SellingParts, "find">,
-  { facilitation, onWork }: Readonly<{ facilitation: Facilitation; onWork: () => void }>,
+  { facilitation, onWork }: Readonly<{ facilitation: Facilitation; onWork: () => UpstreamResult | undefined }>,
 ) {
   const ledger = await openTestLedger();
   const payments = createPaymentsInFlight();
@@ -31,10 +34,9 @@ export async function openTestSelling(
     find,
     sales: createSales({ inFlightMax: 20 }, sale),
     settlesNothing: () => facilitation.settlesNothing(),
-    work: async () => {
-      onWork();
-      return { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } };
-    },
+    upstreams: createUpstreamWatch(systemClock),
+    work: async () =>
+      onWork() ?? { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } },
     memory,
     client: findClientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
     metrics: createPaymentMetrics({ ledger, payments, registry }),

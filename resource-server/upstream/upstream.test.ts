@@ -99,6 +99,7 @@ describe("upstream", () => {
   it.each<[string, AnswerRequest, object]>([
     ["500", () => new Response("oops", { status: 500 }), { status: 502, message: "the upstream returned HTTP 500" }],
     ["a redirect", () => Response.redirect("http://elsewhere.test/"), { message: "the upstream returned HTTP 302" }],
+    ["206", () => json("1", { status: 206 }), { status: 502, message: "the upstream returned HTTP 206" }],
     ["402", () => new Response("pay me", { status: 402 }), { message: "the upstream returned HTTP 402" }],
     [
       "another media type",

@@ -3,7 +3,12 @@ import { readHeader } from "#daemon/http/request-trace.ts";
 import { BodyTooLargeError } from "#daemon/bytes.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { hasRejectedCertificate, wasClosedEarly } from "#daemon/http/send-request.ts";
-import type { HttpClient, IncomingResponse, ResponseHead } from "#daemon/http/http-client.ts";
+import {
+  hasNeverConnected,
+  type HttpClient,
+  type IncomingResponse,
+  type ResponseHead,
+} from "#daemon/http/http-client.ts";
 import {
   buildForwardedHeaders,
   buildSoldHeaders,
@@ -31,13 +36,13 @@ export type PaidRequest = Readonly<{
  * Result of the paid work, a forwarded request or a signed token:
  * - `resource`: the purchased response (2xx), and what the upstream reports that it used (header `Settlement-Overrides`);
  * - `declined`: the upstream's own rejection (4xx), passed to the client unchanged and uncharged;
- * - `failed`: nothing to sell; the client is not charged;
+ * - `failed`: nothing can be sold; the client is not charged. `isUnreachable`: the upstream accepted no connection;
  * - `busy`: no memory to buffer the response, before or after the request; the client is not charged.
  */
 export type UpstreamResult = Readonly<
   | { kind: "resource"; response: SoldResponse; used?: string | undefined }
   | { kind: "declined"; response: SoldResponse }
-  | { kind: "failed"; status: 502 | 503 | 504; message: string }
+  | { kind: "failed"; status: 502 | 503 | 504; message: string; isUnreachable?: boolean }
   | { kind: "busy" }
 >;
 
@@ -95,7 +100,7 @@ export function createUpstream(
         return buildFailure(504, `the upstream took longer than ${options.timeoutMs} ms`);
       if (error instanceof BodyTooLargeError)
         return buildFailure(502, `the upstream's response can't be sold: ${error.message}`);
-      return buildFailure(502, explainFailedExchange(error));
+      return { ...buildFailure(502, explainFailedExchange(error)), isUnreachable: hasNeverConnected(error) };
     }
   };
 }
@@ -127,7 +132,8 @@ function judgeResponse(response: IncomingResponse, { route, origin }: PaidReques
 
 /** Returns why a response can't be passed to the client; undefined if it can. */
 function explainUnsellableResponse({ status, headers }: ResponseHead, { mimeType }: Route): string | undefined {
-  if (!isSuccess(status) && !isDeclined(status)) return `the upstream returned HTTP ${status}`;
+  // No range was requested (`forwarded-headers.ts`), so a part (206) is not what is sold.
+  if ((!isSuccess(status) && !isDeclined(status)) || status === 206) return `the upstream returned HTTP ${status}`;
   const given = readHeader(headers, "content-type");
   if (!isSuccess(status) || mimeType === undefined || given === undefined) return undefined;
   if (readMediaType(given) === readMediaType(mimeType)) return undefined;
@@ -161,6 +167,6 @@ function readMediaType(contentType: string): string {
   return (contentType.split(";")[0] ?? "").trim().toLowerCase();
 }
 
-function buildFailure(status: 502 | 503 | 504, message: string): UpstreamResult {
-  return { kind: "failed", status, message };
+function buildFailure(status: 502 | 503 | 504, message: string) {
+  return { kind: "failed", status, message } as const;
 }

@@ -31,7 +31,12 @@ it("the admin port reports readiness and counts requests of the public port", as
   await until("it is ready", generousMs, async () => (await fetch(`${shop.operationsUrl}/readyz`)).status === 200);
   expect(await (await fetch(`${shop.operationsUrl}/readyz`)).json()).toMatchObject({
     status: "ok",
-    checks: { facilitator: { ok: true }, ledger: { ok: true }, sales: { ok: true, message: "open" } },
+    checks: {
+      facilitator: { ok: true },
+      ledger: { ok: true },
+      upstreams: { ok: true },
+      sales: { ok: true, message: "open" },
+    },
   });
   expect((await fetch(`${shop.operationsUrl}/livez`)).status).toBe(200);
   const metrics = await (await fetch(`${shop.operationsUrl}/metrics`)).text();
@@ -116,6 +121,22 @@ it("stays ready as degraded without its facilitator, requests no payment, and re
   const metrics = await (await fetch(`${own.operationsUrl}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_ready_check\{check="facilitator"\} 0$/m);
   expect(metrics).toMatch(/^gatehouse_ready_check\{check="ledger"\} 1$/m);
+});
+
+it("names an upstream that accepts no connection, stays ready as degraded, and requests no payment", async () => {
+  const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
+  const routes = { "GET /data": { accepts, upstream: "http://127.0.0.1:1/data" } };
+  await using own = await market.openOwnShop({}, { routes });
+  const url = `${own.origin}/data`;
+  const payment = await signPaymentFor(url);
+  for (let sent = 0; sent < 3; sent += 1) expect((await pay(url, payment)).status).toBe(502);
+  expect((await fetch(url)).status).toBe(503);
+  const readyz = await fetch(`${own.operationsUrl}/readyz`);
+  const message = "the last 3 paid requests to http://127.0.0.1:1 failed, uncharged: the upstream can't be reached";
+  expect([readyz.status, await readyz.json()]).toMatchObject([
+    200,
+    { status: "degraded", checks: { upstreams: { ok: false, message, tolerated: true } } },
+  ]);
 });
 
 it("requests no payment and is not ready while its ledger's file is missing", async () => {
