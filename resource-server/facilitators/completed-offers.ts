@@ -1,5 +1,4 @@
 import type { PaymentRequirements } from "@x402/core/types";
-import { rememberLast } from "#daemon/memoize.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import type { SoldRoutes } from "../routes/sold-routes.ts";
 import type { Route, SoldKind } from "../routes/route.ts";
@@ -37,29 +36,31 @@ export type FindOfferedRoute = (method: string, path: string) => OfferedRoute | 
 
 type Listed = ReturnType<Facilitation["supported"]>;
 
+/** A list, the kinds that payments may have, and the routes completed by them so far. */
+type Completion = Listed & Readonly<{ accepted: Listed["kinds"]; routes: WeakMap<Route, OfferedRoute> }>;
+
 /** Completes routes with the facilitator's current list of kinds and extensions. A route stays the same object until either changes. */
 export function completeRoutes(
   routes: Pick<SoldRoutes, "find" | "taken" | "kinds">,
   supported: Facilitation["supported"],
 ): FindOfferedRoute {
-  let known: Listed["kinds"] = [];
-  const completeBy = rememberLast((kinds: Listed["kinds"], extensions: Listed["extensions"]) => {
-    // A payment signed before its kind became unavailable stays good.
-    const all = routes.kinds.flatMap((kind) => findKind(kinds, kind) ?? findKind(known, kind) ?? []);
-    known = all;
-    const completed = new WeakMap<Route, OfferedRoute>();
-    return (route: Route): OfferedRoute => {
-      const taken = () => completeOffers(routes.taken(route), all);
-      const offered = completed.get(route) ?? { route: completeRoute(route, { kinds, extensions }), taken };
-      completed.set(route, offered);
-      return offered;
-    };
-  });
+  let last: Completion | undefined;
   return (method, path) => {
     const route = routes.find(method, path);
     if (route === undefined) return undefined;
     const { kinds, extensions } = supported();
-    return completeBy(kinds, extensions)(route);
+    if (last?.kinds !== kinds || last.extensions !== extensions) {
+      // A payment signed before its kind became unavailable stays good.
+      const accepted = routes.kinds.flatMap(
+        (kind) => findKind(kinds, kind) ?? findKind(last?.accepted ?? [], kind) ?? [],
+      );
+      last = { kinds, extensions, accepted, routes: new WeakMap() };
+    }
+    const { accepted, routes: completed } = last;
+    const taken = () => completeOffers(routes.taken(route), accepted);
+    const offered = completed.get(route) ?? { route: completeRoute(route, { kinds, extensions }), taken };
+    completed.set(route, offered);
+    return offered;
   };
 }
 

@@ -27,6 +27,13 @@ export type FacilitatorWatch = AsyncDisposable &
     checked: Promise<void>;
   }>;
 
+type LastCheck = Readonly<{
+  check: ReadinessCheck;
+  settlesNothing: boolean;
+  wasReached: boolean;
+  listed: Pick<SupportedKinds, "kinds" | "extensions">;
+}>;
+
 /**
  * Checks periodically whether a facilitator responds to `/supported` with the kinds of payment sold, and accepts the terms of the current
  * offers; logs each change. Once it was reached, nothing is settled while the last check failed, so that no client signs a payment; once it
@@ -37,61 +44,69 @@ export function watchFacilitator(
   { kinds: sold }: Readonly<{ kinds: readonly SoldKind[] }>,
   { log, signal, supported, rejectedTerms }: WatchedFacilitator,
 ): FacilitatorWatch {
-  let state: ReadinessCheck = { ok: false, message: "not checked yet" };
   const followed = tolerateLaterFailures();
-  let wasReached = false;
-  let settlesNothing = false;
   const first = Promise.withResolvers<void>();
-  let listed: Pick<SupportedKinds, "kinds" | "extensions"> = { kinds: [], extensions: [] };
+  let last: LastCheck = {
+    check: { ok: false, message: "not checked yet" },
+    settlesNothing: false,
+    wasReached: false,
+    listed: { kinds: [], extensions: [] },
+  };
 
-  async function checkFacilitator(): Promise<ReadinessCheck> {
+  async function judge(answer: SupportedKinds): Promise<Pick<LastCheck, "check" | "settlesNothing">> {
+    const missing = sold.filter((kind) => findKind(answer.kinds, kind) === undefined);
+    const isPartial =
+      new Set(missing.map(({ network }) => network)).size < new Set(sold.map(({ network }) => network)).size;
+    if (missing.length > 0) {
+      const check = tolerateIf(isPartial, describeMissing(missing, answer));
+      return { check, settlesNothing: missing.length === sold.length };
+    }
+    const rejected = await rejectedTerms(answer);
+    if (rejected === undefined) return { check: { ok: true, message: "answers" }, settlesNothing: false };
+    return { check: tolerateIf(rejected.isPartial, rejected.message), settlesNothing: rejected.areAll };
+  }
+
+  async function checkFacilitator(): Promise<LastCheck> {
+    let { wasReached, listed } = last;
     try {
       const answer = await supported();
       wasReached = true;
       const { kinds, extensions } = answer;
       if (!isDeepStrictEqual(listed, { kinds, extensions })) listed = { kinds, extensions };
-      const missing = sold.filter((kind) => findKind(answer.kinds, kind) === undefined);
-      settlesNothing = missing.length === sold.length;
-      const isPartial =
-        new Set(missing.map(({ network }) => network)).size < new Set(sold.map(({ network }) => network)).size;
-      if (missing.length > 0) return tolerateIf(isPartial, describeMissing(missing, answer));
-      const rejected = await rejectedTerms(answer);
-      settlesNothing = rejected?.areAll === true;
-      if (rejected === undefined) return { ok: true, message: "answers" };
-      return tolerateIf(rejected.isPartial, rejected.message);
+      return { ...(await judge(answer)), wasReached, listed };
     } catch (error) {
-      settlesNothing = wasReached;
-      return { ok: false, message: error instanceof Error ? error.message : String(error) };
+      const check = { ok: false, message: error instanceof Error ? error.message : String(error) };
+      return { check, settlesNothing: wasReached, wasReached, listed };
     }
   }
 
   async function checkAndLog(stopping: AbortSignal): Promise<void> {
     const next = await checkFacilitator();
     if (stopping.aborted) return;
-    if (next.ok !== state.ok || next.message !== state.message) {
-      const check = next.message;
-      if (next.ok) log.info({ event: "facilitator-available", check }, "the facilitator is usable");
+    const { ok, message: check } = next.check;
+    if (ok !== last.check.ok || check !== last.check.message) {
+      if (ok) log.info({ event: "facilitator-available", check }, "the facilitator is usable");
       else log.warn({ event: "facilitator-unavailable", check }, "the facilitator is not usable");
     }
-    state = followed(next);
+    last = { ...next, check: followed(next.check) };
     first.resolve();
   }
 
-  const intervalMs = () => (state.ok ? fitPauseMs : unfitPauseMs);
+  const intervalMs = () => (last.check.ok ? fitPauseMs : unfitPauseMs);
   const noteFailure = (error: unknown) => {
-    settlesNothing = wasReached;
+    const check = followed({ ok: false, message: `it could not be checked: ${String(error)}` });
+    last = { ...last, check, settlesNothing: last.wasReached };
     first.resolve();
-    state = followed({ ok: false, message: `it could not be checked: ${String(error)}` });
   };
   const options = { name: "facilitator watch", failed: noteFailure, intervalMs, signal };
   const watching = poll(options, checkAndLog, { log, pause: pauseInBackground });
   return {
-    readiness: () => state,
-    settlesNothing: () => settlesNothing,
-    supported: () => listed,
+    readiness: () => last.check,
+    settlesNothing: () => last.settlesNothing,
+    supported: () => last.listed,
     checked: first.promise,
     suspect: () => {
-      if (state.ok) watching.wake();
+      if (last.check.ok) watching.wake();
     },
     [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
   };
