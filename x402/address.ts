@@ -1,5 +1,5 @@
+import * as Address from "ox/Address";
 import { z } from "zod";
-import { hashText } from "./typed-data.ts";
 
 /** An account or contract address: 20 bytes, 0x-prefixed hexadecimal. In mixed case its checksum (EIP-55) must be right, which reveals a mistyped digit. */
 export const address = z
@@ -8,15 +8,10 @@ export const address = z
     abort: true,
     message: "expected an address: 0x and 40 hexadecimal digits",
   })
-  .refine(hasRightChecksum, "its checksum is wrong (EIP-55), so a digit is mistyped: copy the address again")
+  .refine(
+    (value) => !/[a-f]/.test(value) || Address.validate(value),
+    "its checksum is wrong (EIP-55), so a digit is mistyped: copy the address again",
+  )
   .meta({
     expected: "an address: 0x and 40 hexadecimal digits, whose checksum (EIP-55) is right if their case is mixed",
   });
-
-function hasRightChecksum(value: string): boolean {
-  const digits = value.slice(2);
-  const lower = digits.toLowerCase();
-  if (digits === lower || digits === digits.toUpperCase()) return true;
-  const hash = hashText(lower);
-  return [...lower].every((digit, at) => digits[at] === (hash.charAt(at) < "8" ? digit : digit.toUpperCase()));
-}
