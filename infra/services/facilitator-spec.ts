@@ -139,7 +139,7 @@ function findUnlimitedTokens({ tokens, settings = {} }: FacilitatorArgs): readon
       describeProblem(
         "settings.facilitator.assets",
         `no route has an exact price in ${address}, so the signer would pay the gas of payments of its smallest unit.`,
-        "Add a route that is sold for it, or set the token here with its minAmount, the lowest amount to settle",
+        "Add a route that is sold for it, or set the token here with its minAmount, the lowest amount to settle.",
       ),
     );
 }
