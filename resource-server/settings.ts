@@ -132,10 +132,12 @@ export const resourceServerSettings = defineSettings(
     }),
     accessTokens: section({
       privateKey: secret(
-        z.string().min(1).max(8_192).meta({ expected: "a private key in PEM (PKCS #8), P-256 or Ed25519" }),
+        z.string().min(1).max(8_192).meta({ expected: "private keys in PEM (PKCS #8), P-256 or Ed25519" }),
       )
         .optional()
-        .describe("Private key that signs the tokens of routes that sell access to a gateway tier"),
+        .describe(
+          "Private key that signs the tokens of routes that sell access to a gateway tier, followed by former keys whose tokens remain valid",
+        ),
       issuer: z.string().min(1).optional().describe("Token issuer").meta({ expected: "a token issuer" }),
       audience: z.string().min(1).optional().describe("Token audience").meta({ expected: "a token audience" }),
     }),

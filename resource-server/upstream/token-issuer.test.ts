@@ -3,10 +3,15 @@ import { createLocalJWKSet, jwtVerify } from "jose";
 import { describe, expect, it } from "vitest";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { route } from "../testing/payments.ts";
-import { openTokenIssuer } from "./token-issuer.ts";
+import { openTokenIssuer, type TokenIssuer } from "./token-issuer.ts";
 
 const pem = (key: { export: (options: { type: "pkcs8"; format: "pem" }) => string | Buffer }) =>
   new Secret(String(key.export({ type: "pkcs8", format: "pem" })));
+
+async function sell(issuer: TokenIssuer | undefined): Promise<string> {
+  const { body } = await issuer!.issue("0xabcd", { tier: "paid", seconds: 60 });
+  return (JSON.parse(new TextDecoder().decode(body)) as { token: string }).token;
+}
 
 describe("a token issuer", () => {
   it.each([
@@ -27,6 +32,29 @@ describe("a token issuer", () => {
     expect(Date.parse(expiresAt!)).toBe(payload.exp! * 1_000);
     expect(Object.fromEntries(headers)["cache-control"]).toBe("no-store");
     expect(JSON.stringify(issuer!.keySet)).not.toContain('"d"');
+  });
+
+  it("signs with the first key, and its key set still verifies tokens of the others", async () => {
+    const [former, next] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ec", { namedCurve: "P-256" })];
+    const open = (...keys: readonly (typeof former)[]) => {
+      const text = keys.map(({ privateKey }) => pem(privateKey).reveal()).join("");
+      return openTokenIssuer([], { privateKey: new Secret(text) }, Date.now);
+    };
+    const rotated = await open(next, former, former);
+    const keySet = createLocalJWKSet(rotated!.keySet);
+    expect((await jwtVerify(await sell(await open(former)), keySet)).protectedHeader.alg).toBe("EdDSA");
+    expect((await jwtVerify(await sell(rotated), keySet)).protectedHeader.alg).toBe("ES256");
+    await expect(
+      openTokenIssuer(
+        [],
+        {
+          privateKey: new Secret(
+            `${pem(next.privateKey).reveal()}${pem(generateKeyPairSync("x25519").privateKey).reveal()}`,
+          ),
+        },
+        Date.now,
+      ),
+    ).rejects.toThrow("its type is x25519");
   });
 
   it("requires a key if a route sells tokens", async () => {

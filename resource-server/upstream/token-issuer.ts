@@ -27,18 +27,23 @@ export async function openTokenIssuer(
 }
 
 async function createTokenIssuer(privateKey: Secret, { issuer, audience }: TokenIssuerOptions, clock: () => number) {
-  const key = readKey(privateKey);
+  const [key, ...former] = readKeys(privateKey);
   // Lazy import, only for token sales.
   const { calculateJwkThumbprint, exportJWK, SignJWT } = await import("jose");
-  const alg = key.asymmetricKeyType === "ed25519" ? "EdDSA" : "ES256";
-  const jwk = await exportJWK(createPublicKey(key));
-  const kid = await calculateJwkThumbprint(jwk);
+  const publish = async (each: KeyObject) => {
+    const alg = each.asymmetricKeyType === "ed25519" ? "EdDSA" : "ES256";
+    const jwk = await exportJWK(createPublicKey(each));
+    return { ...jwk, kid: await calculateJwkThumbprint(jwk), alg, use: "sig" };
+  };
+  const signing = await publish(key);
+  const { alg, kid } = signing;
+  const published = new Map((await Promise.all(former.map(publish))).map((each) => [each.kid, each]));
   const headers = [
     ["content-type", "application/json"],
     ["cache-control", "no-store"],
   ] as const;
   return {
-    keySet: { keys: [{ ...jwk, kid, alg, use: "sig" }] },
+    keySet: { keys: [...published.set(kid, signing).values()] },
     issue: async (account: string, { tier, seconds }: TokenTerms): Promise<SoldResponse> => {
       const issuedAt = Math.floor(clock() / 1_000);
       const expiresAt = issuedAt + seconds;
@@ -57,8 +62,16 @@ async function createTokenIssuer(privateKey: Secret, { issuer, audience }: Token
   };
 }
 
-function readKey(privateKey: Secret): KeyObject {
-  const key = parseKey(privateKey.reveal());
+const pemBlock = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]+-----END [A-Z ]*PRIVATE KEY-----/g;
+
+/** Reads the key that signs, and the former keys, whose tokens are still valid. */
+function readKeys(privateKey: Secret): readonly [KeyObject, ...KeyObject[]] {
+  const [first = "", ...others] = privateKey.reveal().match(pemBlock) ?? [];
+  return [readKey(first), ...others.map(readKey)];
+}
+
+function readKey(pem: string): KeyObject {
+  const key = parseKey(pem);
   const type = key?.asymmetricKeyDetails?.namedCurve ?? key?.asymmetricKeyType;
   if (key !== undefined && (type === "ed25519" || type === "prime256v1")) return key;
   const found = key === undefined ? "it can't be read" : `its type is ${type ?? "unknown"}`;
