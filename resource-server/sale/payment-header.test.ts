@@ -31,21 +31,10 @@ describe("readPayment", () => {
     expect(createPayment(one).digest).toBe(createPayment(structuredClone(one)).digest);
   });
 
+  // test/x402/recorded-payments.jsonl has the malformed payments.
   it.each([
     ["nonsense", "%%%", /not base64 of JSON/],
     ["an empty header", "", /not base64 of JSON/],
-    ["another version", base64({ ...createPayload(), x402Version: 1 }), /x402Version/],
-    ["no offer", base64({ ...createPayload(), accepted: undefined }), /PAYMENT-SIGNATURE: accepted: Required/],
-    [
-      "no signature",
-      base64(createPayload((p) => ({ ...p, payload: { ...p.payload, signature: 1 } }))),
-      /payload\.signature/,
-    ],
-    [
-      "no authorization",
-      base64(createPayload((p) => ({ ...p, payload: { signature: "0x" } }))),
-      /payload\.authorization/,
-    ],
     [
       "a network that PostgreSQL can't look up",
       base64(createPayload((p) => ({ ...p, accepted: { ...p.accepted, network: "eip155:\0" } }))),
@@ -56,7 +45,6 @@ describe("readPayment", () => {
       base64(createPayload((p) => ({ ...p, accepted: { ...p.accepted, asset: "0x\0" } }))),
       /accepted\.asset: expected text without control characters/,
     ],
-    ["JSON null", base64(null), /PAYMENT-SIGNATURE: the whole value/],
     ["two headers joined", `${base64(createPayload())}, ${base64(createPayload())}`, /not base64 of JSON/],
   ])("rejects %s with a reason", (_name, header, message) => {
     expect(readPayment(header)).toEqual({ ok: false, message: expect.stringMatching(message) });

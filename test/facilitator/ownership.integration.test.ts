@@ -38,19 +38,6 @@ test("reports one success to a hundred unidentified calls, and duplicates to the
   expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
-test("repeats the outcome to the first of two sales, and a duplicate to the second", async () => {
-  const payment = await signPayment(scene.chain.token);
-  const [first, second] = [scene.facilitator.as("first-sale"), scene.facilitator.as("second-sale")];
-
-  const settled = await first.settle(payment);
-
-  expect(settled.body).toMatchObject({ success: true });
-  const { transaction } = settled.body;
-  expect((await second.settle(payment)).body).toMatchObject({ ...duplicate, transaction });
-  expect((await scene.facilitator.settle(payment)).body).toMatchObject({ ...duplicate, transaction });
-  expect(await first.settle(payment)).toEqual(settled);
-});
-
 test("repeats the outcome to a caller with the same payment-identifier", async () => {
   const signed = await signPayment(scene.chain.token);
   const payment = identified(signed, "pay_7d5d747be160e280504c099d984bcfe0");

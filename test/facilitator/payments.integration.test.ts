@@ -87,19 +87,6 @@ test("settles one of two payments with the same authorization nonce", async () =
   ]);
 });
 
-test.each([
-  ["0 or 1", (parity: number) => parity],
-  ["27 or 28", (parity: number) => 27 + parity],
-])("accepts a signature with v of %s", async (_, v) => {
-  const payment = await signPayment(scene.chain.token, {
-    signature: (signature) => {
-      const parity = Number.parseInt(signature.slice(-2), 16) - 27;
-      return signature.slice(0, -2) + v(parity).toString(16).padStart(2, "0");
-    },
-  });
-  expect((await scene.facilitator.settle(payment)).body).toMatchObject({ success: true });
-});
-
 test("serves the reference client and its HTTP client", async () => {
   const client = new HTTPFacilitatorClient({ url: scene.facilitator.url });
   const { paymentRequirements } = await signPayment(scene.chain.token);
