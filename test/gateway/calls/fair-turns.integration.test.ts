@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
@@ -7,12 +7,11 @@ import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { buildRequest, openRaw } from "../../support/gateway/raw-call.ts";
 
 /** A call of an unknown method: the gateway responds by itself, but must read it. */
 const noCall = `{"jsonrpc":"2.0","id":1,"method":"no_such","params":["${"x".repeat(500)}"]}`;
 const receipts = (at: number) => `{"jsonrpc":"2.0","id":1,"method":"eth_getBlockReceipts","params":["0x${at}"]}`;
-const requestOf = (body: string) =>
-  `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 const calls = 12_000;
 /**
  * Min number of the other caller's calls that get a response meanwhile; without round-robin, it was two to four in half
@@ -21,9 +20,7 @@ const calls = 12_000;
 const fewest = 10;
 
 async function connected(url: string, localAddress: string): Promise<Socket> {
-  const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port), localAddress });
-  socket.on("error", () => socket.destroy());
+  const { socket } = openRaw(url, "", { localAddress });
   await once(socket, "connect");
   return socket;
 }
@@ -43,9 +40,9 @@ describe("calls from one caller, while another sends thousands at once", () => {
     other.on("data", () => {
       if (isOver()) return;
       answers += 1;
-      other.write(requestOf(noCall));
+      other.write(buildRequest(noCall));
     });
-    other.write(requestOf(noCall));
+    other.write(buildRequest(noCall));
     await until("the flood is answered", generousMs, isOver);
     other.destroy();
     return answers;
@@ -56,7 +53,7 @@ describe("calls from one caller, while another sends thousands at once", () => {
     const flood = await Promise.all(Array.from({ length: 4 }, () => connected(gateway.url, "127.0.0.1")));
     for (const socket of flood) {
       socket.on("data", (bytes) => (answered += bytes.toString("latin1").split("-32601").length - 1));
-      socket.write(requestOf(noCall).repeat(calls / 4));
+      socket.write(buildRequest(noCall).repeat(calls / 4));
     }
     expect(await answeredBetween(() => answered > calls * 0.98)).toBeGreaterThan(fewest);
     for (const socket of flood) socket.destroy();
@@ -77,7 +74,7 @@ describe("calls from one caller, while another sends thousands at once", () => {
     const flood = await Promise.all(Array.from({ length: batches }, () => connected(gateway.url, "127.0.0.1")));
     for (const socket of flood) {
       socket.on("data", (bytes) => (answered += bytes.toString("latin1").split("-32601").length - 1));
-      socket.write(requestOf(batch));
+      socket.write(buildRequest(batch));
     }
     expect(await answeredBetween(() => answered > batches * 1_000 * 0.98)).toBeGreaterThan(fewest);
     for (const socket of flood) socket.destroy();
@@ -89,7 +86,7 @@ describe("calls from one caller, while another sends thousands at once", () => {
     const flood = await Promise.all(Array.from({ length: 8 }, () => connected(gateway.url, "127.0.0.1")));
     for (const [at, socket] of flood.entries()) {
       socket.on("data", ({ length }) => (bytes += length));
-      socket.write(requestOf(receipts(at)));
+      socket.write(buildRequest(receipts(at)));
     }
     expect(await answeredBetween(() => bytes > 64_000_000)).toBeGreaterThan(2 * fewest);
     for (const socket of flood) socket.destroy();

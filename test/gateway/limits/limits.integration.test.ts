@@ -1,4 +1,3 @@
-import { connect } from "node:net";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
@@ -7,6 +6,7 @@ import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-
 import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { openRaw } from "../../support/gateway/raw-call.ts";
 
 const tier = {
   requestsPerSecond: 1,
@@ -33,23 +33,25 @@ async function startAll(settings: Record<string, object>) {
   };
 }
 
+/** Ways of making a call. */
+const ways: readonly ((url: string, body: string) => Promise<string>)[] = [
+  async (url, body) => (await post(url, body)).text,
+  async (url, body) => (await post(url, `[${body}]`)).text,
+  async (url, body) => {
+    await using client = await connectTestClient(url);
+    return await client.ask(body);
+  },
+];
+
 describe("limits", () => {
   it("charge a long response before the next call: over HTTP, in a batch and over WebSocket", async () => {
     const long = "x".repeat(200 * 1_024);
     const given = { tiers: { public: { ...tier, requestBurst: 100, computeUnitsPerSecond: 1 } } };
-    const ways: readonly ((url: string, at: number) => Promise<string>)[] = [
-      async (url, at) => (await post(url, receipts(at))).text,
-      async (url, at) => (await post(url, `[${receipts(at)}]`)).text,
-      async (url, at) => {
-        await using client = await connectTestClient(url);
-        return await client.ask(receipts(at));
-      },
-    ];
     for (const ask of ways) {
       await using running = await startAll(given);
       running.node.answer(({ method }) => (method === "eth_getBlockReceipts" ? long : false));
       let answers = 0;
-      while (answers < 100 && (await ask(running.gateway.url, answers + 1)).includes("xxx")) answers += 1;
+      while (answers < 100 && (await ask(running.gateway.url, receipts(answers + 1))).includes("xxx")) answers += 1;
       // 40 units for the call and 184 for the KiB beyond the first 16: the fifth uses the last of 1,000 units.
       expect(answers).toBe(5);
       expect((await post(running.gateway.url, syncing)).status).toBe(429);
@@ -58,19 +60,11 @@ describe("limits", () => {
 
   it("charge the node time of a call without gas before the next call: over HTTP, in a batch and over WebSocket", async () => {
     const given = { tiers: { public: { ...tier, requestBurst: 100, computeUnitsPerSecond: 1 } } };
-    const ways: readonly ((url: string, at: number) => Promise<string>)[] = [
-      async (url, at) => (await post(url, code(at))).text,
-      async (url, at) => (await post(url, `[${code(at)}]`)).text,
-      async (url, at) => {
-        await using client = await connectTestClient(url);
-        return await client.ask(code(at));
-      },
-    ];
     for (const ask of ways) {
       await using running = await startAll(given);
       running.node.delay(400);
       let answers = 0;
-      while (answers < 100 && (await ask(running.gateway.url, answers + 1)).includes('"0x1"')) answers += 1;
+      while (answers < 100 && (await ask(running.gateway.url, code(answers + 1))).includes('"0x1"')) answers += 1;
       // Each call costs at least 400 units, 26 of them in advance: the third uses the last of 1,000.
       expect(answers).toBeGreaterThan(0);
       expect(answers).toBeLessThan(4);
@@ -170,16 +164,11 @@ describe("attacks", () => {
   let gateway: TestGateway;
   useGateway({ listener: { requestTimeoutMs: 600 } }, (started) => void ({ node, gateway } = started), "all");
   const raw = async (text: string, waitMs = 3_000) => {
-    const { hostname, port } = new URL(gateway.url);
-    const socket = connect(Number(port), hostname);
-    let answer = "";
-    socket.on("data", (bytes) => (answer += bytes.toString("latin1")));
-    socket.on("error", () => socket.destroy());
-    socket.write(text);
+    const { socket, received } = openRaw(gateway.url, text);
     const late = setTimeout(() => socket.destroy(), waitMs);
     await once(socket, "close");
     clearTimeout(late);
-    return answer;
+    return received();
   };
   const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
 
@@ -202,11 +191,7 @@ describe("attacks", () => {
   it("closes slow heads and slow bodies, even if bytes keep arriving", async () => {
     for (const start of ["POST / HTTP/1.1\r\nHost:", `${head}Content-Length: 100000\r\n\r\n{`]) {
       expect(await raw(start, 30_000)).toMatch(/^(HTTP\/1\.1 408 |$)/);
-      const { hostname, port } = new URL(gateway.url);
-      const socket = connect(Number(port), hostname);
-      socket.on("error", () => socket.destroy());
-      socket.resume();
-      socket.write(start);
+      const { socket } = openRaw(gateway.url, start);
       const drip = setInterval(() => socket.write(" "), 20);
       // `once` would reject on the reset that bytes in flight may cause.
       await new Promise((resolve) => socket.once("close", resolve));

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WebSocket } from "ws";
@@ -10,6 +9,7 @@ import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { call, post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { openRaw } from "../../support/gateway/raw-call.ts";
 
 const key = "a-key-for-attacks";
 const coinbase = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
@@ -187,22 +187,18 @@ describe("attacks on the listeners", () => {
   });
 
   it("a compressed WebSocket message is rejected before it is read, even if the client offers compression", async () => {
-    const { hostname, port } = new URL(gateway.url);
-    const socket = connect(Number(port), hostname);
-    let received = Buffer.alloc(0);
-    socket.on("data", (bytes: Buffer) => (received = Buffer.concat([received, bytes])));
-    socket.on("error", () => socket.destroy());
-    const closed = new Promise((resolve) => socket.on("close", resolve));
-    socket.write(
+    const { socket, received } = openRaw(
+      gateway.url,
       `GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n`,
     );
-    await until("the upgrade is answered", generousMs, () => received.includes("\r\n\r\n"));
-    const head = received.toString("latin1");
+    const closed = new Promise((resolve) => socket.on("close", resolve));
+    await until("the upgrade is answered", generousMs, () => received().includes("\r\n\r\n"));
+    const head = received();
     expect(head).toContain("101 Switching Protocols");
     expect(head.toLowerCase()).not.toContain("permessage-deflate");
     // A final text frame with the bit of a compressed message (RFC 7692), masked with zeros.
     socket.write(Buffer.from([0xc1, 0x84, 0, 0, 0, 0, 1, 2, 3, 4]));
-    await until("the close is there", generousMs, () => received.includes(Buffer.from([0x03, 0xea])));
+    await until("the close is there", generousMs, () => received().includes("\u0003\u00ea"));
     socket.end();
     await closed;
   });

@@ -1,5 +1,3 @@
-import { connect } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compareStreams } from "#gateway/testing/compared-streams.ts";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
@@ -7,6 +5,8 @@ import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { formatRequest } from "#gateway/testing/request-streams.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
+import { buildRequest, openRaw } from "../../support/gateway/raw-call.ts";
 
 /** Generated streams; `npm run test:long` sets more. */
 const runs = Number(process.env["GATEHOUSE_FUZZ_RUNS"] ?? 240);
@@ -16,9 +16,7 @@ const shownEvery = 10_000;
 const dayMs = 86_400_000;
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
-const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
-const head = (...lines: string[]) =>
-  `${["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", ...lines].join("\r\n")}\r\n\r\n`;
+const syncing = buildRequest('{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
 
 describe("the fast path", () => {
   let node: FakeNode;
@@ -81,10 +79,8 @@ describe("the fast path", () => {
 
   it("reads only a little ahead in a client's pipeline, however many responses it has sent", async () => {
     node.answer(() => false);
-    const request = Buffer.from(`${head(`Content-Length: ${syncing.length}`)}${syncing}`);
-    const requests = Buffer.concat(Array.from({ length: 200_000 }, () => request));
-    const { hostname, port } = new URL(fast.url);
-    const socket = connect(Number(port), hostname);
+    const requests = Buffer.from(syncing.repeat(200_000));
+    const { socket } = openRaw(fast.url, "");
     let answers = 0;
     const answered = new Promise<void>((resolve) => {
       socket.on("data", (bytes: Buffer) => {
@@ -102,18 +98,10 @@ describe("the fast path", () => {
   it("closes a client that keeps sending without reading", async () => {
     await using impatient = await startTestGateway(node, { listener: { slowReaderTimeoutMs: 500 } });
     node.answer(() => "0x".padEnd(8_000_000, "0"));
-    const { hostname, port } = new URL(impatient.url);
-    const socket = connect(Number(port), hostname);
-    socket.on("error", () => socket.destroy());
-    const closed = new Promise((resolve) => socket.on("close", resolve));
-    socket.pause();
-    for (let count = 0; count < 4; count += 1) {
-      socket.write(`${head(`Content-Length: ${syncing.length}`)}${syncing}`);
-    }
-    const trickle = setInterval(() => socket.write("P"), 100);
-    const isClosed = await Promise.race([closed.then(() => true), delay(5_000).then(() => false)]);
+    using client = openRaw(impatient.url, syncing.repeat(4));
+    client.socket.pause();
+    const trickle = setInterval(() => client.socket.write("P"), 100);
+    await until("it is closed", generousMs, client.isClosed);
     clearInterval(trickle);
-    socket.destroy();
-    expect(isClosed).toBe(true);
   });
 });

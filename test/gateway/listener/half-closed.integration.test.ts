@@ -1,23 +1,15 @@
-import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { bothPaths, useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { buildRequest, openRaw } from "../../support/gateway/raw-call.ts";
 
-const request = (method: string) => {
-  const body = `{"jsonrpc":"2.0","id":1,"method":"${method}"}`;
-  return `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-};
+const request = (method: string) => buildRequest(`{"jsonrpc":"2.0","id":1,"method":"${method}"}`);
 
 /** Sends bytes, closes its own side, and reads the other side to its end. */
-async function sendAndEnd(url: string, bytes: string): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-  socket.end(bytes);
-  return text(socket);
-}
+const sendAndEnd = (url: string, bytes: string) => text(openRaw(url, bytes, { allowHalfOpen: true }).socket.end());
 
 describe.each(bothPaths)("a client that half-closes the connection, on %s", (_, fastPath) => {
   let node: FakeNode;

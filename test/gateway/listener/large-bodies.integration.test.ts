@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { openRaw } from "../../support/gateway/raw-call.ts";
 
 const bodyBytes = 1_000_000;
 /** The max that is discarded of one rejected body. */
@@ -18,22 +18,15 @@ async function announce(
   lengthBytes: number,
   { lines: ownLines = [], send = 0 }: Readonly<{ lines?: readonly string[]; send?: number }> = {},
 ): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  let text = "";
-  socket.on("data", (bytes: Buffer) => {
-    text += bytes.toString("latin1");
-  });
-  socket.on("error", () => socket.destroy());
   const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", `Content-Length: ${lengthBytes}`];
-  socket.write([...head, ...ownLines, "", ""].join("\r\n"));
+  const { socket, received } = openRaw(url, [...head, ...ownLines, "", ""].join("\r\n"));
   if (send === 0) await once(socket, "data");
   // A client that does not read the response before it has sent everything still gets it.
   else socket.write(Buffer.alloc(send, " "));
   const closed = once(socket, "close");
   socket.end();
   await closed;
-  return text;
+  return received();
 }
 
 describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
@@ -97,14 +90,9 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
   });
 
   it("is discarded at a pace that keeps the thread available, however many clients send one, and each gets its response", async () => {
-    const { hostname, port } = new URL(gateway.url);
     const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${hugeBytes}\r\n\r\n`;
-    const senders = Array.from({ length: 8 }, () => connect(Number(port), hostname));
-    const texts = senders.map(async (socket) => {
-      let text = "";
-      socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
-      socket.on("error", () => socket.destroy());
-      socket.write(head);
+    const senders = Array.from({ length: 8 }, () => openRaw(gateway.url, head));
+    const texts = senders.map(async ({ socket, received }) => {
       // The max that is accepted: with every part, an earlier part leaves.
       const part = Buffer.alloc(1_048_576, " ");
       const send = () => {
@@ -113,12 +101,12 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
       send();
       // It ends with an error if the connection is closed while a part is in transit.
       await new Promise((resolve) => socket.once("close", resolve));
-      return text;
+      return received();
     });
     for (const text of await Promise.all(texts)) expect(text).toMatch(/^HTTP\/1\.1 413 /);
     // Formerly, 16 MiB of each were discarded within tenths of a second; the kernel's buffers for an unread connection
     // come on top.
-    const takenBytes = senders.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0);
+    const takenBytes = senders.reduce((sum, { socket }) => sum + socket.bytesWritten, 0);
     expect(takenBytes).toBeLessThan(8 * hugeBytes);
   });
 

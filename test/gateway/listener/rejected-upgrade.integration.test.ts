@@ -1,8 +1,8 @@
-import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { openRaw } from "../../support/gateway/raw-call.ts";
 
 const upgradeOf = (path: string, headers = "") =>
   `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n${headers}\r\n`;
@@ -21,24 +21,13 @@ describe("a rejected WebSocket", () => {
     ["beyond the client limit", upgradeOf("/", key), "503 Service Unavailable", 1],
   ])("%s is disconnected, even if the client leaves its own side open", async (_, request, status, clients) => {
     await using gateway = await startTestGateway(node, { webSocket: { clients } });
-    const { hostname, port } = new URL(gateway.url);
-    const open = (first: string) => {
-      const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-      const seen = { text: "" };
-      socket.on("error", () => socket.destroy());
-      socket.on("data", (bytes: Buffer) => (seen.text += bytes.toString("latin1")));
-      socket.write(first);
-      return Object.assign(seen, { socket });
-    };
-    const first = open(upgradeOf("/", key));
-    await until("the first is taken", generousMs, () => first.text.includes("101 Switching Protocols"));
-    const rejected = open(request);
-    await until("the other gets it", generousMs, () => rejected.text.startsWith(`HTTP/1.1 ${status}`));
+    using first = openRaw(gateway.url, upgradeOf("/", key), { allowHalfOpen: true });
+    await until("the first is taken", generousMs, () => first.received().includes("101 Switching Protocols"));
+    using rejected = openRaw(gateway.url, request, { allowHalfOpen: true });
+    await until("the other gets it", generousMs, () => rejected.received().startsWith(`HTTP/1.1 ${status}`));
     const connections = async () =>
       /gatehouse_connections\{listener="public"\} (\d+)/.exec(await gateway.metrics.metrics())?.[1];
     await until("only the first is left", generousMs, async () => (await connections()) === "1");
-    expect(rejected.text).toMatch(/Connection: close/i);
-    first.socket.destroy();
-    rejected.socket.destroy();
+    expect(rejected.received()).toMatch(/Connection: close/i);
   });
 });

@@ -1,27 +1,20 @@
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { buildRequest, openRaw } from "../../support/gateway/raw-call.ts";
 
 const requests = 300;
 const resultBytes = 200_000;
 const body = '{"jsonrpc":"2.0","id":1,"method":"eth_gasPrice"}';
 
-const requestOf = (message: string) =>
-  `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${message.length}\r\n\r\n${message}`;
-
-const syncing = requestOf('{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
+const syncing = buildRequest('{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
 
 /** Sends all requests at once and reads nothing. */
-function connectDeafly(url: string, sent = requestOf(body).repeat(requests)): Socket {
-  const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port) });
-  socket.on("error", () => socket.destroy());
-  socket.pause();
-  socket.write(sent);
-  return socket;
+function connectDeafly(url: string, sent = buildRequest(body).repeat(requests)): Socket {
+  return openRaw(url, sent).socket.pause();
 }
 
 /** Requests served from the cache. */
@@ -166,7 +159,7 @@ describe("distinct long responses", () => {
     await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath } });
     const late = Array.from({ length: 10 }, (_, client) => {
       const calls = Array.from({ length: 20 }, (__, call) => balance(1_000 + client * 100 + call));
-      return { socket: connectDeafly(gateway.url, calls.map(({ message }) => requestOf(message)).join("")), calls };
+      return { socket: connectDeafly(gateway.url, calls.map(({ message }) => buildRequest(message)).join("")), calls };
     });
     for (let wave = 0; wave < 5; wave += 1) {
       const calls = Array.from({ length: 20 }, (_, place) => balance(10_000 + wave * 100 + place));

@@ -1,10 +1,10 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import { connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { bothPaths, useGateway } from "#gateway/testing/use-gateway.ts";
+import { buildRequest, openRaw } from "../../support/gateway/raw-call.ts";
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
 const head = (...lines: string[]) =>
@@ -44,15 +44,14 @@ describe.each(bothPaths)("a body in many chunks, on %s", (_, fastPath) => {
   ])(
     "is rejected with %s, and the client gets the response after it has sent everything",
     async (_name, lines, body, answer) => {
-      const { hostname, port } = new URL(gateway.url);
-      const socket = connect(Number(port), hostname);
+      const { socket, received } = openRaw(gateway.url, "");
       const closed = once(socket, "close");
+      socket.pause();
       await new Promise((sent) => socket.write(`${head(...lines)}${body}`, sent));
-      let text = "";
-      socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
+      socket.resume();
       await closed;
-      expect(text).toMatch(answer);
-      expect(text).toMatch(/\r\nConnection: close\r\n/i);
+      expect(received()).toMatch(answer);
+      expect(received()).toMatch(/\r\nConnection: close\r\n/i);
     },
   );
 });
@@ -70,16 +69,12 @@ describe("a client that sends much at once for node:http to parse", () => {
     ["requests", "GET /none HTTP/1.1\r\nHost: a\r\n\r\n", 1_500],
     ["bodies in short chunks", `${head(unusual)}${chunked(1, call.padEnd(4_000, " "))}`, 20],
   ])("lets another caller's call in before most of its %s", async (_, request, requests) => {
-    const { hostname, port } = new URL(gateway.url);
-    const [hostile, honest] = [connect(Number(port), hostname), connect(Number(port), hostname)];
-    await Promise.all([once(hostile, "connect"), once(honest, "connect")]);
-    hostile.on("error", () => hostile.destroy());
-    hostile.write(request.repeat(requests));
-    honest.write(
-      `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${call.length}\r\n\r\n${call}`,
-    );
-    const answered = new Promise<number>((resolve) => honest.once("data", () => resolve(parsed)));
+    using hostile = openRaw(gateway.url, "");
+    using honest = openRaw(gateway.url, "");
+    await Promise.all([hostile, honest].map(({ socket }) => once(socket, "connect")));
+    hostile.socket.pause().write(request.repeat(requests));
+    honest.socket.write(buildRequest(call));
+    const answered = new Promise<number>((resolve) => honest.socket.once("data", () => resolve(parsed)));
     expect(await answered).toBeLessThan(requests / 2);
-    for (const socket of [hostile, honest]) socket.destroy();
   });
 });

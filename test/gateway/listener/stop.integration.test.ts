@@ -1,4 +1,3 @@
-import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { pause } from "#daemon/time.ts";
@@ -7,21 +6,13 @@ import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { bothPaths } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { buildRequest, openRaw } from "../../support/gateway/raw-call.ts";
 
 const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
-const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+const request = buildRequest(body);
+const half = request.slice(0, -body.length + 9);
 
-/** A connection, and the data received over it. */
-function open(url: string) {
-  const { hostname, port } = new URL(url);
-  const socket: Socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-  const seen = { text: "", isEnded: false };
-  socket.on("data", (bytes: Buffer) => (seen.text += bytes.toString("latin1")));
-  socket.on("error", () => socket.destroy());
-  socket.on("end", () => (seen.isEnded = true));
-  socket.on("close", () => (seen.isEnded = true));
-  return Object.assign(seen, { socket });
-}
+const open = (url: string, sent: string) => openRaw(url, sent, { allowHalfOpen: true });
 
 // Each test has its own node and does little but wait, so they wait concurrently.
 describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath) => {
@@ -31,35 +22,32 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
   it.each([
     ["no data", ""],
     ["half a head", "POST / HTTP/1.1\r\nHost: a\r\nConte"],
-    ["half a body", `${head}\r\n${body.slice(0, 9)}`],
-    ["half a request after an answered one", `${head}\r\n${body}${head}\r\n${body.slice(0, 9)}`],
+    ["half a body", half],
+    ["half a request after an answered one", `${request}${half}`],
   ])("stops promptly even if a client has sent %s and leaves its connection open", async (_what, sent) => {
     await using node = await startFakeNode();
     const gateway = await start(node, { requestTimeoutMs: 60_000 });
     node.answer(() => false);
-    const client = open(gateway.url);
-    client.socket.write(sent);
+    using client = open(gateway.url, sent);
     await until("the connection is held", generousMs, async () =>
       (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 1'),
     );
-    if (sent.startsWith(`${head}\r\n${body}P`))
-      await until("the first is answered", generousMs, () => client.text.includes("false"));
+    if (sent.startsWith(request))
+      await until("the first is answered", generousMs, () => client.received().includes("false"));
     await delay(50);
     const began = performance.now();
     await gateway[Symbol.asyncDispose]();
     expect(performance.now() - began).toBeLessThan(20_000);
-    await until("the client gets it", generousMs, () => client.isEnded);
-    if (sent === "") expect(client.text).toBe("");
-    else expect(client.text).toMatch(/HTTP\/1\.1 408 Request Timeout\r\nConnection: close\r\n\r\n$/);
-    client.socket.destroy();
+    await until("the client gets it", generousMs, client.isClosed);
+    if (sent === "") expect(client.received()).toBe("");
+    else expect(client.received()).toMatch(/HTTP\/1\.1 408 Request Timeout\r\nConnection: close\r\n\r\n$/);
   });
 
   it("serves a request completed after the stop began, and closes the connection", async () => {
     await using node = await startFakeNode();
     const gateway = await start(node);
     node.answer(() => "late");
-    const client = open(gateway.url);
-    client.socket.write(`${head}\r\n${body.slice(0, 9)}`);
+    using client = open(gateway.url, half);
     await until("the connection is held", generousMs, async () =>
       (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 1'),
     );
@@ -67,11 +55,10 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
     // After the idle ones are closed, and before the incomplete ones are.
     await delay(800);
     client.socket.write(body.slice(9));
-    await until("the answer is there", generousMs, () => client.isEnded);
-    expect(client.text).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*"result":"late"/);
-    expect(client.text.toLowerCase()).toContain("connection: close");
+    await until("the answer is there", generousMs, client.isClosed);
+    expect(client.received()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*"result":"late"/);
+    expect(client.received().toLowerCase()).toContain("connection: close");
     await stopped;
-    client.socket.destroy();
   });
 
   it("waits longer for a call in flight", async () => {
@@ -97,12 +84,11 @@ describe("an idle keep-alive connection", () => {
     await using node = await startFakeNode();
     node.answer(() => false);
     await using gateway = await startTestGateway(node, { listener: { idleTimeoutMs: 2_000 } });
-    const client = open(gateway.url);
-    client.socket.write(`${head}\r\n${body}`);
-    await until("it is answered", generousMs, () => client.text.includes("false"));
-    expect(client.text).toContain("Keep-Alive: timeout=2");
+    using client = open(gateway.url, request);
+    await until("it is answered", generousMs, () => client.received().includes("false"));
+    expect(client.received()).toContain("Keep-Alive: timeout=2");
     const answeredAt = performance.now();
-    await until("it is closed", generousMs, () => client.isEnded);
+    await until("it is closed", generousMs, client.isClosed);
     const keptMs = performance.now() - answeredAt;
     expect(keptMs).toBeGreaterThanOrEqual(2_000);
     expect(keptMs).toBeLessThan(20_000);
@@ -115,13 +101,13 @@ describe("an idle keep-alive connection", () => {
       tiers: { public: limitlessTier },
       listener: { idleTimeoutMs: 500, slowReaderTimeoutMs: 20_000 },
     });
-    const client = open(gateway.url);
-    client.socket.pause();
     const answers = 200;
-    client.socket.write(`${head}\r\n${body}`.repeat(answers));
+    const { socket } = open(gateway.url, request.repeat(answers));
+    socket.pause();
     await delay(2_500);
-    client.socket.resume();
-    await until("all is there", generousMs, () => client.text.split('"id":1').length - 1 === answers);
-    client.socket.destroy();
+    let received = "";
+    socket.on("data", (bytes: Buffer) => (received += bytes.toString("latin1"))).resume();
+    await until("all is there", generousMs, () => received.split('"id":1').length - 1 === answers);
+    socket.destroy();
   });
 });

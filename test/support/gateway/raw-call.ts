@@ -55,14 +55,10 @@ const keptBytes = 65_536;
 export function openRaw(
   url: string,
   bytes: string | Buffer,
-  { localAddress }: Pick<Asker, "localAddress"> = {},
+  options: Readonly<{ localAddress?: string; allowHalfOpen?: boolean }> = {},
 ): RawClient {
   const { hostname, port } = new URL(url);
-  const socket = connect({
-    host: hostname,
-    port: Number(port),
-    ...(localAddress === undefined ? {} : { localAddress }),
-  });
+  const socket = connect({ host: hostname, port: Number(port), ...options });
   const state = { received: "", bytes: 0, isClosed: false };
   socket.on("data", (part: Buffer) => {
     state.bytes += part.length;

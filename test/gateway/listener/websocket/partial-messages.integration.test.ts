@@ -1,8 +1,8 @@
-import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { openRaw } from "../../../support/gateway/raw-call.ts";
 
 const handshake = [
   "GET / HTTP/1.1",
@@ -16,19 +16,14 @@ const handshake = [
 it("disconnects a client whose message exceeds the memory limit, even if it keeps sending and ignores the close", async () => {
   await using node = await startFakeNode();
   await using gateway = await startTestGateway(node, { memory: { connectionBytes: 20_000 } });
-  const { hostname, port } = new URL(gateway.url);
-  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-  const received: Buffer[] = [];
-  socket.on("data", (bytes: Buffer) => received.push(bytes));
-  socket.on("error", () => socket.destroy());
-  socket.write(`${handshake}\r\n\r\n`);
-  await until("it is a WebSocket", generousMs, () => Buffer.concat(received).includes("101 Switching Protocols"));
+  const { socket, received } = openRaw(gateway.url, `${handshake}\r\n\r\n`, { allowHalfOpen: true });
+  await until("it is a WebSocket", generousMs, () => received().includes("101 Switching Protocols"));
   // A masked text frame of a mebibyte, of which a part arrives.
   const head = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0]);
   socket.write(Buffer.concat([head, Buffer.alloc(60_000, " ")]));
   const sending = setInterval(() => socket.write(" "), 100);
-  const tryAgainLater = Buffer.from([0x03, 0xf5]);
-  await until("it is told why", generousMs, () => Buffer.concat(received).includes(tryAgainLater));
+  const tryAgainLater = "\u0003\u00f5";
+  await until("it is told why", generousMs, () => received().includes(tryAgainLater));
   const reportedAt = performance.now();
   await until("it is gone", generousMs, async () =>
     (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 0'),

@@ -1,10 +1,10 @@
-import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { openRaw } from "../../../support/gateway/raw-call.ts";
 
 const request = (id: unknown, method: string, params: unknown = []) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
@@ -21,25 +21,14 @@ describe("WebSocket", () => {
   });
 
   it("answers only the last of many simultaneous pings", async () => {
-    const { hostname, port } = new URL(gateway.url);
     const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n\r\n`;
-    /** Sends frames after the upgrade, and returns the gateway's output until `done`. */
-    const exchange = async (frames: Buffer, done: (received: Buffer) => boolean) => {
-      const socket = connect(Number(port), hostname);
-      let received = Buffer.alloc(0);
-      socket.on("data", (bytes: Buffer) => (received = Buffer.concat([received, bytes])));
-      socket.on("error", () => socket.destroy());
-      socket.write(upgrade);
-      await until("the upgrade is answered", generousMs, () => received.includes("\r\n\r\n"));
-      const headBytes = received.indexOf("\r\n\r\n") + 4;
-      socket.write(frames);
-      await until("the answer is there", generousMs, () => done(received.subarray(headBytes)));
-      socket.destroy();
-      return received.subarray(headBytes);
-    };
+    using client = openRaw(gateway.url, upgrade);
+    await until("the upgrade is answered", generousMs, () => client.received().includes("\r\n\r\n"));
+    const headBytes = client.receivedBytes();
     const pings = Buffer.concat(Array.from({ length: 1_000 }, (_, at) => ping(String(at).padStart(4, "0"))));
-    const pongs = await exchange(pings, (received) => received.includes("0999"));
-    expect(pongs.length / 6).toBeLessThan(50);
+    client.socket.write(pings);
+    await until("the last is answered", generousMs, () => client.received().includes("0999"));
+    expect((client.receivedBytes() - headBytes) / 6).toBeLessThan(50);
   });
 
   it("lets identical subscriptions of many clients share one at the node", async () => {
