@@ -1,14 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import * as fc from "fast-check";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { retainedStatesMax } from "./anvil/anvil-process.ts";
 import { openPruning, buildPruneInfo } from "./pruning.ts";
 
 async function directory(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "gatehouse-pruning-"));
-  onTestFinished(() => rm(path, { recursive: true }));
+  const path = await makeTestDirectory();
   return path;
 }
 

@@ -1,18 +1,16 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { nodeFamilies, type NodeFamily } from "./families.ts";
 import { formatArgument, findPathsDirectory, resolveNodeLayout, type NodeLayoutSettings } from "./layout.ts";
 import { withRows } from "./testing/table-rows.ts";
 
 let root: string;
 
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "gatehouse-layout-"));
+beforeEach(async () => {
+  root = await makeTestDirectory();
 });
-
-afterEach(() => rmSync(root, { recursive: true }));
 
 function put(...paths: readonly string[]): void {
   for (const path of paths) {

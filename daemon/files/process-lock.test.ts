@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createProcessLock } from "./process-lock.ts";
 
 const nobody = 65_534;
@@ -10,14 +10,13 @@ const isRoot = process.getuid?.() === 0;
 let directory: string;
 let path: string;
 
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "gatehouse-lock-"));
+beforeEach(async () => {
+  directory = await makeTestDirectory();
   path = join(directory, ".lock");
 });
 
 afterEach(() => {
   process.seteuid?.(process.getuid?.() ?? 0);
-  rmSync(directory, { recursive: true });
 });
 
 test("only one holder has the lock at a time; the other learns its identity", () => {

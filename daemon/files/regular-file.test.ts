@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { readRegularFile, readRegularText } from "./regular-file.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "gatehouse-regular-"));
+const directory = makeSharedDirectory();
 const pipe = join(directory, "pipe");
 const file = join(directory, "file");
 
@@ -14,8 +14,6 @@ beforeAll(() => {
   writeFileSync(file, "0123456789");
   symlinkSync(file, join(directory, "link"));
 });
-
-afterAll(() => rmSync(directory, { recursive: true }));
 
 test.each([file, join(directory, "link")])("reads %s up to its limit", async (path) => {
   const { bytes } = await readRegularFile(path, 10);

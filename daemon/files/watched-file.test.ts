@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createLog } from "../log/log.ts";
 import { StartupError } from "../process/startup-error.ts";
 import { createActiveFiles } from "./active-files.ts";
@@ -12,17 +12,14 @@ import { openWatchedFile, watchFile, type FileReading, type WatchedFileDependenc
 let folder: string;
 let path: string;
 let lines: string[];
-beforeEach(() => {
+beforeEach(async () => {
   // Leaves only the periodic check of the file, so that a test can trigger it.
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  folder = mkdtempSync(join(tmpdir(), "watched-file-"));
+  folder = await makeTestDirectory();
   path = join(folder, "data", "file.json5");
   lines = [];
 });
-afterEach(() => {
-  vi.useRealTimers();
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => void vi.useRealTimers());
 
 function hold(text: string): void {
   rmSync(join(folder, "data"), { recursive: true, force: true });

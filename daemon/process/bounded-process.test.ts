@@ -1,16 +1,10 @@
-import { chmod, copyFile, mkdtemp, open, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, copyFile, open, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { runProcess, type ProcessResult } from "./bounded-process.ts";
 
-let directory: string;
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-process-"));
-});
-
-afterAll(() => rm(directory, { recursive: true, force: true }));
+const directory = makeSharedDirectory();
 
 async function run(name: string, text: string | undefined, timeoutMs = 5_000, mode = 0o755): Promise<ProcessResult> {
   const file = join(directory, name);

@@ -1,9 +1,9 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createLog } from "../log/log.ts";
 import { generousMs, until } from "../testing/until.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
@@ -14,10 +14,9 @@ import { StoreError } from "./store.ts";
 const waitMs = 200;
 
 let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "gatehouse-store-"));
+beforeEach(async () => {
+  folder = await makeTestDirectory();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const open = (isShared: boolean) =>
   openSqliteStore({

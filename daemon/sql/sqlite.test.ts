@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { openSqlite } from "./sqlite.ts";
 import { StartupError } from "../process/startup-error.ts";
 
@@ -10,10 +10,9 @@ const second = "ALTER TABLE payment ADD COLUMN state TEXT";
 
 describe("openSqlite", () => {
   let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "gatehouse-sqlite-"));
+  beforeEach(async () => {
+    folder = await makeTestDirectory();
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
 
   it("runs each migration once and keeps the rows", () => {
     const path = join(folder, "deep", "ledger.db");

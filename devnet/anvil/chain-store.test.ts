@@ -1,14 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { openChainStore } from "./chain-store.ts";
 
 let directory: string;
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "gatehouse-chain-"));
+beforeEach(async () => {
+  directory = await makeTestDirectory();
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 test("returns the journal in order after a restart", () => {
   {

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { cp, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { formatNodeConf } from "../workspace/node-conf-template.ts";
 import { prepareSampleWorkspace, sampleConf } from "../testing/sample-workspace.ts";
 import { readNodeConf } from "./node-conf.ts";
@@ -26,8 +26,7 @@ test.each([
   ["moved", (from: string, to: string) => rename(from, to)],
 ])("rejects the old paths of a %s workspace and prints the command that corrects them", async (_, put) => {
   const { made } = await workspace();
-  const place = await mkdtemp(join(tmpdir(), "gatehouse-conf-"));
-  onTestFinished(() => rm(place, { recursive: true }));
+  const place = await makeTestDirectory();
   const directory = join(place, "workspace");
   await put(made.directory, directory);
   const configPath = made.configPath.replace(made.directory, directory);

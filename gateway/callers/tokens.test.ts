@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { Registry } from "prom-client";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { createActiveFiles } from "#daemon/files/active-files.ts";
 import { parseSettings } from "#daemon/testing/parse-settings.ts";
 import { createLog } from "#daemon/log/log.ts";
@@ -11,8 +11,7 @@ import { createSettingNames } from "../settings/names.ts";
 import { gatewaySection } from "../settings/sections.ts";
 import { createTokens } from "./tokens.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "gatehouse-tokens-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = makeSharedDirectory();
 
 it("caches verified tokens up to the limit, then clears the cache and verifies them again", async () => {
   const jwksPath = join(folder, "jwks.json");

@@ -1,11 +1,10 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { isLong } from "../support/run-size.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
@@ -25,14 +24,13 @@ const wellAnswers: Answer = ({ url = "" }, response) => {
   else response.end(JSON.stringify({ State: { Status: "running", Running: true, StartedAt: "2026-01-02T03:04:05Z" } }));
 };
 
-let folder: string;
+const folder = makeSharedDirectory();
 let socketPath: string;
 let engine: Server;
 let answer: Answer = wellAnswers;
 let proxy: SmallService;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gatehouse-bounds-"));
   socketPath = join(folder, "proxy.sock");
   engine = createServer((incoming, response) => answer(incoming, response));
   engine.listen(join(folder, "engine.sock"));
@@ -56,7 +54,6 @@ afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
   engine.closeAllConnections();
   engine.close();
-  rmSync(folder, { recursive: true });
 });
 
 async function ask(method: string, path: string, body = ""): Promise<{ status: number; text: string }> {

@@ -1,7 +1,7 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { byHand } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -15,13 +15,12 @@ const heapMiB = 256;
 const cacheBytes = isLong ? 67_108_864 : 16_777_216;
 const fileBytes = 33_554_432;
 
-let folder: string;
+const folder = makeSharedDirectory();
 let policyPath: string;
 let gateway: SmallGateway;
 let internal: string;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gatehouse-bounds-"));
   policyPath = join(folder, "policy.json5");
   writeFileSync(policyPath, "{ ranges: { logsBlocks: 200 } }");
   gateway = await startSmallGateway(
@@ -38,7 +37,6 @@ beforeAll(async () => {
 afterEach(() => gateway.expectOthersServed());
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
 });
 
 const answerWith = (bytes: number) =>

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from "jose";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { byHand } from "#gateway/testing/fake-node.ts";
 import { startCollector } from "../support/gateway/trace-collector.ts";
 import { isLong } from "../support/run-size.ts";
@@ -20,12 +20,11 @@ const code = (at: number) =>
 /** Long enough for a busy machine to sign and send all of them. */
 const longMs = 240_000;
 
-let folder: string;
+const folder = makeSharedDirectory();
 let signer: CryptoKey;
 let gateway: SmallGateway;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "gatehouse-bounds-"));
   const { publicKey, privateKey } = await generateKeyPair("ES256");
   signer = privateKey;
   writeFileSync(join(folder, "jwks.json"), JSON.stringify({ keys: [await exportJWK(publicKey)] }));
@@ -56,7 +55,6 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
 });
 
 const underWay = (calls: number) =>

@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import { runUpgradeCommand } from "#sidecar/upkeep/control/upgrade-command.ts";
@@ -23,12 +23,7 @@ type Status = Readonly<{
   }>;
 }>;
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "gatehouse-bounds-"));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
-
+const folder = makeSharedDirectory();
 async function startSmallSidecar(
   name: string,
   { workspace, httpUrl }: Readonly<{ workspace: string; httpUrl: string }>,

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { digestSettings } from "#daemon/settings/digest.ts";
 import { gatewaySettings } from "#gateway/settings.ts";
 import { startBareAnvil } from "../support/node/bare-anvil.ts";
@@ -18,14 +18,12 @@ const sha256 = (text: string) => hash("sha256", text);
 
 describe("gatehouse doctor --drift", () => {
   const resources = new AsyncDisposableStack();
-  let folder: string;
+  const folder = makeSharedDirectory();
   let policyPath: string;
   let gateway: ServiceProcess;
   let environment: Readonly<Record<string, string>>;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
-    resources.defer(() => rm(folder, { recursive: true }));
     policyPath = join(folder, "policy.json5");
     await writeFile(policyPath, policy);
     const [port = 0] = await findFreePorts(1);

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { isLong, seed } from "../support/run-size.ts";
 
@@ -63,7 +63,7 @@ const conf = {
   storage: { mygrid_conf: {}, mygrid_env: { storage_data_path: "../data" } },
 };
 
-let directory: string;
+const directory = makeSharedDirectory();
 const files = { right: "right.conf", drifted: "drifted.conf", bare: "bare.conf", none: "none.conf" };
 const push = { GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "10.0.0.1" };
 const payKey = { GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}` };
@@ -132,14 +132,11 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
 };
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-exit-"));
   for (const file of [files.bare, files.right]) await writeFile(join(directory, file), JSON.stringify(conf));
   expect((await runGatehouse(`${plan(files.right)} --write`.split(" "), push, directory)).status).toBe(0);
   const text = await readFile(join(directory, files.right), "utf8");
   await writeFile(join(directory, files.drifted), text.replace("storage_enable_cetina", "enable_pamir_cetina"));
 });
-
-afterAll(() => rm(directory, { recursive: true }));
 
 describe("docs/exit-codes.md", () => {
   it("lists every command", async () => {

@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { takeSlice } from "../support/run-size.ts";
 import { runToEnd, startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -23,14 +23,13 @@ const signer = `0x${"7".repeat(63)}1`;
 
 const listShownSecrets = (text: string) => secrets.filter((secret) => text.includes(secret));
 
-let folder: string;
+const folder = makeSharedDirectory();
 let echo: LocalServer;
 const nowhere = "127.0.0.1:1";
 /** Address of a server that repeats every request in an error's message. */
 let echoing: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "gatehouse-mask-"));
   const server = createServer(({ url, headers }, response) => {
     response.writeHead(500, { "Content-Type": "application/json" });
     response.end(JSON.stringify({ error: `no ${url} for ${headers.authorization}`, url, headers }));
@@ -41,7 +40,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await echo[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true });
 });
 
 async function answersOf(urls: readonly string[]): Promise<string> {

@@ -1,9 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { hasPrometheus, withoutPrometheus } from "../support/prometheus/prometheus.ts";
@@ -23,8 +22,7 @@ const starter = `
 
 describe.skipIf(!hasPrometheus)(`the Prometheus of a killed stack${withoutPrometheus}`, () => {
   it("exits with the stack", { timeout: 120_000 }, async () => {
-    const folder = mkdtempSync(join(tmpdir(), "gatehouse-observe-"));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = await makeTestDirectory();
     const [port = 0] = await findFreePorts(1);
     const module = join(import.meta.dirname, "../../cli/stack/stack-prometheus.ts");
     const args = ["--input-type=module", "--eval", starter, module, String(port), folder];
@@ -45,9 +43,8 @@ describe.skipIf(!hasPrometheus)(`the Prometheus of a killed stack${withoutPromet
 });
 
 describe("npm start -- --observe on a machine without Prometheus", () => {
-  it("starts nothing, and explains what to install", () => {
-    const folder = mkdtempSync(join(tmpdir(), "gatehouse-observe-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+  it("starts nothing, and explains what to install", async () => {
+    const folder = await makeTestDirectory();
     const { status, stderr } = spawnSync(
       process.execPath,
       [gatehouseProgram, "stack", "--observe", "--state-dir", folder],

@@ -1,15 +1,15 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, readFile, rm, writeFile } from "node:fs/promises";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { createPulumiCli } from "../../cli/stack-upgrade/pulumi/pulumi-cli.ts";
 import { createPulumiProcess, type PulumiError } from "../../cli/stack-upgrade/pulumi/pulumi-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-let directory: string;
+const directory = makeSharedDirectory();
 const process_ = fileURLToPath(new URL("../../cli/stack-upgrade/pulumi/pulumi-process.ts", import.meta.url));
 const reported = async () => (await readFile(join(directory, "reported"), "utf8").catch(() => "")).trim().split("\n");
 
@@ -19,12 +19,6 @@ async function standIn(script: string): Promise<string> {
   await chmod(path, 0o755);
   return path;
 }
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-pulumi-"));
-});
-
-afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe("the Pulumi command line", () => {
   test("gets its arguments unchanged, and its output is passed on as it arrives", async () => {

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { nodeNeeded, findOldNode } from "../support/node/old-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startSilentServer } from "../support/silent-server.ts";
@@ -92,8 +92,7 @@ test("exits immediately on SIGTERM while startup waits", async () => {
 });
 
 test("exits both processes immediately on SIGTERM while a sidecar's files are first compiled", async () => {
-  const cache = mkdtempSync(join(tmpdir(), "gatehouse-cache-"));
-  onTestFinished(() => rmSync(cache, { recursive: true, force: true }));
+  const cache = await makeTestDirectory();
   const child = spawn(process.execPath, [program, "sidecar"], {
     env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: cache },
     stdio: "ignore",
@@ -109,8 +108,7 @@ test("exits both processes immediately on SIGTERM while a sidecar's files are fi
 });
 
 test("reports a state directory that can't be created, or holds no database, in one line with what to do", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "gatehouse-start-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = await makeTestDirectory();
   writeFileSync(join(folder, "file"), "x");
   writeFileSync(join(folder, "upkeep.sqlite"), "x".repeat(10_000));
   const start = (stateDirectory: string) =>

@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
 import {
   mkdir,
-  mkdtemp,
   readdir,
   readFile,
   readlink,
@@ -13,9 +12,8 @@ import {
   utimes,
   writeFile,
 } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import {
   copyWorkspace,
@@ -242,11 +240,9 @@ describe("a snapshot of a node's volume", () => {
   let snapshot: string;
 
   beforeEach(async () => {
-    snapshot = await mkdtemp(join(tmpdir(), "gatehouse-snapshot-"));
+    snapshot = await makeTestDirectory();
     await fill(snapshot, "old");
   });
-
-  afterEach(() => rm(snapshot, { recursive: true, force: true }));
 
   test("contains what is on the disk: flushing changes nothing", async () => {
     const before = await contentOf(volume);

@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { isOnPath, startRealPushgateway } from "#devnet/pushgateway/real-pushgateway.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { startService } from "../support/service-process.ts";
@@ -26,8 +26,7 @@ const push = (url: string) => fetch(`${url}/metrics/job/node`, { method: "PUT", 
 
 describe.skipIf(!entryExists)(`the real Pushgateway, run by gatehouse${skipped}`, () => {
   test("accepts a node's metrics and keeps them across a restart in its persistence file", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "gatehouse-pushgateway-"));
-    onTestFinished(() => rm(directory, { recursive: true }));
+    const directory = await makeTestDirectory();
     const env = { GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE: join(directory, "pushgateway.data") };
     {
       await using first = await startPushgateway(env);
@@ -47,8 +46,7 @@ describe.skipIf(!entryExists)(`the real Pushgateway, run by gatehouse${skipped}`
 });
 
 test("passes no service's secrets to the Pushgateway's environment", async () => {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-pushgateway-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
+  const directory = await makeTestDirectory();
   const place = join(directory, "environment");
   const entry = join(directory, "program");
   await writeFile(entry, `#!/bin/sh\nenv >>${place}\nexit 3\n`, { mode: 0o700 });

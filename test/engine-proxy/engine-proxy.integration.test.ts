@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, request, type Server } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { startEngineProxy, type EngineProxy } from "#engine-proxy/engine-proxy.ts";
 import { engineProxySettings, type EngineProxySettings } from "#engine-proxy/settings.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "gatehouse-proxy-"));
+const directory = makeSharedDirectory();
 const enginePath = join(directory, "engine.sock");
 const socketPath = join(directory, "proxy.sock");
 const execId = "ef".repeat(32);
@@ -91,7 +90,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
   await new Promise((resolve) => engine.close(resolve));
-  rmSync(directory, { recursive: true });
 });
 
 describe("the engine proxy", () => {

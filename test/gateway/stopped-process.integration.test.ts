@@ -1,8 +1,6 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, it } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { WebSocket } from "ws";
 import { byHand, startFakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
@@ -32,7 +30,7 @@ async function takesWebSockets(url: string): Promise<boolean> {
 it("on SIGTERM, a sidecar answers every call in flight, closes WebSockets with 1001 and exits with 0", async () => {
   await using files = await createFakeNode();
   await using node = await startFakeNode();
-  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-sidecar-"));
+  const stateDirectory = await makeTestDirectory();
   const finish: (() => void)[] = [];
   node.answer(({ id, method }, response) => {
     if (method !== "eth_getBalance") return "0x688";
@@ -66,5 +64,4 @@ it("on SIGTERM, a sidecar answers every call in flight, closes WebSockets with 1
   for (const text of await Promise.all(asked)) expect(text).toContain('"result":"late"');
   for (const { closed } of clients) expect((await closed)[0]).toBe(1001);
   expect(await ended).toBe(0);
-  await rm(stateDirectory, { recursive: true });
 });

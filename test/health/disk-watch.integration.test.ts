@@ -1,9 +1,8 @@
-import { mkdtemp, rm, statfs } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { statfs } from "node:fs/promises";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { watchDisk } from "#health/disk-watch.ts";
@@ -45,8 +44,7 @@ async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
 }
 
 async function directory(): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), "gatehouse-disk-"));
-  onTestFinished(() => rm(made, { recursive: true }));
+  const made = await makeTestDirectory();
   return made;
 }
 

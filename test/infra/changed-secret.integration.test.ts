@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
-import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { deploymentSecret } from "../../infra/config/pulumi-config.ts";
 import {
@@ -23,11 +23,9 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 const [before, after] = ["token-of-before-the-rotation-0000001", "token-of-after-the-rotation-00000002"];
 const resources = new AsyncDisposableStack();
 let node: SizedNode;
-let folder: string;
+const folder = makeSharedDirectory();
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "gatehouse-changed-secret-"));
-  resources.defer(() => rm(folder, { recursive: true }));
   node = resources.use(await startSizedNode());
 }, 120_000);
 afterAll(() => resources.disposeAsync());

@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { onDocker, readStackFile, signerPrivateKey } from "#infra/testing/stack-configs.ts";
 import { root } from "../style/rooms.ts";
 import { listDeployedResources } from "./deployed-resources.ts";
@@ -39,7 +39,7 @@ test("the minimum configuration of docs/guides/docker.md deploys a stack", async
 test("the commands of docs/guides/docker.md configure an image that copies its binaries", async () => {
   const page = guide("docker.md");
   const section = page.split("## An image that copies")[1] ?? "";
-  const files = mkdtempSync(join(tmpdir(), "gatehouse-guide-"));
+  const files = await makeTestDirectory();
   for (const name of ["genesis.conf", "VERSION"]) writeFileSync(join(files, name), `the ${name}`);
   const typed = [...section.matchAll(/^pulumi config set (?:--secret )?(\w+)(?: (\S+))?(?=\s|$)/gm)].map(
     ([, key = "", value = ""]): [string, string] => [
@@ -55,7 +55,6 @@ test("the commands of docs/guides/docker.md configure an image that copies its b
   const { nodeVersion: _, nodeUser: __, nodeHealthCommand: ___, ...example } = exampleConfig("Pulumi.docker-node.yaml");
   const given = { ...example, ...Object.fromEntries(typed), ...secretsOf(page), ...onDocker };
   const deployed = await listDeployedResources(given);
-  rmSync(files, { recursive: true });
   const container = (wanted: string) =>
     deployed.find(({ type, name }) => type === "docker:index/container:Container" && name === wanted)?.props;
   expect(container("gh-node")).toMatchObject({

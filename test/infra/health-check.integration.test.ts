@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 
 const program = join(import.meta.dirname, "../../infra/images/health-check.mjs");
@@ -15,7 +14,7 @@ const hourMs = 3_600_000;
  * sent requests.
  */
 async function service() {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-health-"));
+  const directory = await makeTestDirectory();
   const state = { status: 200, askedAt: 0 };
   const server = createServer((_request, response) => {
     state.askedAt = performance.now();
@@ -36,7 +35,6 @@ async function service() {
     checkRested: () => check(1_000),
     [Symbol.asyncDispose]: async () => {
       await server[Symbol.asyncDispose]();
-      await rm(directory, { recursive: true });
     },
   };
 }

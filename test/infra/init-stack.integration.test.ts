@@ -1,16 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 
 const program = join(import.meta.dirname, "../../infra/init-stack/init-stack.main.ts");
 
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "gatehouse-init-"));
+  folder = await makeTestDirectory();
   // A fake of Pulumi's command line; only its calls and their input matter.
   await writeFile(
     join(folder, "pulumi"),
@@ -19,8 +19,6 @@ beforeEach(async () => {
   await chmod(join(folder, "pulumi"), 0o755);
   await writeFile(join(folder, "Pulumi.yaml"), "name: gatehouse\n");
 });
-
-afterEach(() => rm(folder, { recursive: true }));
 
 async function initStack(lines: readonly string[]) {
   const env = { ...process.env, PATH: `${folder}:${process.env["PATH"]}` };

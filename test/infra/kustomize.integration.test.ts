@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import JSON5 from "json5";
 import { parse, parseAllDocuments } from "yaml";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { validateAgainstSchema, type Typed } from "#infra/testing/kubernetes-schema.ts";
 import {
   kustomizedStacks,
@@ -20,15 +20,13 @@ const timeout = 120_000;
 
 type Kustomized = Typed & KubernetesObject;
 
-let directory: string;
+const directory = makeSharedDirectory();
 let tree: ReadonlyMap<string, string>;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-kustomize-"));
   await cp(join(root, "infra/kustomize"), directory, { recursive: true });
   tree = await readTree(directory);
 }, timeout);
-afterAll(() => rm(directory, { recursive: true, force: true }));
 
 /** Every file below a directory except the README, by its path in it. */
 async function readTree(at: string): Promise<ReadonlyMap<string, string>> {

@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { buildServices } from "#infra/services/built-stack.ts";
 import { filesDirectory } from "#infra/services/service-spec.ts";
 import { describeTarget } from "#infra/services/stack-context.ts";
@@ -142,8 +142,7 @@ const programs = { prometheus: "prometheus", alertmanager: "prometheus-alertmana
 
 describe.skipIf(!hasPromtool || !hasAmtool)("the installed monitoring binaries", () => {
   it.each(["prometheus", "alertmanager"] as const)("%s starts with its deployed arguments and files", async (name) => {
-    const folder = await mkdtemp(join(tmpdir(), "gatehouse-watcher-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const folder = await makeTestDirectory();
     const [port = 0] = await findFreePorts(1);
     const files = filesOf(name);
     for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text, { mode: 0o400 });

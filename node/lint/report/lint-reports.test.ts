@@ -1,12 +1,12 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import sarifSchema from "@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json" with { type: "json" };
 import { Ajv } from "ajv";
 import type { Log } from "sarif";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { runLintCommand, type LintCommandOptions } from "../lint-command.ts";
 import { lintRules } from "../lint-rules.ts";
 import { lintDocument } from "./lint-document.ts";
@@ -27,12 +27,10 @@ let directory: string;
 let configPath: string;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-lint-"));
+  directory = await makeTestDirectory();
   configPath = join(directory, "an odd%name.conf");
   await writeFile(configPath, odd);
 });
-
-afterEach(() => rm(directory, { recursive: true }));
 
 async function lint(format: LintCommandOptions["format"], configPaths: readonly string[], stdin: string[] = []) {
   let [printed, errors] = ["", ""];

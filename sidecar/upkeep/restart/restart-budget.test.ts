@@ -1,15 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { createRestartBudget } from "./restart-budget.ts";
 import { openUpkeepState } from "../state/upkeep-state.ts";
 
-const directory = mkdtempSync(join(tmpdir(), "gatehouse-budget-"));
+const directory = makeSharedDirectory();
 const hourMs = 3_600_000;
 let stateNumber = 0;
-
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 /** A budget with a clock that the test sets; `reopen` simulates a restart of the sidecar. */
 function budgetOf(perHour: number) {

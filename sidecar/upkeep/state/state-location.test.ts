@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import { sidecarSettings } from "../../settings.ts";
@@ -9,11 +9,9 @@ import { chooseStateLocation, listStateLocations } from "./state-location.ts";
 
 let root: string;
 
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "gatehouse-place-"));
+beforeEach(async () => {
+  root = await makeTestDirectory();
 });
-
-afterEach(() => rmSync(root, { recursive: true }));
 
 const open = () => true;
 const closed = () => false;

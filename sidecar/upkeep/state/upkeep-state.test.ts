@@ -1,20 +1,17 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { listStages } from "../../upgrade/progress.ts";
 import { firstNewVersionStage } from "./upgrade-record.ts";
 import { openUpkeepState, upkeepStateFile } from "./upkeep-state.ts";
 
 let directory: string;
 
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "gatehouse-state-"));
+beforeEach(async () => {
+  directory = await makeTestDirectory();
   openUpkeepState(directory)[Symbol.dispose]();
 });
-
-afterEach(() => rmSync(directory, { recursive: true }));
 
 test.each([
   [{ stage: "copying", newRan: false }, "copying"],

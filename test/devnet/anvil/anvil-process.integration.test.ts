@@ -1,18 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { within } from "#daemon/time.ts";
 import { startAnvilProcess, type AnvilProcess } from "#devnet/anvil/anvil-process.ts";
 
 let directory: string;
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "gatehouse-anvil-"));
+beforeEach(async () => {
+  directory = await makeTestDirectory();
 });
 afterEach(() => {
   vi.unstubAllEnvs();
-  rmSync(directory, { recursive: true });
 });
 
 function start(): Promise<AnvilProcess> {

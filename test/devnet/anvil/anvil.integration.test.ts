@@ -1,12 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
 import { pino } from "pino";
 import type { Hex } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { within } from "#daemon/time.ts";
 import { startAnvil, type Anvil } from "#devnet/anvil/anvil.ts";
 import { findParentGuard } from "#devnet/parent-guard.ts";
@@ -16,10 +15,9 @@ const mnemonic = "test test test test test test test test test test test junk";
 const account = mnemonicToAccount(mnemonic, { addressIndex: 1 });
 
 let stateDirectory: string;
-beforeEach(() => {
-  stateDirectory = mkdtempSync(join(tmpdir(), "gatehouse-anvil-"));
+beforeEach(async () => {
+  stateDirectory = await makeTestDirectory();
 });
-afterEach(() => rmSync(stateDirectory, { recursive: true }));
 
 const options = (more: Readonly<{ blockTimeSeconds?: number }> = {}) => ({
   chainId: 1672,

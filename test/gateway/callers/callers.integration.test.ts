@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { verificationRates } from "#gateway/callers/identify.ts";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
@@ -24,11 +24,10 @@ function namesOf({ text }: Readonly<{ text: string }>): readonly string[] {
 describe("callers", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  let folder: string;
+  const folder = makeSharedDirectory();
   let token: (claims: object, expires: string) => Promise<string>;
   const lines: string[] = [];
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "gatehouse-callers-"));
     const { publicKey, privateKey } = await generateKeyPair("ES256");
     await writeFile(join(folder, "jwks.json"), JSON.stringify({ keys: [await exportJWK(publicKey)] }));
     await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys: [entry] }));
@@ -53,7 +52,6 @@ describe("callers", () => {
   afterAll(async () => {
     await gateway[Symbol.asyncDispose]();
     await node[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true });
   });
   const privately = (authorization: string, body = chainId) =>
     post(gateway.urls["private"]!, body, authorization === "" ? {} : { Authorization: authorization });

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { WebSocket } from "ws";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
@@ -22,9 +22,8 @@ const colliding = (count: number) => Array.from({ length: count }, (_, at) => `"
 describe("attacks on the listeners", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  let folder: string;
+  const folder = makeSharedDirectory();
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "gatehouse-attacks-"));
     const sha256 = hash("sha256", key);
     await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys: [{ name: "ops", sha256, tier: "wide" }] }));
     node = await startFakeNode();
@@ -42,7 +41,6 @@ describe("attacks on the listeners", () => {
   afterAll(async () => {
     await gateway[Symbol.asyncDispose]();
     await node[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true });
   });
   const privately = async (body: string) => {
     const { text, headers } = await post(gateway.urls["private"]!, body, { Authorization: `Bearer ${key}` });

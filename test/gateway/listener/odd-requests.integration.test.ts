@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { sendRaw } from "#gateway/testing/raw-exchange.ts";
@@ -49,7 +49,7 @@ const last: readonly (readonly [what: string, request: string])[] = [
 const undated = (text: string) => text.replaceAll(/^Date: .*$/gm, "Date");
 
 describe("a connection on the fast path", () => {
-  let folder: string;
+  const folder = makeSharedDirectory();
   let node: FakeNode;
   let fast: TestGateway;
   let slow: TestGateway;
@@ -63,7 +63,6 @@ describe("a connection on the fast path", () => {
     taken.filter((port) => port === new URL(urls["private"] ?? "").port).length;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "gatehouse-odd-"));
     const keys = [{ name: "ops", sha256: hash("sha256", key), tier: "paid" }];
     await writeFile(join(folder, "keys.json5"), JSON.stringify({ keys }));
     const settings = {
@@ -82,7 +81,6 @@ describe("a connection on the fast path", () => {
     await fast[Symbol.asyncDispose]();
     await slow[Symbol.asyncDispose]();
     await node[Symbol.asyncDispose]();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it.each(odd)("stays there over %s, with the same response as from node:http", async (_, request) => {

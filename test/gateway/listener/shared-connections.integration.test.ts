@@ -1,10 +1,8 @@
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, request, type IncomingMessage } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
@@ -43,12 +41,11 @@ const proxies: readonly (readonly [name: string, start: StartProxy])[] = [
 ];
 
 describe.each(proxies)("a connection from %s", (_, startProxy) => {
-  let folder: string;
+  const folder = makeSharedDirectory();
   let node: FakeNode;
   let gateway: TestGateway;
   let proxy: BenchProcess;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "shared-"));
     node = await startFakeNode();
     gateway = await startTestGateway(node, {
       tiers: { public: limitlessTier },
@@ -61,7 +58,6 @@ describe.each(proxies)("a connection from %s", (_, startProxy) => {
     await proxy?.[Symbol.asyncDispose]();
     await gateway?.[Symbol.asyncDispose]();
     await node?.[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   it.each(odd)("is on the fast path again after one request with %s", async (_what, status, asked) => {

@@ -1,8 +1,8 @@
 import { metricsByPart } from "#infra/observability/metric-catalogue.ts";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
@@ -174,7 +174,7 @@ describe("the gateway's log", () => {
   });
 
   it("starts access logging when the policy file changes, without a restart", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "gatehouse-access-log-"));
+    const folder = await makeTestDirectory();
     const policyPath = join(folder, "policy.json5");
     await writeFile(policyPath, "{}");
     await using running = await withLog({ policyPath });
@@ -186,7 +186,6 @@ describe("the gateway's log", () => {
       await post(url, body("eth_coinbase"));
       return running.entries("call").length > 0;
     });
-    await rm(folder, { recursive: true });
   });
 
   it("contains slow calls at any sample ratio", async () => {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { byHand, startFakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
@@ -10,7 +10,7 @@ import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 it("a settings change fails none of 1,000 calls in flight, and applies to later calls", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "gatehouse-policy-"));
+  const folder = await makeTestDirectory();
   const path = join(folder, "policy.json5");
   await writeFile(path, JSON.stringify({ tiers: { public: limitlessTier } }));
   await using node = await startFakeNode();
@@ -30,7 +30,6 @@ it("a settings change fails none of 1,000 calls in flight, and applies to later 
   clearInterval(pump);
   expect(answers.filter(({ result }) => result !== "late")).toEqual([]);
   expect(await gateway.metrics.metrics()).toContain("gatehouse_gateway_calls_in_flight 0");
-  await rm(folder, { recursive: true });
 });
 
 const body = (method: string, params: readonly unknown[] = []) =>
@@ -153,7 +152,7 @@ async function closed(client: AsyncDisposable): Promise<false> {
 describe("a settings change applies at once to", () => {
   it.each(Object.keys(changes))("%s", async (name) => {
     const { content, holds } = changes[name]!;
-    const folder = await mkdtemp(join(tmpdir(), "gatehouse-policy-"));
+    const folder = await makeTestDirectory();
     const path = join(folder, "policy.json5");
     const others = { tiers: { public: limitlessTier }, methods: { eth_getProof: { timeoutMs: 500 } } };
     await writeFile(path, JSON.stringify(others));
@@ -164,6 +163,5 @@ describe("a settings change applies at once to", () => {
     expect(await holds(gateway.url)).toBe(name === "the timeout of a method");
     await writeFile(path, JSON.stringify({ ...others, ...content }));
     await until("it holds", generousMs, () => holds(gateway.url));
-    await rm(folder, { recursive: true });
   });
 });

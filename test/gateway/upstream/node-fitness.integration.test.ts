@@ -1,7 +1,7 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
@@ -114,7 +114,7 @@ describe.each(bothPaths)("an unfit node, over %s", (_, fastPath) => {
   );
 
   it("gets reads while it is behind once the settings allow it", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "gatehouse-policy-"));
+    const folder = await makeTestDirectory();
     const path = join(folder, "policy.json5");
     await writeFile(path, "{}");
     await using gateway = await start({ policyPath: path });
@@ -128,6 +128,5 @@ describe.each(bothPaths)("an unfit node, over %s", (_, fastPath) => {
     );
     fitness = "down";
     expect((await call(gateway.url, "eth_blockNumber")).error).toEqual(down);
-    await rm(folder, { recursive: true });
   });
 });

@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { callRpc } from "../../support/call-rpc.ts";
 import { startSizedNode, type SizedNode } from "../../support/node/sized-node.ts";
@@ -19,12 +19,10 @@ import { listChildren } from "../../support/list-children.ts";
 const controlToken = "control-token-of-the-test-000000000001";
 const resources = new AsyncDisposableStack();
 let node: SizedNode;
-let folder: string;
+const folder = makeSharedDirectory();
 let path: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "gatehouse-hot-restart-"));
-  resources.defer(() => rm(folder, { recursive: true }));
   path = join(folder, "settings.json5");
   await writeFile(join(folder, "control-token"), controlToken);
   node = resources.use(await startSizedNode());

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { request } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { createServicePage } from "#status/page/service-page.ts";
@@ -68,7 +68,7 @@ async function serveSidecar() {
 
 /** `gatehouse status --page` with a file of targets. */
 async function startDashboard(targets: string) {
-  const directory = await mkdtemp(join(tmpdir(), "gatehouse-overview-"));
+  const directory = await makeTestDirectory();
   await writeFile(join(directory, "targets"), targets);
   const args = [gatehouseProgram, "status", "--targets", join(directory, "targets"), "--page", "0"];
   // It checks its targets twice per second.
@@ -87,7 +87,6 @@ async function startDashboard(targets: string) {
     [Symbol.asyncDispose]: async () => {
       child.kill("SIGKILL");
       await ended;
-      await rm(directory, { recursive: true });
     },
   };
 }
