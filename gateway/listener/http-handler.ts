@@ -5,7 +5,9 @@ import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import type { CallerIdentity } from "../callers/caller.ts";
 import { toRequestInfo, isJsonRpcType, type PeerInfo, type RequestInfo } from "../callers/request-facts.ts";
 import { holdUntil } from "../memory/response-memory.ts";
+import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
+import { Corks } from "../wire/outbox.ts";
 import { HeldRequests, largeBytes } from "#daemon/memory/received-bytes.ts";
 import {
   bodyTooExpensive,
@@ -16,10 +18,14 @@ import {
   writeRejection,
   type HttpError,
 } from "./http-errors.ts";
-import { createHttpSink, applyBackpressure } from "./http-sink.ts";
 import type { ListenerContext } from "./listener-context.ts";
 import type { RejectedBodies } from "./rejected-bodies.ts";
-import type { ResponseHeaders } from "./response-headers.ts";
+import {
+  buildRejectedHeaders,
+  buildStreamHeaders,
+  buildWholeHeaders,
+  type ResponseHeaders,
+} from "./response-headers.ts";
 
 /** What node:http adds to a listener's context. */
 export type HttpContext = Readonly<{
@@ -162,4 +168,61 @@ export class HttpHandler {
     this.#connections.set(socket, { memory, facts });
     return memory;
   }
+}
+
+/** Headers before and after a response's own, and whether the connection closes after the response, which may become true before the response arrives. */
+type HeadersAround = Readonly<{ before: ResponseHeaders; after: ResponseHeaders; isLast: () => boolean }>;
+
+/** Max length of a response that is written and ended in one call; a longer response may have to wait for its reader. */
+const smallBytes = 8_192;
+
+const corks = new Corks();
+
+function createHttpSink(
+  response: ServerResponse,
+  backlog: ClientBacklog,
+  { before, after, isLast }: HeadersAround,
+): ResponseSink {
+  const head = (status: number, headers: ResponseHeaders) => {
+    if (response.socket !== null) corks.add(response.socket);
+    if (isLast()) response.shouldKeepAlive = false;
+    response.writeHead(status, [...before, ...headers, ...after].flat());
+  };
+  const end = () => backlog.afterAll(() => response.end());
+  const sendText = (text: string) => {
+    // A string is sent together with its head in a single write.
+    if (text.length <= smallBytes) {
+      response.end(text, "latin1");
+      return;
+    }
+    backlog.write(Buffer.from(text, "latin1"));
+    end();
+  };
+  return {
+    text: (json, source, retryAfterSeconds) => {
+      if (retryAfterSeconds === undefined) head(200, buildWholeHeaders(source, json.length));
+      else head(429, buildRejectedHeaders(retryAfterSeconds, json.length));
+      sendText(json);
+    },
+    bytes: (body, source) => {
+      head(200, buildWholeHeaders(source, body.length));
+      sendText(body.toString("latin1"));
+    },
+    begin: (lengthBytes, source) => head(200, buildStreamHeaders(source, lengthBytes)),
+    chunk: (bytes) => backlog.write(bytes),
+    end,
+    fail: () => response.destroy(),
+  };
+}
+
+/** Applies backpressure: a slow client pauses the upstream, a disconnect cancels it, and what was read is no longer counted. */
+function applyBackpressure(response: ServerResponse, backlog: ClientBacklog, flow: ResponseFlow): void {
+  if (response.writableFinished) return;
+  response.on("drain", () => {
+    if (backlog.drained()) flow.resume();
+  });
+  response.on("close", () => {
+    backlog[Symbol.dispose]();
+    if (!response.writableEnded) flow.cancel();
+  });
 }

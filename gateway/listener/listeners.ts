@@ -16,37 +16,29 @@ import type { ListenerName } from "../catalogue/method.ts";
 import { readApiKeys, type ApiKeys } from "../callers/api-key-file.ts";
 import { identifyByAddress, identifyByCredential, type Identify, logProxyNotices } from "../callers/identify.ts";
 import type { TokenDependencies, Tokens } from "../callers/tokens.ts";
-import type { BodyAdmission } from "../calls/message-handler.ts";
-import type { MessageHandler } from "../calls/message-handler.ts";
 import { createDropCounter, createSlowPathCounter } from "../observe/call-metrics.ts";
 import type { Meter } from "../observe/meter.ts";
-import type { PolicySource } from "../policy.ts";
 import type { SettingNames } from "../settings/names.ts";
 import type { GatewaySettings } from "../settings/sections.ts";
-import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
-import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
 import type { PeerInfo } from "../callers/request-facts.ts";
+import type { SharedContext } from "./listener-context.ts";
 import { buildHeadAgeHeaders, createCorsHeaders } from "./response-headers.ts";
 import { startListener, type Listener } from "./listener.ts";
 
-export type ListenersDependencies = Readonly<{
-  policy: PolicySource;
-  handle: MessageHandler;
-  turns: SharedTurns;
-  hub: SubscriptionHub;
-  memory: MemoryBudget;
-  connections: ConnectionBudget;
-  /** Returns the age of the node's latest block; undefined while unknown. */
-  blockAgeMs: () => number | undefined;
-  metrics: Registry;
-  limited: Meter["limited"];
-  bodies: BodyAdmission;
-  settingNames: SettingNames;
-  files: ActiveFiles;
-  log: Logger;
-  pause: Pause;
-}>;
+export type ListenersDependencies = SharedContext &
+  Readonly<{
+    hub: SubscriptionHub;
+    connections: ConnectionBudget;
+    /** Returns the age of the node's latest block; undefined while unknown. */
+    blockAgeMs: () => number | undefined;
+    metrics: Registry;
+    limited: Meter["limited"];
+    settingNames: SettingNames;
+    files: ActiveFiles;
+    log: Logger;
+    pause: Pause;
+  }>;
 
 /** The listeners that the settings configure. */
 export type Listeners = AsyncDisposable &

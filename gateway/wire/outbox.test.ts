@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Outbox, outboxBytes } from "./outbox.ts";
+import { Outbox, outboxBytes, ScratchBuffers } from "./outbox.ts";
 
 const server = createServer();
 beforeAll(async () => {
@@ -70,4 +70,24 @@ test("data that a slow reader has not taken yet is unaffected by later writes", 
   expect(received.length).toBe(count * outboxBytes);
   const expected = Buffer.concat(Array.from({ length: count }, (_, index) => Buffer.alloc(outboxBytes, index % 256)));
   expect(received.equals(expected)).toBe(true);
+});
+
+test("memory is reused only after its release", () => {
+  const scratch = new ScratchBuffers();
+  const one = scratch.acquire(20_000);
+  const other = scratch.acquire(20_000);
+  expect(other.buffer).not.toBe(one.buffer);
+  scratch.release(one);
+  expect(scratch.acquire(30_000).buffer).toBe(one.buffer);
+  expect(scratch.acquire(30_000).buffer).not.toBe(one.buffer);
+});
+
+test("a message reserves at most twice its length", () => {
+  const scratch = new ScratchBuffers();
+  for (let length = 9_000; length < 500_000; length += 1_000) {
+    const acquired = scratch.acquire(length);
+    expect(acquired.length).toBe(length);
+    expect(acquired.buffer.byteLength).toBeLessThanOrEqual(2 * length);
+    scratch.release(acquired);
+  }
 });

@@ -1,5 +1,4 @@
 import type { Socket } from "node:net";
-import { ScratchBuffers } from "./scratch-buffers.ts";
 
 /** Max number of waiting pieces, and their max total length; if either is exceeded, the pieces are written at once. */
 const waitingPieces = 128;
@@ -115,4 +114,37 @@ export class Corks {
     for (const socket of this.#sockets) socket.uncork();
     this.#sockets.clear();
   }
+}
+
+/** Sizes of the smallest and largest scratch buffers: longer messages get their own memory. */
+const scratchBytesMin = 16_384;
+const scratchBytesMax = 131_072;
+
+/** Reusable buffers, in powers of two. If a message can't be sent at once, its buffer belongs to the message from then on. */
+export class ScratchBuffers {
+  /** One released buffer of each size. */
+  readonly #free = new Map<number, Buffer | undefined>();
+
+  /** Returns a buffer of this length with arbitrary content. The caller owns the buffer until `release`, which need not be called. */
+  acquire(length: number): Buffer {
+    const size = computeScratchSize(length);
+    if (size > scratchBytesMax) return Buffer.allocUnsafeSlow(length);
+    const buffer = this.#free.get(size) ?? Buffer.allocUnsafeSlow(size);
+    this.#free.set(size, undefined);
+    return buffer.subarray(0, length);
+  }
+
+  /** Releases an acquired buffer, which must not be read afterwards. */
+  release(acquired: Buffer): void {
+    const { buffer } = acquired;
+    const size = buffer.byteLength;
+    if (size < scratchBytesMin || size > scratchBytesMax || size !== computeScratchSize(size)) return;
+    if (this.#free.get(size) === undefined) this.#free.set(size, Buffer.from(buffer));
+  }
+}
+
+function computeScratchSize(length: number): number {
+  let size = scratchBytesMin;
+  while (size < length) size *= 2;
+  return size;
 }
