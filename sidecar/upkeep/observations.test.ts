@@ -163,7 +163,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
         otherWriter: { kind: "contested", perMinute: 61, untilMs: atMs, path: "/n/node.conf" },
       },
     },
-    "too soon. The last good version stays active. node.conf was corrected 61 times within a minute",
+    "too soon. Nothing is restored; a running node keeps the configuration that it read at its start. node.conf was corrected 61 times within a minute",
   ],
   [
     "ConfigReconciled",

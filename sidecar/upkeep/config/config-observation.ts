@@ -98,7 +98,12 @@ export function deriveConfigReconciled({
 function describeUnusable({ problem, next }: Extract<ConfigValidity, { ok: false }>): ConfigReport {
   const { reason, message } = problem;
   if (next === "stays")
-    return { type, status: "False", reason, message: `${message} The last good version stays active.` };
+    return {
+      type,
+      status: "False",
+      reason,
+      message: `${message} Nothing is restored; a running node keeps the configuration that it read at its start.`,
+    };
   if ("failure" in next) return { type, status: "False", reason: next.failure, message: `${message} ${next.message}` };
   if ("notRestored" in next) return { type, status: "False", reason, message: `${message} ${next.notRestored}` };
   const at = new Date(next.restoredAtMs).toISOString();
