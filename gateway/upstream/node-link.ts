@@ -160,7 +160,7 @@ function createLinkLogger(url: string, log: Logger): (state: LinkState, error?: 
     else {
       log.warn(
         { event: "upstream-unreachable", err: error, host },
-        "the node's WebSocket can't be reached; retrying with backoff. Until then, heads are polled over HTTP and subscriptions are rejected; check node.webSocketUrl",
+        "can't connect to the node's WebSocket; retrying with backoff. Until then, heads are polled over HTTP and subscriptions are rejected; check node.webSocketUrl",
       );
     }
   };
