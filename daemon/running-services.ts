@@ -78,6 +78,7 @@ function listRuntimeDirectories(env: Variables): readonly string[] {
     ...(isAbsolute(own) ? [own] : []),
     ...(isAbsolute(user) ? [join(user, "gatehouse")] : []),
     join(findUserStateDirectory(env), "run"),
+    // Has a directory for each systemd unit of examples/systemd.
     "/run/gatehouse",
   ];
 }
@@ -113,7 +114,9 @@ function listEntries(directory: string): readonly AnnouncedService[] {
 
 function listFiles(directory: string): readonly string[] {
   try {
-    const names = readdirSync(directory).filter((name) => name.endsWith(".json"));
+    const names = readdirSync(directory, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".json"),
+    );
     return names.map((name) => join(directory, name));
   } catch {
     // The directory doesn't exist, or belongs to another user.

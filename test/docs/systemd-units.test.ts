@@ -34,6 +34,7 @@ describe("the systemd units", () => {
         `ExecStart=/usr/local/bin/gatehouse ${service}`,
         `EnvironmentFile=/etc/gatehouse/${service}.env`,
         `StateDirectory=gatehouse-${service}`,
+        `RuntimeDirectory=gatehouse/${service}`,
         "NoNewPrivileges=yes",
         "CapabilityBoundingSet=",
         "AmbientCapabilities=",

@@ -169,7 +169,10 @@ test("resume fails if no sidecar responds, and requires the token with a URL", a
     const first = { ...service, pid: process.pid, url: "http://127.0.0.1:1", stateDirectory: "/srv/a" };
     const second = { ...service, pid: process.ppid, url: "http://127.0.0.1:2", stateDirectory: "/srv/b" };
     using _first = announceService(first, runtime);
-    using _second = announceService(second, runtime);
+    // As under systemd, by the examples' units.
+    using _second = announceService(second, {
+      RUNTIME_DIRECTORY: join(runtime.XDG_RUNTIME_DIR, "gatehouse", "sidecar"),
+    });
     const which = await runGatehouse(["resume"], runtime);
     expect(which.status).toBe(1);
     expect(which.stderr.split("\n").toSorted()).toEqual([
