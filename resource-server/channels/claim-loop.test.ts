@@ -93,23 +93,6 @@ function createChain(poisoned?: Hex) {
   return { settle, calls, claimed, moved };
 }
 
-const never = new Promise<never>(() => undefined);
-
-/**
- * Builds the functions of a process that dies at one of its calls: before the call, or after its effect but before its
- * result.
- */
-function dieAt(point: number, isAfter: boolean) {
-  let calls = 0;
-  return <Call extends (...parameters: never[]) => Promise<unknown>>(call: Call): Call =>
-    (async (...parameters: Parameters<Call>) => {
-      calls += 1;
-      if (calls > point || (calls === point && !isAfter)) return never;
-      const result = await call(...parameters);
-      return calls >= point ? never : result;
-    }) as unknown as Call;
-}
-
 const log = pino({ level: "silent" });
 const metrics = createChannelMetrics(new Registry());
 /** Later than any charge. */
@@ -125,36 +108,6 @@ async function claimAll(ledger: ChannelLedger, settle: Facilitation["settle"]): 
 testChannelLedger(async () =>
   openSqliteStore({ path: ":memory:", migrations: sqliteClaimMigrations, rival: "", setting: "" }),
 );
-
-test("claims and settles each charge once although a process is killed at any step", async () => {
-  for (const isAfter of [false, true]) {
-    for (let point = 1; point <= 9; point += 1) {
-      await using ledger = openTestChannels();
-      const ids = await openChannels(ledger, 3);
-      const chain = createChain();
-      const die = dieAt(point, isAfter);
-      const dying = {
-        ...ledger,
-        owed: die(ledger.owed),
-        claimed: die(ledger.claimed),
-        settled: die(ledger.settled),
-        forget: die(ledger.forget),
-      };
-      void claimChannels(options, {
-        ...common,
-        ledger: dying,
-        facilitation: { settle: die(chain.settle) },
-      });
-      await claimAll(ledger, chain.settle);
-      expect(
-        ids.map((id) => chain.claimed.get(id)),
-        `${point} ${isAfter}`,
-      ).toEqual([100n, 100n, 100n]);
-      expect(chain.moved(), `${point} ${isAfter}`).toBe(300n);
-      for (const id of ids) expect(await ledger.find(id)).toMatchObject({ charged: 100n, owedSinceMs: undefined });
-    }
-  }
-});
 
 test("reports no unclaimed amount after a round that claimed everything", async () => {
   await using ledger = openTestChannels();
