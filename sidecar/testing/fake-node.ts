@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
@@ -176,10 +176,4 @@ function endProcess(pid: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
-}
-
-/** Replaces node.conf atomically with a drifted one, so that only the upkeep can cause a torn file. */
-export async function replaceByDrifted({ configPath }: Pick<FakeNode, "configPath">): Promise<void> {
-  await writeFile(`${configPath}.new`, driftedConfig);
-  await rename(`${configPath}.new`, configPath);
 }

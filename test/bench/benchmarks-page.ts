@@ -16,13 +16,7 @@ const commands: readonly (readonly string[])[] = [
     "the gateway against nginx and HAProxy before the same native responder, and against bare anvil",
     "nginx, HAProxy, wrk, cc, taskset",
   ],
-  ["`npm run bench -- upkeep`", "the upkeep of a node, in a real sidecar process with its default settings", ""],
-  ["`npm run bench -- infra`", "the Pulumi program alone, over mocks", ""],
-  [
-    "`npm run bench -- deployment`",
-    "images, health checks and `up` on a Docker engine (`.ci/engine npm run bench -- deployment` brings one)",
-    "docker; pulumi for `up`",
-  ],
+  ["`npm run bench:infra`", "the Pulumi program alone, over mocks", ""],
   [
     "`npm run bench:payments`",
     "the facilitator against the published reference, and x402-rs, on one anvil",
@@ -32,9 +26,8 @@ const commands: readonly (readonly string[])[] = [
 ];
 
 const options = `
-\`npm run bench\` without a name runs all sections but the gateway's. \`--save\` writes the results into this page,
-with \`--note\` on what else the machine did. \`--only\` selects parts of the gateway's (\`clients\`, \`proxies\`, \`small\`, \`large\`, \`anvil\`, \`batch\`, \`stream\`, \`cost\`,
-\`websocket\`), a name those of the upkeep (\`npm run bench -- upkeep kills\`). \`--rounds\` and \`--seconds\` set how often and how long the gateway's are
+\`--save\` writes the results into this page, with \`--note\` on what else the machine did. \`--only\` selects parts of the gateway's (\`clients\`, \`proxies\`, \`small\`, \`large\`, \`anvil\`, \`batch\`, \`stream\`, \`node\`,
+\`websocket\`). \`--rounds\` and \`--seconds\` set how often and how long the gateway's are
 measured; many short rounds suit a shared machine.
 
 The part \`clients\` sends recorded requests of real clients (\`test/bench/gateway/client-shapes.json\`), each with its own id and address. The responder returns

@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { parse } from "yaml";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { printMeasurement, type Measurement } from "./measurement.ts";
+import { describeLoad, saveResults } from "./save-results.ts";
 
 const runs = 5;
 const root = join(import.meta.dirname, "../..");
@@ -26,14 +28,15 @@ const stacks: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /**
  * Measures how long the Pulumi program itself takes, in a fresh process each time, started as by Pulumi; its CPU time
- * is valid even on a busy machine. The first run, which may lack a compile cache, is not counted.
+ * is valid even on a busy machine. The first run, which may lack a compile cache, is not counted. `--save` writes the
+ * verdicts into `docs/benchmarks.md`.
  */
-export function measureProgram(): ReadonlyMap<string, readonly Measurement[]> {
-  process.stdout.write(`The Pulumi program's own run, ${runs} times each (Node ${process.version})\n`);
-  const measurements = Object.entries(stacks).map(([target, config]) => measureTarget(target, config));
-  for (const measurement of measurements) printMeasurement(measurement);
-  return new Map([["deployment: program", measurements]]);
-}
+const { values } = parseArgs({ options: { save: { type: "boolean", default: false } } });
+const load = describeLoad();
+process.stdout.write(`The Pulumi program's own run, ${runs} times each (Node ${process.version})\n`);
+const measurements = Object.entries(stacks).map(([target, config]) => measureTarget(target, config));
+for (const measurement of measurements) printMeasurement(measurement);
+if (values.save) await saveResults(new Map([["deployment: program", measurements]]), load);
 
 function measureTarget(target: string, config: Readonly<Record<string, string>>): Measurement {
   const program = join(import.meta.dirname, "infra-program.main.ts");

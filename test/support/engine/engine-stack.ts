@@ -25,8 +25,6 @@ export type EngineStack = AsyncDisposable &
     api: EngineApi;
     inspect: (container: string) => Promise<ContainerState>;
     replace: (resource: PolicyResource) => Promise<void>;
-    /** Seconds from a container's start to the end of its first successful health check, as recorded by the engine. */
-    healthyAfterSeconds: Map<string, number>;
   }>;
 
 /**
@@ -57,7 +55,6 @@ export async function runOnEngine(
       await removeContainer(api, readContainerInputs(props).name);
       await make(stack, type, props);
     },
-    healthyAfterSeconds: new Map(),
     [Symbol.asyncDispose]: async () => {
       await removeAll(api, prefix);
       await api[Symbol.asyncDispose]();
@@ -100,10 +97,7 @@ async function resolveDriverOptions(api: EngineApi, options: unknown): Promise<R
   return { ...rest, device: [Mountpoint, ...inner].join("/") };
 }
 
-async function runContainer(
-  { api, inspect, healthyAfterSeconds }: EngineStack,
-  inputs: ContainerInputs,
-): Promise<void> {
+async function runContainer({ api, inspect }: EngineStack, inputs: ContainerInputs): Promise<void> {
   const { name } = inputs;
   await createContainer(api, inputs);
   if (!inputs.start) return;
@@ -112,13 +106,11 @@ async function runContainer(
     const { StatusCode: status } = (await api.call("POST", `/containers/${name}/wait`)) as { StatusCode: number };
     if (status !== 0) throw new Error(`${name} ended with ${status}`);
   } else if (inputs.wait) {
-    await until(`${name} is healthy`, inputs.waitTimeout * 1_000, async () => {
-      const { State: state } = await inspect(name);
-      const first = state.Health?.Log.find(({ ExitCode }) => ExitCode === 0);
-      if (state.Health?.Status !== "healthy" || first === undefined) return false;
-      healthyAfterSeconds.set(name, (Date.parse(first.End) - Date.parse(state.StartedAt)) / 1_000);
-      return true;
-    }).catch(async (error: unknown) => {
+    await until(
+      `${name} is healthy`,
+      inputs.waitTimeout * 1_000,
+      async () => (await inspect(name)).State.Health?.Status === "healthy",
+    ).catch(async (error: unknown) => {
       const { State: state } = await inspect(name);
       throw new Error(`${(error as Error).message}: ${JSON.stringify(state)}`);
     });
