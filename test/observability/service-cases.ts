@@ -81,16 +81,16 @@ export const serviceCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseServiceDown",
-    of: "a target missing for ten days",
-    stepMinutes: 4,
+    of: "a target missing for eight days",
+    stepMinutes: 5,
     // Longer than Prometheus remembers it.
     series: [
-      [labelled("up", "sidecar"), `1x14 0x${10 * 360} 1x30`],
+      [labelled("up", "sidecar"), `1x14 0x${8 * 288} 1x30`],
       [`gatehouse_build_info{job="gatehouse",instance="${who}",gatehouse="sidecar",service="sidecar"}`, "1x14 stale"],
     ],
-    silentAt: [56],
-    firesAt: 9 * 24 * 60,
-    resolvedAt: (15 + 3_601 + 1) * 4,
+    silentAt: [70],
+    firesAt: 7.5 * 24 * 60,
+    resolvedAt: (15 + 8 * 288 + 2) * 5,
     labels: { ...target, service: "sidecar" },
     summary: `The sidecar ${who} of job gatehouse is down.`,
     nearMiss: { series: [[labelled("up", "sidecar"), "1x90"]], silentAt: [40, 300] },

@@ -5,6 +5,15 @@ import { compileToken, readTokenSource } from "#devnet/contracts/compiler.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { openMarket, pay, payee, payer, readRequired, signPaymentFor, type Market } from "../support/payments/shop.ts";
 
+/** The devnet's token, with its version and decimals as arguments. */
+const token = compileToken(
+  readTokenSource()
+    .replace("uint256 amount)", "uint256 amount, string memory version_, uint8 places)")
+    .replace('EIP712("USDC", "2") {', 'EIP712("USDC", version_) { _places = places;')
+    .replace("function decimals() public pure", "uint8 private immutable _places; function decimals() public view")
+    .replace("return 6;", "return _places;"),
+);
+
 let market: Market;
 beforeAll(async () => {
   market = await openMarket();
@@ -13,13 +22,11 @@ afterAll(() => market?.[Symbol.asyncDispose]());
 
 /** Deploys a token whose EIP-712 domain version differs from the devnet's, or that has other decimals. */
 async function deployVersion(version: string, decimals = 6): Promise<Address> {
-  const source = readTokenSource().replace('EIP712("USDC", "2")', `EIP712("USDC", "${version}")`);
-  const token = compileToken(source.replace("return 6;", `return ${decimals};`));
   const transport = http(market.chain.url);
   const hash = await createWalletClient({ account: testAccount(4).account, transport }).deployContract({
     abi: token.abi as Abi,
     bytecode: token.bytecode as Hex,
-    args: [[payer.address], 1_000_000n],
+    args: [[payer.address], 1_000_000n, version, decimals],
     chain: null,
   });
   const reader = createPublicClient({ transport, pollingInterval: 100 });
@@ -28,9 +35,9 @@ async function deployVersion(version: string, decimals = 6): Promise<Address> {
 }
 
 it("sells in a token with EIP-712 domain version 1", async () => {
-  const token = await deployVersion("1");
+  const asset = await deployVersion("1");
   const settling = {
-    GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: token,
+    GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: asset,
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: "",
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey,
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: market.chain.url,
@@ -41,7 +48,7 @@ it("sells in a token with EIP-712 domain version 1", async () => {
   await using shop = await market.openOwnShop({ ...settling, GATEHOUSE_RESOURCE_SERVER_TOKEN_VERSION: "1" });
   const url = `${shop.origin}/data`;
   expect(readRequired(await fetch(url)).accepts[0]).toMatchObject({
-    asset: token,
+    asset,
     extra: { name: "USDC", version: "1" },
   });
 
@@ -50,7 +57,7 @@ it("sells in a token with EIP-712 domain version 1", async () => {
   expect(response.status, await response.text()).toBe(200);
   const reader = createPublicClient({ transport: http(market.chain.url) });
   const args = [payee.address] as const;
-  expect(await reader.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args })).toBe(10_000n);
+  expect(await reader.readContract({ address: asset, abi: erc20Abi, functionName: "balanceOf", args })).toBe(10_000n);
 });
 
 describe("a seller with invalid terms", () => {

@@ -12,7 +12,7 @@ import { replicasEvery } from "./world.ts";
  * Number of crashes to cause, in runs with one seed each from the first on: a long run starts with a random seed, which
  * a failure reports.
  */
-const crashesMin = Number(process.env["GATEHOUSE_TEST_CRASHES"] ?? 3_000);
+const crashesMin = Number(process.env["GATEHOUSE_TEST_CRASHES"] ?? 1_000);
 const firstSeed = isLong ? 1_000 * seed : 1;
 
 /** Processes that share the crashes, and the number of seeds that each may use. */

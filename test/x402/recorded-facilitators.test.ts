@@ -53,19 +53,27 @@ const kinds: Readonly<Record<string, readonly [SchemeNetworkClient, PaymentRequi
   batch: [new BatchSettlementEvmScheme(signer), channelOffer],
 };
 
-/** Signs a payment of a recorded kind, or breaks its signature as recorded. */
-async function sign(name: string): Promise<PaymentPayload> {
-  const [client, accepted] = kinds[name.split(":")[0] ?? ""] ?? [];
-  if (client === undefined || accepted === undefined) throw new Error(`${name} is of no known kind`);
-  const { payload } = await client.createPaymentPayload(2, accepted);
+/** A signed payment of each kind, as JSON: each case has its own ledger. */
+const signed = new Map(
+  await Promise.all(
+    Object.entries(kinds).map(async ([kind, [client, accepted]]) => {
+      const { payload } = await client.createPaymentPayload(2, accepted);
+      return [kind, JSON.stringify({ x402Version: 2, accepted, payload })] as const;
+    }),
+  ),
+);
+
+/** Returns a payment of a recorded kind, with its signature broken as recorded. */
+function readPayment(name: string): PaymentPayload {
+  const text = signed.get(name.split(":")[0] ?? "");
+  if (text === undefined) throw new Error(`${name} is of no known kind`);
   const broken = isUnsigned.test(name) ? "dead" : "$2";
-  const text = JSON.stringify({ x402Version: 2, accepted, payload });
   return JSON.parse(text.replace(/("signature":"0x\w{8})(\w{4})/g, `$1${broken}`)) as PaymentPayload;
 }
 
 /** Sells for a payment with a facilitator that returns this response, and otherwise succeeds. */
 async function buy({ path, status, body }: Recorded, name: string): Promise<Answer> {
-  const sent = await sign(name);
+  const sent = readPayment(name);
   const answers: Readonly<Record<string, unknown>> = {
     "/supported": { kinds: [{ x402Version: 2, ...sent.accepted }] },
     "/verify": { isValid: true },
