@@ -66,7 +66,7 @@ test("reports one success to a seller that verified two copies of a payment", as
 test("reports success after a restart for a verified payment that a third party submitted", async () => {
   const env = { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA}, ${keyB}` };
   const payment = await signPayment(scene.chain.token);
-  const before = await scene.start("third-party", env);
+  const before = await scene.startProcess("third-party", env);
   expect((await before.as(sellerA).verify(payment)).body).toMatchObject({ isValid: true });
   await before.process.end("SIGKILL");
   await submit(payment);
@@ -154,7 +154,7 @@ test("enforces a named seller's limits, and its gas of 24 hours even after kill 
     GATEHOUSE_FACILITATOR_API_KEYS: `alice=${keyA}\nbob=${keyB}`,
     GATEHOUSE_FACILITATOR_SELLERS: JSON.stringify(sellers),
   };
-  const limited = await scene.start("sellers", env);
+  const limited = await scene.startProcess("sellers", env);
   const [alice, bob] = [limited.as(sellerA), limited.as(sellerB)];
   const paid = (to: `0x${string}`, value = "10000") =>
     signPayment(scene.chain.token, { authorization: { to, value }, requirements: { payTo: to, amount: value } });
@@ -214,5 +214,5 @@ test("refuses to start with a too short key, without printing it", async () => {
   expect(status).toBe(1);
   expect(stderr).toMatch(/GATEHOUSE_FACILITATOR_API_KEYS: .*keys of 16 to 256 visible characters/);
   expect(stderr).not.toMatch(/seller-A|short-one/);
-  expect(scene.facilitator.process.output()).not.toMatch(/seller-[ABC]/);
+  expect(scene.facilitator.output()).not.toMatch(/seller-[ABC]/);
 });

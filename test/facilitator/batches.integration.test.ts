@@ -16,7 +16,7 @@ import { multicall3Address } from "#x402/wallet-signature.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { takeSlice } from "../support/run-size.ts";
 import { type Decide } from "../support/facilitator/rpc-tap.ts";
-import type { RunningFacilitator } from "../support/facilitator/running-facilitator.ts";
+import type { FacilitatorClient } from "../support/facilitator/running-facilitator.ts";
 import { amount, signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
@@ -38,7 +38,7 @@ async function awaitPool(payments: readonly PaymentBody[]): Promise<readonly Poo
 }
 
 /** Starts a facilitator that has settled a payment, and so knows the token's logs. */
-async function start(ledger: string, env: Readonly<Record<string, string>>): Promise<RunningFacilitator> {
+async function start(ledger: string, env: Readonly<Record<string, string>>): Promise<FacilitatorClient> {
   const started = await scene.start(ledger, env);
   expect((await mineUntil(started.settle(await signPayment(scene.chain.token)))).body).toMatchObject({ success: true });
   return started;
@@ -46,7 +46,7 @@ async function start(ledger: string, env: Readonly<Record<string, string>>): Pro
 
 /** Settles payments; all but the first are queued before it is sent, and so share transactions. */
 async function settleTogether(
-  at: RunningFacilitator,
+  at: FacilitatorClient,
   payments: readonly PaymentBody[],
   decide: Decide = () => "forward",
 ) {
@@ -91,7 +91,7 @@ async function cancel(from: number, payment: PaymentBody): Promise<void> {
   await sendFirst(from, encodeFunctionData({ abi, args: [message.authorizer, message.nonce, signature] }));
 }
 
-let facilitator: RunningFacilitator;
+let facilitator: FacilitatorClient;
 beforeAll(async () => {
   facilitator = await start("shared", { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([payee]) });
 });

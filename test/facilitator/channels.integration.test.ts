@@ -36,7 +36,8 @@ import {
   buildFacilitatorEnvironment,
   createLedgerFolder,
   startFacilitator,
-  type RunningFacilitator,
+  startFacilitatorInProcess,
+  type FacilitatorClient,
 } from "../support/facilitator/running-facilitator.ts";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 
@@ -113,7 +114,7 @@ async function pay(buyer: Buyer, accepted: PaymentRequirements, context?: object
   };
 }
 
-async function openChannel(salt: number, payer = 1, at: RunningFacilitator = scene.facilitator) {
+async function openChannel(salt: number, payer = 1, at: FacilitatorClient = scene.facilitator) {
   const body = await pay(createBuyer(payer, salt), offer());
   const { body: settled } = await at.settle(body);
   expect(settled).toMatchObject({ success: true });
@@ -133,7 +134,7 @@ const bodyOf = (payload: object, requirements = offer()) => ({
 });
 
 /** Sells `GET /` for at most the price with the published middleware, and charges all of it. */
-async function openShop(at: RunningFacilitator): Promise<AsyncDisposable & { url: string; seller: Seller }> {
+async function openShop(at: FacilitatorClient): Promise<AsyncDisposable & { url: string; seller: Seller }> {
   const seller = new Seller(payee, { receiverAuthorizerSigner: authorizer.account });
   const server = new x402ResourceServer(new HTTPFacilitatorClient({ url: at.url })).register(network, seller);
   const extra = { name: "USDC", version: "2" };
@@ -347,7 +348,7 @@ test("submits a claim once despite kill -9, and refuses to refund its deposit as
   await until("it is sent", generousMs, async () => (await count("pending")) === mined + 1);
   await first.process.end("SIGKILL");
   await cut;
-  await using second = await startFacilitator(place);
+  await using second = await startFacilitatorInProcess(place);
   await slow.anvil.mine();
   const { body: settled } = await second.as("seller").settle(killed);
   expect(settled).toMatchObject({ success: true, transaction: expect.stringMatching(/^0x/) });
@@ -504,7 +505,7 @@ describe("after a part of a channel's terms was removed from the settings", () =
     bob: [3, "is not settled for bob"],
   } as const;
 
-  async function expectOnlyClaims(part: keyof typeof removed, after: RunningFacilitator): Promise<void> {
+  async function expectOnlyClaims(part: keyof typeof removed, after: FacilitatorClient): Promise<void> {
     const [index, why] = removed[part];
     const channel = channels[index] ?? elsewhere;
     const seller = index < 2 ? after : after.as({ authorization: `Bearer ${keyOf(part)}` });

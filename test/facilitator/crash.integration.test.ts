@@ -8,7 +8,7 @@ import { startRpcTap } from "../support/facilitator/rpc-tap.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
-const { mineUntil, start } = scene;
+const { mineUntil, start, startProcess } = scene;
 const payee = testAccount(2).address;
 /** Idempotency key of a caller; a caller that retries after the crash must repeat it. */
 const sale = "a-sale";
@@ -27,7 +27,7 @@ test("a process restarted after kill -9 sends the journaled transaction, and cha
   const before = await scene.chain.balanceOf(payee);
   let begunBeforeMs = 0;
   {
-    const first = await start("before-send", {}, { rpcUrl: tap.url });
+    const first = await startProcess("before-send", {}, { rpcUrl: tap.url });
     const cut = expectCutOff(first.as(sale).settle(payment));
     await until("it is about to be sent", generousMs, () => tap.counts.get("eth_sendRawTransaction") === 1);
     begunBeforeMs = Date.now();
@@ -60,7 +60,7 @@ test("a process restarted after kill -9 sends the journaled transaction, and cha
 test("a stopping process returns settlement_pending, and the next one the outcome", async () => {
   const payment = await signPayment(scene.chain.token);
   const before = await scene.chain.balanceOf(payee);
-  const first = await start("stopped", accelerateService({ waitsMs: [3_000], times: 15 }));
+  const first = await startProcess("stopped", accelerateService({ waitsMs: [3_000], times: 15 }));
   const waiting = first.as(sale).settle(payment);
   await until("the node has it", generousMs, async () => (await scene.countPooled()) === 1);
 
@@ -82,7 +82,7 @@ test("repeatedly killed processes settle each of eight payments once", async () 
   const payments = await Promise.all(Array.from({ length: 8 }, () => signPayment(scene.chain.token)));
   const before = await scene.chain.balanceOf(payee);
   for (const delayMs of takeSlice([5, 15, 30, 60, 120], 3)) {
-    const running = await start("often");
+    const running = await startProcess("often");
     const attempts = payments.map((payment) =>
       running
         .as(sale)

@@ -2,7 +2,7 @@ import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts
 import { formatEther, type Hex } from "viem";
 import { expect, test } from "vitest";
 import { testAccount } from "../support/payments/payment-chain.ts";
-import { type RunningFacilitator } from "../support/facilitator/running-facilitator.ts";
+import { type FacilitatorClient } from "../support/facilitator/running-facilitator.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene();
@@ -48,7 +48,7 @@ async function readTransactions(fromNonce: number) {
 const nextNonce = async () =>
   Number(await scene.chain.anvil.request<Hex>("eth_getTransactionCount", [testAccount(0).address, "latest"]));
 
-const readGasPaid = ({ metric }: RunningFacilitator, payeeLabel: string) =>
+const readGasPaid = ({ metric }: FacilitatorClient, payeeLabel: string) =>
   metric("gas_paid_native_total", `payee="${payeeLabel}",`);
 
 test("limits a settlement's gas to its estimate plus the margin, and counts the gas used", async () => {

@@ -105,8 +105,8 @@ test("omits all kinds from /supported while the signer has no gas", async () => 
     kinds: [],
     error: expect.stringContaining(`the balance of ${address} for gas is 0`),
   });
-  expect(facilitator.process.output()).toContain("signer-unusable");
-  expect(facilitator.process.output()).not.toContain("settling-payments");
+  expect(facilitator.output()).toContain("signer-unusable");
+  expect(facilitator.output()).not.toContain("settling-payments");
   const payment = await signPayment(scene.chain.token);
   expect(await facilitator.verify(payment)).toMatchObject({
     status: 500,

@@ -62,7 +62,7 @@ test("rejects a payment-identifier for other terms, even after kill -9", async (
     paymentPayload: { ...elsewhere.paymentPayload, resource: { url: "https://b.example" } },
   };
   const conflict = "payment_identifier_conflict";
-  const running = await start("identifier");
+  const running = await scene.startProcess("identifier");
   const settled = await running.settle(first);
   expect(settled.body).toMatchObject({ success: true });
   expect((await running.verify(identified(await signPayment(scene.chain.token), id))).body).toMatchObject({

@@ -124,6 +124,6 @@ test("reports health, readiness and metrics, and logs no signature", async () =>
     /gatehouse_facilitator_signer_balance_native\{signer="0x\w{40}",network="eip155:1672"\} [1-9]\d+/,
   );
   const { signature } = payment.paymentPayload.payload as { signature: string };
-  expect(scene.facilitator.process.output()).not.toContain(signature.slice(2, 66));
-  expect(scene.facilitator.process.output()).not.toContain(signer.privateKey.slice(2));
+  expect(scene.facilitator.output()).not.toContain(signature.slice(2, 66));
+  expect(scene.facilitator.output()).not.toContain(signer.privateKey.slice(2));
 });

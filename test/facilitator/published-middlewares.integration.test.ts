@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
 import { sendCopies, startPublishedSeller, type PublishedSeller } from "../support/facilitator/published-seller.ts";
-import { createLedgerFolder, startFacilitator } from "../support/facilitator/running-facilitator.ts";
+import { createLedgerFolder, startFacilitatorInProcess } from "../support/facilitator/running-facilitator.ts";
 import { amount } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({ ledger: "sellers" });
@@ -66,7 +66,7 @@ test("delivers on the middleware's own retry when the receipt is late", async ()
   await using ledger = await createLedgerFolder();
   const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "2000" };
   const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: ledger.path("late"), env };
-  await using late = await startFacilitator(place);
+  await using late = await startFacilitatorInProcess(place);
   await using shop = await startPublishedSeller({ framework: "hono", facilitatorUrl: late.url, token: slow.token });
   const buying = sendCopies(await shop.signPayment("/quick"), [shop.urlOf("/quick")], 1);
   await until("the middleware got settlement_pending", generousMs, async () => {

@@ -10,7 +10,7 @@ import { startPaymentChain, testAccount, type PaymentChain } from "../support/pa
 import {
   buildFacilitatorEnvironment,
   createLedgerFolder,
-  startFacilitator,
+  startFacilitatorInProcess,
 } from "../support/facilitator/running-facilitator.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   env = buildFacilitatorEnvironment(place);
   keyFile = ledgers.path("payee.key");
   await writeFile(keyFile, payee.privateKey.slice(2));
-  await using facilitator = await startFacilitator(place);
+  await using facilitator = await startFacilitatorInProcess(place);
   const settle = async (key: string) => {
     const { body } = await facilitator.as({ "X-API-Key": key }).settle(await signPayment(chain.token));
     expect(body).toMatchObject({ success: true });

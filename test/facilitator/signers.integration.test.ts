@@ -7,7 +7,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { startKmsDouble } from "#facilitator/testing/kms-double.ts";
 import { accelerateService } from "../support/accelerated-waits.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
-import { startFacilitator, type RunningFacilitator } from "../support/facilitator/running-facilitator.ts";
+import type { FacilitatorClient } from "../support/facilitator/running-facilitator.ts";
 import { isLong } from "../support/run-size.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
@@ -16,22 +16,9 @@ const { mineUntil } = scene;
 const signers = [testAccount(0), testAccount(6), testAccount(7)] as const;
 const payee = testAccount(2).address;
 
-function start(
-  ledger: string,
-  keys: readonly (typeof signers)[number][] = signers,
-  more: Readonly<Record<string, string>> = {},
-): Promise<RunningFacilitator> {
-  const env = {
-    GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: keys.map(({ privateKey }) => privateKey).join("\n"),
-    ...more,
-  };
-  return startFacilitator({
-    rpcUrl: scene.chain.url,
-    token: scene.chain.token,
-    ledgerPath: scene.ledgers.path(ledger),
-    env,
-  });
-}
+const listKeys = (keys: readonly (typeof signers)[number][] = signers) => ({
+  GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: keys.map(({ privateKey }) => privateKey).join("\n"),
+});
 
 const signMany = (length: number) => Promise.all(Array.from({ length }, () => signPayment(scene.chain.token)));
 const areGood = (answers: readonly Readonly<{ body: Readonly<{ success: boolean }> }>[]) =>
@@ -45,7 +32,7 @@ async function countTransactions() {
 }
 
 async function readMetric(
-  { operationsUrl }: RunningFacilitator,
+  { operationsUrl }: FacilitatorClient,
   name: string,
 ): Promise<Readonly<Record<string, number>>> {
   const text = await (await fetch(`${operationsUrl}/metrics`)).text();
@@ -64,7 +51,7 @@ test("spreads payments over three keys, and leaves no nonce gap after kill -9", 
   const payments = await signMany(paymentCount);
   const [before, nonces] = [await scene.chain.balanceOf(payee), (await countTransactions()).mined];
   {
-    const first = await start("spread");
+    const first = await scene.startProcess("spread", listKeys());
     const cut = Promise.allSettled(payments.map(first.as("a-sale").settle));
     await until("each key has sent something", generousMs, async () =>
       (await countTransactions()).sent.every((count, index) => count > (nonces[index] ?? 0)),
@@ -74,7 +61,7 @@ test("spreads payments over three keys, and leaves no nonce gap after kill -9", 
     await first.process.end("SIGKILL");
     await cut;
   }
-  await using second = await start("spread");
+  await using second = await scene.start("spread", listKeys());
   const supported = await fetch(`${second.url}/supported`);
   expect(await supported.json()).toMatchObject({ signers: { "eip155:*": signers.map(({ address }) => address) } });
   const answers = await mineUntil(Promise.all(payments.map(second.as("a-sale").settle)));
@@ -91,7 +78,7 @@ test("spreads payments over three keys, and leaves no nonce gap after kill -9", 
 });
 
 test("settles by the other keys while one has no gas, and reports it", async () => {
-  await using facilitator = await start("drained");
+  await using facilitator = await scene.start("drained", listKeys());
   const [, , last] = signers;
   const held = await scene.chain.anvil.request<Hex>("eth_getBalance", [last.address, "latest"]);
   await scene.chain.anvil.request("anvil_setBalance", [last.address, "0x0"]);
@@ -112,7 +99,7 @@ test("tracks the transactions of a removed key until they are mined", async () =
   const payments = await signMany(3);
   const [before, { mined }] = [await scene.chain.balanceOf(payee), await countTransactions()];
   {
-    await using all = await start("removed");
+    await using all = await scene.startProcess("removed", listKeys());
     const cut = Promise.allSettled(payments.map(all.as("a-sale").settle));
     await until(
       "the key has sent one",
@@ -122,11 +109,11 @@ test("tracks the transactions of a removed key until they are mined", async () =
     await all.process.end("SIGKILL");
     await cut;
   }
-  await using fewer = await start("removed", [first]);
+  await using fewer = await scene.start("removed", listKeys([first]));
   expect(areGood(await mineUntil(Promise.all(payments.map(fewer.as("a-sale").settle))))).toBe(true);
   expect((await scene.chain.balanceOf(payee)) - before).toBe(3n * amount);
-  expect(fewer.process.output()).toContain(`"signers":["`);
-  expect(fewer.process.output()).toContain(last.address);
+  expect(fewer.output()).toContain(`"signers":["`);
+  expect(fewer.output()).toContain(last.address);
 });
 
 /** An optional peer. */
@@ -144,7 +131,7 @@ test.skipIf(!hasKms)("skips an AWS KMS key that can't sign, without a nonce gap"
   const before = (await countTransactions()).sent;
   const [first, second] = [await signPayment(scene.chain.token), await signPayment(scene.chain.token)];
   {
-    await using facilitator = await start("kms", [], env);
+    await using facilitator = await scene.startProcess("kms", { ...listKeys([]), ...env });
     expect(areGood([await mineUntil(facilitator.settle(first))])).toBe(true);
     kms.setMode("hangs");
     const fault = "AWS KMS can't sign with alias/signer: no response within 5000 ms";
@@ -156,7 +143,7 @@ test.skipIf(!hasKms)("skips an AWS KMS key that can't sign, without a nonce gap"
     expect(areGood([await mineUntil(facilitator.settle(second))])).toBe(true);
     expect((await countTransactions()).sent).toEqual([before[0], (before[1] ?? 0) + 2, before[2]]);
   }
-  await using facilitator = await start("kms", [local], env);
+  await using facilitator = await scene.startProcess("kms", { ...listKeys([local]), ...env });
   kms.setMode("rejects");
   expect(areGood(await mineUntil(Promise.all((await signMany(4)).map(facilitator.settle))))).toBe(true);
   const after = (await countTransactions()).sent;

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import {
   startFacilitator,
+  startFacilitatorInProcess,
+  type FacilitatorClient,
   type FacilitatorLocation,
-  type RunningFacilitator,
 } from "../support/facilitator/running-facilitator.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
@@ -41,7 +42,7 @@ describe.skipIf(missing !== undefined)(
 
     const balances = () => Promise.all(chains.map((chain) => chain.balanceOf(payee)));
     const sign = () => Promise.all(chains.map(({ token }, index) => signPayment(token, { chainId: 1_672 + index })));
-    const settle = (facilitator: RunningFacilitator, payments: Awaited<ReturnType<typeof sign>>) =>
+    const settle = (facilitator: FacilitatorClient, payments: Awaited<ReturnType<typeof sign>>) =>
       Promise.all(payments.map((payment) => facilitator.as("a sale").settle(payment)));
     const inFlight = () => postgres.query(databaseUrl, "SELECT hash FROM gatehouse_facilitator.attempt");
 
@@ -59,7 +60,7 @@ describe.skipIf(missing !== undefined)(
       await first.process.end("SIGKILL");
       await broken;
 
-      await using next = await startFacilitator(place);
+      await using next = await startFacilitatorInProcess(place);
       const settling = settle(next, cut);
       await Promise.all(chains.map(({ anvil }) => anvil.request("evm_setIntervalMining", [1])));
       expect(await settling).toMatchObject([{ body: { success: true } }, { body: { success: true } }]);

@@ -3,21 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { decodePaymentRequiredHeader } from "@x402/core/http";
-import { Registry } from "prom-client";
 import secp256k1 from "secp256k1";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { z } from "zod";
 import { payingFetch } from "#client/paying-fetch.ts";
-import { createActiveFiles } from "#daemon/files/active-files.ts";
-import { createLog } from "#daemon/log/log.ts";
-import { createMask } from "#daemon/secrets/mask.ts";
-import type { Service } from "#daemon/service.ts";
-import { readSettings } from "#daemon/settings/settings.ts";
 import { facilitator } from "#facilitator/main.ts";
 import { resourceServer } from "#resource-server/main.ts";
 import type * as Table from "#x402/schemes.ts";
 import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
 import { buildFacilitatorEnvironment } from "../support/facilitator/running-facilitator.ts";
+import { startInProcess, type ServiceInProcess } from "../support/service-in-process.ts";
 import { startUpstream } from "../support/payments/test-upstream.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -38,30 +32,7 @@ let tap: RpcTap;
 let folder: string;
 let facilitatorUrl: string;
 let shopUrl: string;
-const shopMetrics = new Registry();
-
-/** Starts a service in this process, like its command. */
-async function startHere<Schema extends z.ZodObject>(
-  { definition, start }: Service<Schema>,
-  env: Readonly<Record<string, string>>,
-  metrics = new Registry(),
-): Promise<string> {
-  const { urls } = await start(readSettings(definition, { env }), {
-    log: createLog({ service: definition.service, level: "silent" }),
-    metrics,
-    files: createActiveFiles(metrics),
-    configuration: () => ({ service: "resource-server", version: "0.0.0", settingsSha256: "", files: [] }),
-    mask: createMask(),
-    resources: services.use(new AsyncDisposableStack()),
-    signal: new AbortController().signal,
-    userStateDirectory: folder,
-    finishes: () => undefined,
-    yields: () => undefined,
-    isHandedOver: false,
-    leaves: () => undefined,
-  });
-  return urls[definition.service] ?? "";
-}
+let shop: ServiceInProcess;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "gatehouse-brief-"));
@@ -71,7 +42,8 @@ beforeAll(async () => {
   const upstream = resources.use(await startUpstream());
   const ledgerPath = join(folder, "facilitator.sqlite");
   const place = { rpcUrl: tap.url, token: chain.token, ledgerPath };
-  facilitatorUrl = await startHere(facilitator, buildFacilitatorEnvironment(place));
+  const settler = services.use(await startInProcess(facilitator, buildFacilitatorEnvironment(place)));
+  facilitatorUrl = settler.urls["facilitator"] ?? "";
   const routesPath = join(folder, "routes.json5");
   const offer = { scheme: "brief", price: "0.01", network: "eip155:1672" };
   await writeFile(routesPath, JSON.stringify({ "GET /data": { accepts: offer, upstream: `${upstream.url}/data` } }));
@@ -84,7 +56,8 @@ beforeAll(async () => {
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: facilitatorUrl,
     GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(folder, "claims.sqlite"),
   };
-  shopUrl = await startHere(resourceServer, shopEnvironment, shopMetrics);
+  shop = services.use(await startInProcess(resourceServer, shopEnvironment));
+  shopUrl = shop.urls["resource-server"] ?? "";
 });
 
 afterAll(() => resources.disposeAsync());
@@ -129,7 +102,7 @@ test("supports, offers, verifies, settles and records a scheme added as one file
   expect(tap.counts.get("eth_sendRawTransaction")).toBe(1);
 
   await until("its delivery is noted", generousMs, async () =>
-    (await shopMetrics.metrics()).includes('gatehouse_payment_claims{state="delivered"} 1'),
+    (await shop.metrics.metrics()).includes('gatehouse_payment_claims{state="delivered"} 1'),
   );
   await services.disposeAsync();
   const kept = { asset: chain.token.toLowerCase(), payer: payer.address.toLowerCase() };

@@ -6,15 +6,16 @@ import { startRpcTap, type RpcTap } from "./rpc-tap.ts";
 import {
   createLedgerFolder,
   startFacilitator,
+  startFacilitatorInProcess,
+  type FacilitatorInProcess,
   type FacilitatorLocation,
-  type RunningFacilitator,
 } from "./running-facilitator.ts";
 
 export type PooledTransaction = Readonly<{ hash: Hex; to: Hex; gas: Hex; maxFeePerGas: Hex; input: Hex }>;
 
 type SceneOptions = Parameters<typeof startPaymentChain>[0] &
   Readonly<{
-    /** Starts a facilitator for all tests, on a ledger of this name. */
+    /** Starts a facilitator in this process for all tests, on a ledger of this name. */
     ledger?: string;
     /** Prepares the chain, and returns that facilitator's settings. */
     env?: (chain: PaymentChain) => Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
@@ -31,7 +32,7 @@ export function useFacilitatorScene({ ledger, env, constants, ...chainOptions }:
     chain: PaymentChain;
     tap: RpcTap;
     ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
-    facilitator: RunningFacilitator;
+    facilitator: FacilitatorInProcess;
   };
   const place = (name: string, more: Partial<FacilitatorLocation> = {}): FacilitatorLocation => ({
     rpcUrl: made.tap.url,
@@ -45,7 +46,7 @@ export function useFacilitatorScene({ ledger, env, constants, ...chainOptions }:
     made.ledgers = resources.use(await createLedgerFolder());
     if (ledger === undefined) return;
     const shared = place(ledger, { env: (await env?.(made.chain)) ?? {}, ...(constants && { constants }) });
-    made.facilitator = resources.use(await startFacilitator(shared));
+    made.facilitator = resources.use(await startFacilitatorInProcess(shared));
   });
   afterAll(() => resources.disposeAsync());
   beforeEach(() => {
@@ -68,7 +69,13 @@ export function useFacilitatorScene({ ledger, env, constants, ...chainOptions }:
     },
     place,
     start: (name: string, more: Readonly<Record<string, string>> = {}, other: Partial<FacilitatorLocation> = {}) =>
-      startFacilitator(place(name, { env: more, ...other })),
+      startFacilitatorInProcess(place(name, { env: more, ...other })),
+    /** Starts one that a test can kill. */
+    startProcess: (
+      name: string,
+      more: Readonly<Record<string, string>> = {},
+      other: Partial<FacilitatorLocation> = {},
+    ) => startFacilitator(place(name, { env: more, ...other })),
     pooled: async (): Promise<readonly PooledTransaction[]> => {
       const { pending } = await made.chain.anvil.request<{
         pending: Record<string, Record<string, PooledTransaction>>;

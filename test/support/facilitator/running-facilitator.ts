@@ -3,24 +3,29 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SettleResponse, VerifyResponse } from "@x402/core/types";
 import type { Address } from "viem";
+import { facilitator } from "#facilitator/main.ts";
 import { testAccount } from "../payments/payment-chain.ts";
 import type { ConstantOverrides } from "../constant-overrides.ts";
+import { startInProcess, type ServiceInProcess } from "../service-in-process.ts";
 import { startService, type ServiceProcess } from "../service-process.ts";
 
 type Headers = Readonly<Record<string, string>>;
 type Answer<Body> = Readonly<{ status: number; body: Body & Readonly<{ error?: string }> }>;
 
-export type RunningFacilitator = AsyncDisposable &
+export type RunningFacilitator = FacilitatorClient & Readonly<{ process: ServiceProcess }>;
+
+export type FacilitatorInProcess = FacilitatorClient & Pick<ServiceInProcess, "output">;
+
+export type FacilitatorClient = AsyncDisposable &
   Readonly<{
     url: string;
     operationsUrl: string;
-    process: ServiceProcess;
     post: (path: string, body: string, headers?: Headers) => Promise<Answer<Record<string, unknown>>>;
     verify: (body: unknown) => Promise<Answer<VerifyResponse>>;
     settle: (body: unknown) => Promise<Answer<SettleResponse>>;
     /** Reads a metric of chain 1672 by its name without the prefix, and its labels before `network`; NaN if it is absent. */
     metric: (name: string, labels?: string) => Promise<number>;
-    as: (caller: string | Headers) => Pick<RunningFacilitator, "verify" | "settle">;
+    as: (caller: string | Headers) => Pick<FacilitatorClient, "verify" | "settle">;
   }>;
 
 /**
@@ -54,14 +59,24 @@ export function buildFacilitatorEnvironment({
 
 export async function startFacilitator(place: FacilitatorLocation): Promise<RunningFacilitator> {
   const process = await startService("facilitator", buildFacilitatorEnvironment(place), { constants: place.constants });
-  const url = process.urls["facilitator"] ?? "";
-  const operationsUrl = process.urls["facilitator-operations"] ?? "";
-  const post: RunningFacilitator["post"] = async (path, body, headers = {}) => {
+  return { ...connect(process), process };
+}
+
+/** Starts a facilitator in this process. */
+export async function startFacilitatorInProcess(place: FacilitatorLocation): Promise<FacilitatorInProcess> {
+  const started = await startInProcess(facilitator, buildFacilitatorEnvironment(place), place.constants);
+  return { ...connect(started), output: started.output };
+}
+
+function connect(service: Pick<ServiceInProcess, "urls" | typeof Symbol.asyncDispose>): FacilitatorClient {
+  const url = service.urls["facilitator"] ?? "";
+  const operationsUrl = service.urls["facilitator-operations"] ?? "";
+  const post: FacilitatorClient["post"] = async (path, body, headers = {}) => {
     const sent = { "Content-Type": "application/json", ...headers };
     const response = await fetch(url + path, { method: "POST", headers: sent, body });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
-  const as: RunningFacilitator["as"] = (caller) => {
+  const as: FacilitatorClient["as"] = (caller) => {
     const headers = typeof caller === "string" ? { "Idempotency-Key": caller } : caller;
     const ask = async (path: string, body: unknown) => post(path, JSON.stringify(body), headers);
     return {
@@ -72,7 +87,6 @@ export async function startFacilitator(place: FacilitatorLocation): Promise<Runn
   return {
     url,
     operationsUrl,
-    process,
     post,
     ...as({}),
     as,
@@ -81,7 +95,7 @@ export async function startFacilitator(place: FacilitatorLocation): Promise<Runn
       const line = new RegExp(`^gatehouse_facilitator_${name}\\{${labels}network="eip155:1672"\\} (.*)$`, "m");
       return Number(line.exec(text)?.[1]);
     },
-    [Symbol.asyncDispose]: () => process[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
 }
 

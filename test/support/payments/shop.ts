@@ -9,8 +9,12 @@ import {
 } from "@x402/core/http";
 import type { PaymentRequired, PaymentRequirements, SettleResponse } from "@x402/core/types";
 import type { LocalAccount } from "viem/accounts";
+import { facilitator } from "#facilitator/main.ts";
+import { resourceServer } from "#resource-server/main.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "./payment-chain.ts";
 import type { ConstantOverrides } from "../constant-overrides.ts";
+import { buildFacilitatorEnvironment } from "../facilitator/running-facilitator.ts";
+import { startInProcess, type ServiceInProcess } from "../service-in-process.ts";
 import { startService, type ServiceProcess } from "../service-process.ts";
 import { startFacilitatorProxy, type FacilitatorProxy } from "../../resource-server/facilitator-proxy.ts";
 import { startUpstream, type TestUpstream } from "./test-upstream.ts";
@@ -23,7 +27,7 @@ export type Market = AsyncDisposable &
     chain: PaymentChain;
     facilitator: FacilitatorProxy;
     /** The facilitator behind the proxy, and its ledger's path. */
-    settler: ServiceProcess & Readonly<{ folder: string }>;
+    settler: ServiceInProcess & Readonly<{ folder: string }>;
     upstream: TestUpstream;
     openShop: (
       folder: string,
@@ -38,25 +42,24 @@ export type Market = AsyncDisposable &
     shopEnvironment: (folder: string) => Promise<Record<string, string>>;
   }>;
 
-/** A seller, with its folder and the URLs of its two ports. */
-type OwnShop = ServiceProcess & Readonly<{ folder: string; origin: string; operationsUrl: string }>;
+/** A seller in this process, with its folder and the URLs of its two ports. */
+type OwnShop = ServiceInProcess & Readonly<{ folder: string; origin: string; operationsUrl: string }>;
 
 export async function openMarket(more: Readonly<Record<string, string>> = {}): Promise<Market> {
   await using resources = new AsyncDisposableStack();
   const chain = resources.use(await startPaymentChain());
   const folder = resources.use(await createTemporaryFolder());
   const real = resources.use(
-    await startService("facilitator", {
-      GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
-      GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "0",
-      GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: chain.url,
-      GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey,
-      GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: chain.token, name: "USDC", version: "2" }]),
-      GATEHOUSE_FACILITATOR_LEDGER_PATH: join(folder.path, "facilitator.sqlite"),
+    await startInProcess(facilitator, {
+      ...buildFacilitatorEnvironment({
+        rpcUrl: chain.url,
+        token: chain.token,
+        ledgerPath: join(folder.path, "facilitator.sqlite"),
+      }),
       ...more,
     }),
   );
-  const facilitator = resources.use(await startFacilitatorProxy(Object.values(real.urls)[0] as string));
+  const proxy = resources.use(await startFacilitatorProxy(real.urls["facilitator"] ?? ""));
   const upstream = resources.use(await startUpstream());
   const shopEnvironment = async (state: string) => {
     const routesPath = join(state, "routes.json5");
@@ -67,7 +70,7 @@ export async function openMarket(more: Readonly<Record<string, string>> = {}): P
       GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
       GATEHOUSE_RESOURCE_SERVER_PAY_TO: payee.address,
       GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
-      GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: facilitator.url,
+      GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: proxy.url,
       GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(state, "claims.sqlite"),
       GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: join(state, "settlement.sqlite"),
       GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "200",
@@ -78,7 +81,7 @@ export async function openMarket(more: Readonly<Record<string, string>> = {}): P
   const owned = resources.move();
   return {
     chain,
-    facilitator,
+    facilitator: proxy,
     settler: { ...real, folder: folder.path },
     upstream,
     shopEnvironment,
@@ -89,7 +92,9 @@ export async function openMarket(more: Readonly<Record<string, string>> = {}): P
       const routesPath = join(own, "own-routes.json5");
       if (routes !== undefined) await writeFile(routesPath, JSON.stringify(routes));
       const priced = routes === undefined ? env : { ...env, GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath };
-      const shop = parts.use(await openShop(own, priced, constants));
+      const shop = parts.use(
+        await startInProcess(resourceServer, { ...(await shopEnvironment(own)), ...priced }, constants),
+      );
       const kept = parts.move();
       const urls = { origin: findUrl(shop), operationsUrl: findOperationsUrl(shop) };
       return { ...shop, folder: own, ...urls, [Symbol.asyncDispose]: () => kept.disposeAsync() };
@@ -154,11 +159,11 @@ export async function createTemporaryFolder(): Promise<AsyncDisposable & Readonl
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-export function findUrl(shop: ServiceProcess): string {
+export function findUrl(shop: Pick<ServiceProcess, "urls">): string {
   return shop.urls["resource-server"] as string;
 }
 
-export function findOperationsUrl(shop: ServiceProcess): string {
+export function findOperationsUrl(shop: Pick<ServiceProcess, "urls">): string {
   return shop.urls["resource-server-operations"] as string;
 }
 

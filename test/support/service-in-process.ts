@@ -1,0 +1,56 @@
+import type { Registry } from "prom-client";
+import type { z } from "zod";
+import { createActiveFiles } from "#daemon/files/active-files.ts";
+import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
+import { createLog } from "#daemon/log/log.ts";
+import { createMetrics } from "#daemon/metrics.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
+import type { Service } from "#daemon/service.ts";
+import type { Environment } from "#daemon/settings/environment.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { replaceConstants, type ConstantOverrides } from "./constant-overrides.ts";
+import type { ServiceProcess } from "./service-process.ts";
+
+export type ServiceInProcess = Pick<ServiceProcess, "urls" | "output"> &
+  AsyncDisposable &
+  Readonly<{ metrics: Registry }>;
+
+/**
+ * Starts a service in this process, where it needs a tenth of the CPU time of its command: for tests that do not kill
+ * it. `output` is its log.
+ */
+export async function startInProcess<Schema extends z.ZodObject>(
+  { definition, start }: Service<Schema>,
+  env: Environment,
+  constants: ConstantOverrides = {},
+): Promise<ServiceInProcess> {
+  const { service } = definition;
+  using _replaced = replaceConstants(definition.schema, constants);
+  const settings = readSettings(definition, { env });
+  const mask = createMask();
+  mask.hide(settings);
+  let output = "";
+  const { level } = (settings as Readonly<{ log: { level: string } }>).log;
+  const log = createLog({ service, level, mask }, { write: (line: string) => void (output += line) });
+  const metrics = createMetrics(service);
+  await using resources = new AsyncDisposableStack();
+  const stop = new AbortController();
+  const parts = resources.use(new AsyncDisposableStack());
+  resources.defer(() => stop.abort());
+  const { urls } = await start(settings, {
+    log,
+    metrics,
+    files: createActiveFiles(metrics),
+    configuration: () => ({ service, version: "0.0.0", settingsSha256: "", files: [] }),
+    mask,
+    resources: parts,
+    signal: stop.signal,
+    userStateDirectory: findUserStateDirectory(process.env),
+    finishes: () => undefined,
+    yields: () => undefined,
+    isHandedOver: false,
+    leaves: () => undefined,
+  });
+  const owned = resources.move();
+  return { urls, metrics, output: () => output, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
