@@ -1,3 +1,4 @@
+import { readlinkSync } from "node:fs";
 import { readdir, readlink, open, readFile, realpath } from "node:fs/promises";
 import { basename, sep } from "node:path";
 import { uptime } from "node:os";
@@ -74,26 +75,27 @@ type HostProcess = Readonly<{
   isProgramInside: boolean;
 }>;
 
-async function listProcesses(directory: string): Promise<readonly HostProcess[]> {
-  return withoutOwn(await readProcesses(directory));
-}
-
 async function readProcesses(directory: string): Promise<readonly HostProcess[]> {
   const place = await realpath(directory).catch(() => directory);
   const entryExists = (path: string) => path === place || path.startsWith(place + sep);
-  const found = await Promise.all(
-    (await listPids()).map(async (pid) => {
-      const [cwd = "", exe = ""] = await Promise.all(
-        ["cwd", "exe"].map((link) => readlink(`/proc/${pid}/${link}`).catch(() => "")),
-      );
-      if (cwd === "" && exe === "") return [];
-      const isProgramInside = entryExists(exe);
-      const isInside = isProgramInside || entryExists(cwd);
-      // The system adds a marker to the name of a program whose file was replaced.
-      return [{ pid, program: basename(exe.replace(/ \(deleted\)$/, "")), isInside, isProgramInside }];
-    }),
-  );
-  return found.flat();
+  return (await listPids()).flatMap((pid) => {
+    const [cwd, exe] = [readProcessLink(pid, "cwd"), readProcessLink(pid, "exe")];
+    if (cwd === "" && exe === "") return [];
+    const isProgramInside = entryExists(exe);
+    const isInside = isProgramInside || entryExists(cwd);
+    // The system adds a marker to the name of a program whose file was replaced.
+    return [{ pid, program: basename(exe.replace(/ \(deleted\)$/, "")), isInside, isProgramInside }];
+  });
+}
+
+/** Synchronous, because the kernel answers from memory: a promise per link takes three times as much CPU on a host with many processes. */
+function readProcessLink(pid: number, link: "cwd" | "exe"): string {
+  try {
+    return readlinkSync(`/proc/${pid}/${link}`);
+  } catch {
+    // The process has exited, or belongs to another user or the kernel.
+    return "";
+  }
 }
 
 export async function listPids(): Promise<readonly number[]> {
@@ -171,7 +173,7 @@ export function createNodeProcesses({ httpUrl, binDirectory, processName }: Node
     /** Finds the node's processes (by port, or by program in its directory), and other nodes' of the same program elsewhere. */
     find: async () => {
       const directory = binDirectory();
-      const [holders, all] = await Promise.all([findListeners(port, directory), listProcesses(directory)]);
+      const [holders, all] = await Promise.all([findListeners(port, directory), readProcesses(directory)]);
       program ??= all.find(({ pid, isProgramInside }) => isProgramInside && holders.includes(pid))?.program;
       const name = processName();
       const nodes = await Promise.all(
@@ -181,8 +183,9 @@ export function createNodeProcesses({ httpUrl, binDirectory, processName }: Node
           return isNode ? [process] : [];
         }),
       );
-      const inside = nodes.flat().flatMap(({ pid, isInside }) => (isInside ? [pid] : []));
-      const elsewhere = nodes.flat().flatMap(({ pid, isInside }) => (isInside ? [] : [pid]));
+      const others = await withoutOwn(nodes.flat());
+      const inside = others.flatMap(({ pid, isInside }) => (isInside ? [pid] : []));
+      const elsewhere = others.flatMap(({ pid, isInside }) => (isInside ? [] : [pid]));
       return { own: await mark([...new Set([...holders, ...inside])]), elsewhere: await mark(elsewhere) };
     },
     runs: async ({ pid, startTicks }: ProcessMark) => (await readStartTicks(pid)) === startTicks,
