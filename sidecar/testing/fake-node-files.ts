@@ -1,4 +1,5 @@
-import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { readdirSync, readFileSync } from "node:fs";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { nodeCliProgram, nodeProgram, opsProgram } from "./fake-node-programs.ts";
 import { pharosCli, pharosForks, pharosLauncher, pharosOps, pharosProcess } from "./fake-pharos-programs.ts";
@@ -62,7 +63,7 @@ export async function writePrograms(
     return write("pharos_cli", rewrite(pharosCli), "/bin/sh");
   }
   await write("node-process.cjs", node);
-  await write("ops", opsProgram({ profile }));
+  await write("ops", opsProgram({ profile }), "/bin/bash");
   await write("node_cli", rewrite(nodeCliProgram({ profile })), "/bin/sh");
 }
 
@@ -75,14 +76,25 @@ export async function writeScript(path: string, body: string, interpreter = proc
 }
 
 /** Finds the running processes of public-family nodes whose command lines contain all of these words, regardless of what started them. */
-export async function findPharosProcesses(...words: readonly string[]): Promise<readonly number[]> {
-  const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
-  const found = await Promise.all(
-    pids.map(async (pid) => {
-      // A process that has since exited, or is a zombie, has no command line.
-      const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-      return [pharosProcess, ...words].every((word) => line.includes(word)) ? [Number(pid)] : [];
-    }),
-  );
-  return found.flat();
+export const findPharosProcesses = (...words: readonly string[]) => findProcesses(pharosProcess, ...words);
+
+/**
+ * Finds the processes whose command lines contain all of these words. Synchronous: tests look all the time, and promises for each process
+ * of the machine would take most of it.
+ */
+export function findProcesses(...words: readonly string[]): readonly number[] {
+  const pids = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry));
+  return pids.map(Number).filter((pid) => {
+    const line = readCommandLine(pid);
+    return words.every((word) => line.includes(word));
+  });
+}
+
+function readCommandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    // It has exited since.
+    return "";
+  }
 }

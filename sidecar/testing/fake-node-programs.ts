@@ -92,41 +92,33 @@ ${profile === "pharos" ? pharosManners(blockTimeMs) : ""}
 
 /**
  * The node's start and stop commands. A strict node's start command does not wait until the node responds, and both commands exit with 0
- * even if they did nothing; only standard error reports the failure.
+ * even if they did nothing; only standard error reports the failure. A shell script, like the tool, for the same reason.
  */
 export const opsProgram = ({ profile }: FakePrograms) => `
-const { spawn } = require("node:child_process");
-const { readFileSync, rmSync } = require("node:fs");
-const { connect } = require("node:net");
-const strict = ${profile === "strict"};
-const port = Number(readFileSync("../port", "utf8"));
-const [verb] = process.argv.slice(2);
-const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-// Avoids fetch, because loading it costs as much as the rest of this program.
-const answers = () => new Promise((resolve) => {
-  const socket = connect(port, "127.0.0.1", () => resolve(true)).on("error", () => resolve(false));
-  socket.on("connect", () => socket.destroy());
-});
-const fail = (words) => { console.error(words); process.exit(strict ? 0 : 1); };
-const pid = () => { try { return Number(readFileSync("../node.pid", "utf8")); } catch { return 0; } };
-(async () => {
-  if (verb === "stop") {
-    const running = pid();
-    if (running === 0) return fail("error: the node is not running");
-    try { process.kill(running, "SIGKILL"); } catch { process.exitCode = strict ? 0 : 1; }
-    rmSync("../node.pid", { force: true });
-    while (await answers()) await wait(10);
-    return;
-  }
-  const child = spawn(process.execPath, ["node-process.cjs"], { detached: true, stdio: "ignore" });
-  let exit;
-  child.on("exit", (code) => { exit = code; });
-  while (strict ? pid() !== child.pid : !(await answers())) {
-    if (exit !== undefined) return fail("node exited with " + exit);
-    await wait(10);
-  }
-  process.exit(0);
-})();
+strict=${profile === "strict" ? "yes" : "no"}
+port=$(<../port)
+answers() { { true </dev/tcp/127.0.0.1/$port; } 2>/dev/null; }
+pid() { cat ../node.pid 2>/dev/null; }
+fail() {
+  echo "$1" >&2
+  [ $strict = yes ] && exit 0
+  exit 1
+}
+if [ "$1" = stop ]; then
+  running=$(pid)
+  [ -n "$running" ] || fail "error: the node is not running"
+  kill -9 $running || failed="error: $running is not running"
+  rm -f ../node.pid
+  while answers; do sleep 0.01; done
+  [ -z "$failed" ] || fail "$failed"
+  exit 0
+fi
+setsid '${process.execPath}' node-process.cjs </dev/null >/dev/null 2>&1 &
+has_started() { if [ $strict = yes ]; then [ "$(pid)" = $! ]; else answers; fi; }
+until has_started; do
+  kill -0 $! 2>/dev/null || { wait $!; fail "node exited with $?"; }
+  sleep 0.01
+done
 `;
 
 /**

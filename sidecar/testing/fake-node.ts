@@ -63,6 +63,11 @@ export const driftedConfig = `{
 }
 `;
 
+/** The same configuration as the sidecar leaves it. */
+export const desiredConfig = driftedConfig
+  .replace("enable_pamir_cetina", "storage_enable_cetina")
+  .replaceAll("pamir_cetina", "storage_cetina");
+
 /** Builds the drifted configuration with an unused port: if anything listens on a port in node.conf, data is not reported as corrupt. */
 export async function buildFreePortConfig(): Promise<string> {
   const [port = 0] = await findFreePorts(1);
@@ -137,7 +142,7 @@ export async function createFakeNode(config = driftedConfig, options: FakeNodeOp
     kill,
     [Symbol.asyncDispose]: async () => {
       await kill();
-      for (const pid of await findPharosProcesses(workspace)) endProcess(pid);
+      for (const pid of findPharosProcesses(workspace)) endProcess(pid);
       await waitForEnd();
       await rm(workspace, { recursive: true, force: true });
     },

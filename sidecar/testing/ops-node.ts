@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { copyFile, link, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { copyFileSync, existsSync, renameSync } from "node:fs";
+import { link, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { sendRequest } from "#daemon/http/send-request.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { createRpcClient, RpcFailure } from "#health/rpc-client.ts";
@@ -78,6 +80,16 @@ esac
 exit 0
 `;
 
+/** Copies Node once to the file system of all tests' workspaces, so that each can have a link to it. */
+function copyNodeProgram(): string {
+  const program = join(tmpdir(), `gatehouse-${basename(process.execPath)}-${process.version}`);
+  if (existsSync(program)) return program;
+  const copy = `${program}.${process.pid}`;
+  copyFileSync(process.execPath, copy);
+  renameSync(copy, program);
+  return program;
+}
+
 /** Creates the node without starting it. */
 export async function createOpsNode(
   config?: string,
@@ -85,8 +97,7 @@ export async function createOpsNode(
 ): Promise<OpsNode> {
   const node = await createFakeNode(config);
   const { binDirectory, workspace } = node;
-  const program = join(binDirectory, name);
-  await link(process.execPath, program).catch(() => copyFile(process.execPath, program));
+  await link(copyNodeProgram(), join(binDirectory, name));
   await writeFile(join(binDirectory, "node-process.cjs"), prelude + nodeProgram({ profile: "standard" }));
   await writeFile(join(binDirectory, "ops"), opsProgram(name));
   const read = (path: string) => readFile(join(workspace, path), "utf8").catch(() => "");

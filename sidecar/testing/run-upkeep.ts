@@ -71,7 +71,7 @@ export async function runUpkeep(
   const settings = readWithConstants(sidecarSettings, {
     ...buildEnvironment(node),
     GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
-    GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
+    GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "100",
     GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "1000",
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "2500",
     GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",

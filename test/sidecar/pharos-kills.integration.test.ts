@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
-import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { createFakeNode, desiredConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { findPharosProcesses } from "#sidecar/testing/fake-node-files.ts";
 import { until } from "#daemon/testing/until.ts";
 import { createRandom } from "../support/seeded-random.ts";
@@ -20,11 +20,6 @@ const nodesAtOnce = isLong ? 4 : 3;
 const spreadMs = 150;
 const settledWithinMs = 60_000;
 
-/** A configuration that needs no correction. */
-const desired = driftedConfig
-  .replace("enable_pamir_cetina", "storage_enable_cetina")
-  .replaceAll('"pamir_cetina', '"storage_cetina');
-
 /** Slows `ops` down, so that it can be killed while it runs. */
 async function slowOps({ programs }: FakeNode): Promise<void> {
   await rename(programs.ops, `${programs.ops}-itself`);
@@ -39,7 +34,7 @@ function watchOverlap(node: FakeNode) {
   let most = 0;
   const watching = (async () => {
     while (!stop.signal.aborted) {
-      most = Math.max(most, (await findPharosProcesses(basename(node.programs.node), node.workspace)).length);
+      most = Math.max(most, findPharosProcesses(basename(node.programs.node), node.workspace).length);
       await sleep(10);
     }
   })();
@@ -60,8 +55,7 @@ async function settle(upkeep: UpkeepProcess, node: FakeNode): Promise<void> {
   await until("the node runs, and is right", settledWithinMs, async () => {
     const state = await upkeep.ask();
     if (state === undefined) throw new Error("the sidecar has ended");
-    const runs =
-      (await findPharosProcesses(node.workspace)).length === 1 && (await node.config()) === (await node.running());
+    const runs = findPharosProcesses(node.workspace).length === 1 && (await node.config()) === (await node.running());
     if (state.held !== undefined && !state.isRestarting) await upkeep.ask({ command: "resume" });
     idle = state.isRight && !state.isRestarting && state.held === undefined && !runs ? idle + 1 : 0;
     if (idle === 20) await upkeep.ask({ command: "restart" });
@@ -86,7 +80,7 @@ async function strike(
   await sleep(random() * spreadMs);
   const [victim] = kill;
   if (victim === "sidecar") await upkeep.kill();
-  else for (const pid of await findVictims(victim, node)) endIfRunning(pid);
+  else for (const pid of findVictims(victim, node)) endIfRunning(pid);
   return came === "there";
 }
 
@@ -136,15 +130,15 @@ test(
   async () => {
     const host = await makeTestDirectory();
     await using resources = new AsyncDisposableStack();
-    const create = async () => resources.use(await createFakeNode(desired, { profile: "pharos", host }));
+    const create = async () => resources.use(await createFakeNode(desiredConfig, { profile: "pharos", host }));
     const neighbour = await create();
     await neighbour.start();
-    const untouched = await findPharosProcesses(neighbour.workspace);
+    const untouched = findPharosProcesses(neighbour.workspace);
     const nodes = await Promise.all(Array.from({ length: nodesAtOnce }, create));
     for (const node of nodes) await slowOps(node).then(() => node.start());
     const killed = nodes.map((node, at) => killAgainAndAgain(node, count / nodesAtOnce, createRandom(seed + at)));
     const came = (await Promise.all(killed)).flat();
-    expect(await findPharosProcesses(neighbour.workspace)).toEqual(untouched);
+    expect(findPharosProcesses(neighbour.workspace)).toEqual(untouched);
     expect(await neighbour.starts()).toBe(1);
     // With this many kills, each possible one has happened.
     if (isLong) expect([...new Set(came)].toSorted()).toEqual(kills.map((kill) => kill.join()).toSorted());

@@ -1,7 +1,7 @@
-import { readFile, readdir, readlink } from "node:fs/promises";
-import { existsSync } from "node:fs";
+import { existsSync, readlinkSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { findPharosProcesses } from "#sidecar/testing/fake-node-files.ts";
+import { findPharosProcesses, findProcesses } from "#sidecar/testing/fake-node-files.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 
 /** Processes to kill, and when: each of them during a stop, a start and a verification, if it runs then. */
@@ -21,7 +21,7 @@ export type Kill = (typeof kills)[number];
 export type BeforeRestart = Readonly<{ pids: readonly number[]; runs: number }>;
 
 export async function observeBefore(node: FakeNode): Promise<BeforeRestart> {
-  return { pids: await findPharosProcesses(node.workspace), runs: (await listRuns(node)).length };
+  return { pids: findPharosProcesses(node.workspace), runs: (await listRuns(node)).length };
 }
 
 /**
@@ -29,15 +29,15 @@ export async function observeBefore(node: FakeNode): Promise<BeforeRestart> {
  * or `ops` runs.
  */
 export async function isAt([victim, instant]: Kill, node: FakeNode, before: BeforeRestart): Promise<boolean> {
-  if (victim === "ops") return (await findOps(node)).length > 0;
+  if (victim === "ops") return findOps(node).length > 0;
   if (instant === "verification") return (await listRuns(node)).length > before.runs;
-  const now = await findPharosProcesses(node.workspace);
+  const now = findPharosProcesses(node.workspace);
   if (instant === "start") return now.some((pid) => !before.pids.includes(pid));
   return existsSync(join(node.workspace, "stopping")) || !before.pids.every((pid) => now.includes(pid));
 }
 
 /** Finds the processes to kill. */
-export async function findVictims(victim: "node" | "ops", node: FakeNode): Promise<readonly number[]> {
+export function findVictims(victim: "node" | "ops", node: FakeNode): readonly number[] {
   return victim === "ops" ? findOps(node) : findPharosProcesses(node.workspace);
 }
 
@@ -50,14 +50,13 @@ export async function listRuns({ workspace }: FakeNode): Promise<readonly string
     .map((line) => JSON.parse(line) as string);
 }
 
-async function findOps({ workspace }: FakeNode): Promise<readonly number[]> {
-  const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry));
-  const found = await Promise.all(
-    pids.map(async (pid) => {
-      const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-      if (!line.includes("./ops")) return [];
-      return (await readlink(`/proc/${pid}/cwd`).catch(() => "")) === workspace ? [Number(pid)] : [];
-    }),
-  );
-  return found.flat();
+function findOps({ workspace }: FakeNode): readonly number[] {
+  return findProcesses("./ops").filter((pid) => {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`) === workspace;
+    } catch {
+      // It has exited since.
+      return false;
+    }
+  });
 }
