@@ -12,6 +12,7 @@ import { runGatehouse } from "../support/run-command.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
+import { testSchemes } from "./pay/schemes.ts";
 
 const plainToken = { address: plainTokenAddress, name: "Devnet Plain Token", version: "1", decimals: 18 };
 let market: Market;
@@ -149,6 +150,8 @@ describe("a token without EIP-3009", () => {
     ]);
   });
 });
+
+describe("another scheme", () => testSchemes(() => market));
 
 it("checks on the chain what happened to a payment that bought nothing", async () => {
   market.upstream.behave("error");

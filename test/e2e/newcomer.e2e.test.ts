@@ -21,8 +21,25 @@ describe("gatehouse stack", () => {
     expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
   });
 
-  it("starts, pays for a request, protects its folder, leaves no process after a kill, and restarts from its state with --once --json", async () => {
-    await using killed = await startStack({}, ["--verbose"]);
+  it("reports that its signer has no gas and the command that funds it, then starts, pays for a request, protects its folder, leaves no process after a kill, and restarts from its state with --once --json", async () => {
+    const key = generatePrivateKey();
+    const { address } = privateKeyToAccount(key);
+    const signer = { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: key };
+    await using poor = await spawnStack(["--once"], signer);
+    expect([await poor.exited, poor.output()]).toEqual([
+      1,
+      expect.stringMatching(
+        `nothing can be sold, because the facilitator can't settle: the balance of ${address} for gas is 0`,
+      ),
+    ]);
+    expect(poor.output()).toMatch(
+      new RegExp(`GATEHOUSE_DEVNET_CHAIN_FUND=${address} \\S.* stack --fresh --state-dir \\S+$`, "m"),
+    );
+
+    const { ports, stateDirectory } = poor;
+    const folder = ["--state-dir", stateDirectory];
+    const env = { ...signer, ...poor.env, GATEHOUSE_DEVNET_CHAIN_FUND: address };
+    await using killed = await startStack(env, ["--verbose", "--fresh", ...folder]);
     const output = killed.output();
     for (const name of ["node", "pushgateway", "sidecar", "gateway", "facilitator", "resource-server"]) {
       expect(output).toMatch(new RegExp(`│ ${name} +│ http://127.0.0.1:\\d+`));
@@ -33,55 +50,34 @@ describe("gatehouse stack", () => {
     expect(output).toContain('"network": "eip155:1672"');
     expect(output).toContain('"payer": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"');
     expect(output).toContain("0.01 USDC more");
-    await using second = await spawnStack(["--once", "--fresh", "--state-dir", killed.stateDirectory]);
+    await using second = await spawnStack(["--once", "--fresh", ...folder]);
     expect([await second.exited, second.output()]).toEqual([1, expect.stringContaining("another stack uses")]);
-    const pids = findStackProcesses(killed);
+    const pids = findStackProcesses({ ...killed, ports, stateDirectory });
     killed.process.kill("SIGKILL");
     await killed.exited;
     await until("every process has ended", generousMs, () =>
       [...pids.values()].every((pid) => !existsSync(`/proc/${pid}`)),
     );
-    expect(await Promise.all(Object.values(killed.ports).map(isListening))).not.toContain(true);
-    const env = { ...killed.env };
-    await using next = await spawnStack(["--once", "--json", "--state-dir", killed.stateDirectory], env);
+    expect(await Promise.all(Object.values(ports).map(isListening))).not.toContain(true);
+    await using next = await spawnStack(["--once", "--json", ...folder], env);
     const [status, document] = await Promise.all([next.exited, text(next.process.stdout!)]);
     expect(status, next.output()).toBe(0);
     expect(JSON.parse(document)).toMatchObject({
       parts: expect.arrayContaining([
-        { name: "gateway", url: `http://127.0.0.1:${killed.ports.gateway}`, readyAfterMs: expect.any(Number) },
+        { name: "gateway", url: `http://127.0.0.1:${ports.gateway}`, readyAfterMs: expect.any(Number) },
       ]),
       purchase: { end: "delivered", payment: { price: "0.01" }, settlement: { success: true } },
       paidAfterMs: expect.any(Number),
     });
-    expect(await Promise.all(Object.values(killed.ports).map(isListening))).not.toContain(true);
-    const config = join(killed.stateDirectory, "node/bin/node.conf");
-    await writeFile(config, "{ broken");
-    await using broken = await spawnStack(["--once", "--state-dir", killed.stateDirectory], env);
+    expect(await Promise.all(Object.values(ports).map(isListening))).not.toContain(true);
+    await writeFile(join(stateDirectory, "node/bin/node.conf"), "{ broken");
+    await using broken = await spawnStack(["--once", ...folder], env);
     expect([await broken.exited, broken.output()]).toEqual([
       1,
       expect.stringMatching(
         /node\.conf: line 1, column \d+: .*\nCheck it with .* config lint \S+node\.conf, or start over with .* stack --fresh --state-dir \S+, which deletes the chain\.$/m,
       ),
     ]);
-  });
-
-  it("reports that nothing can be sold if the facilitator's signer has no gas, and the command that funds it", async () => {
-    const key = generatePrivateKey();
-    const { address } = privateKeyToAccount(key);
-    const env = { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: key };
-    await using poor = await spawnStack(["--once"], env);
-    expect([await poor.exited, poor.output()]).toEqual([
-      1,
-      expect.stringMatching(
-        `nothing can be sold, because the facilitator can't settle: the balance of ${address} for gas is 0`,
-      ),
-    ]);
-    expect(poor.output()).toMatch(
-      new RegExp(`GATEHOUSE_DEVNET_CHAIN_FUND=${address} \\S.* stack --fresh --state-dir \\S+$`, "m"),
-    );
-    const funded = { ...env, ...poor.env, GATEHOUSE_DEVNET_CHAIN_FUND: address };
-    await using rich = await spawnStack(["--once", "--fresh", "--state-dir", poor.stateDirectory], funded);
-    expect(await rich.exited, rich.output()).toBe(0);
   });
 
   it("keeps a folder that no stack created", async () => {

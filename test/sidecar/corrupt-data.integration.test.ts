@@ -17,7 +17,7 @@ import { takeSlice } from "../support/run-size.ts";
  */
 const quick = {
   GATEHOUSE_SIDECAR_LAG_RESTART: "true",
-  GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "20",
+  GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
   GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "0",
   GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "50",
   GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1500",
@@ -86,12 +86,26 @@ test("reports data with which the node does not start, with what is missing and 
 
 /** Each alone is enough: `assess-data.test.ts` has all of them. */
 const hindrances = [
-  ["a nearly full disk", { GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "1" }, () => Promise.resolve(), "a full disk"],
+  [
+    "a nearly full disk",
+    { GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "1" },
+    () => Promise.resolve(),
+    "Inconclusive",
+    "a full disk",
+  ],
   [
     "replaced binaries",
     {},
     (node: FakeNode) => writeFile(join(node.binDirectory, "added"), "", { mode: 0o755 }),
+    "Inconclusive",
     "changed binaries (not those that the node last ran with)",
+  ],
+  [
+    "a missing binary",
+    {},
+    (node: FakeNode) => rm(node.programs.node),
+    "NeverHealthy",
+    "a binary was missing (node-process.cjs in the bin directory), so they are no evidence about the data; restore the binary.",
   ],
   [
     "a different data directory",
@@ -104,37 +118,22 @@ const hindrances = [
       renameSync(data, `${data}-before`);
       renameSync(other, data);
     },
+    "Inconclusive",
     "a replaced data directory",
   ],
 ] as const;
 
-test.each(takeSlice(hindrances, 3))(
+test.each(takeSlice(hindrances, 4))(
   "does not rule out a different cause with %s, and reports what is missing",
-  async (_, environment, change, missing) => {
+  async (_, environment, change, reason, missing) => {
     await using fake = await startFake(environment);
     const { node, upkeep } = fake;
     await ruinFake(node);
     await change(node);
-    await waitForCondition(upkeep, "DataIntact", "Inconclusive", missing);
+    await waitForCondition(upkeep, "DataIntact", reason, missing);
     expect(upkeep.state.upgrade.get()).toBeUndefined();
   },
 );
-
-test("does not suspect the data if a start fails because of a missing binary", async () => {
-  await using fake = await startFake();
-  const { node, upkeep } = fake;
-  await rm(join(node.binDirectory, "node-process.cjs"));
-  await node.kill();
-  await upkeep.reason("NotPaused", "Paused");
-  const condition = await waitForCondition(
-    upkeep,
-    "DataIntact",
-    "NeverHealthy",
-    "a binary was missing (node-process.cjs in",
-  );
-  expect(condition.message).toContain("restore the binary");
-  expect(upkeep.messages()).not.toContainEqual(expect.stringContaining("Symptoms of corrupt data"));
-});
 
 test("rolls back a node.conf with which the node does not start without suspecting the data; counts one never known to be good as no evidence either", async () => {
   await using fake = await startFake();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
+import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
 import { readCondition, readStatus, waitUntilSettled } from "#sidecar/testing/sidecar-status.ts";
 import { startOwnedNode } from "../support/node/owned-node.ts";
@@ -105,16 +106,13 @@ test("reports WaitingForHead, not NoHead, when a node responds again after an ou
   await using rpc = await serveNode((request, response) =>
     isAway ? void response.destroy() : void answer(request, response),
   );
-  await using service = await startService(
-    "sidecar",
-    buildEnvironment(node, {
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.url,
-      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: rpc.url.replace("http", "ws"),
-      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
-    }),
-    { constants: { "gateway.head.pollIntervalMs": 100 } },
-  );
-  const { sidecar = "" } = service.urls;
+  await using service = await runSidecar(node, {
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.url,
+    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: rpc.url.replace("http", "ws"),
+    GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
+    GATEHOUSE_SIDECAR_GATEWAY_HEAD_POLL_INTERVAL_MS: "100",
+  });
+  const { sidecar } = service.urls;
   const serving = async () => (await readCondition(sidecar, "GatewayServing"))?.reason;
   await until("its node is unfit", generousMs, async () => (await serving()) === "NodeUnhealthy");
   await sleep(blamedAfterMs);

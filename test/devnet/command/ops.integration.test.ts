@@ -63,7 +63,7 @@ test("a binary exits with 2 and the usage for a wrong command line, and with 1 f
 });
 
 describe("ops", () => {
-  test("starts a funded chain once, despite a reused pid and a directory too deep for a socket", async () => {
+  test("starts a funded chain once, despite a reused pid and a directory too deep for a socket; restarts it once the node or the chain was killed, without losing a mined transaction", async () => {
     await using node = await createTestNode({ version: "0.16.2", depth: "deep/".repeat(30) });
     const foreign = JSON.stringify({ pid: process.pid, startTicks: 1 });
     await writeFile(join(node.workspace.runDirectory, "node.pid"), foreign);
@@ -89,10 +89,30 @@ describe("ops", () => {
     const again = await node.run("ops", "start", "--config", "./node.conf");
     expect(again.status).toBe(1);
     expect(again.errors).toContain(`the node is already running (process ${await node.pid()})`);
+
+    const account = mnemonicToAccount(mnemonic, { addressIndex: 1 });
+    const wallet = createWalletClient({ account, transport: http(node.url), pollingInterval: 50 }).extend(
+      publicActions,
+    );
+    const to = "0x00000000000000000000000000000000000000aa";
+    const hash = await wallet.sendTransaction({ chain: null, to, value: parseEther("1") });
+    const receipt = await wallet.waitForTransactionReceipt({ hash });
+    process.kill(await node.pid(), "SIGKILL");
+    const restarted = await node.run("ops", "start", "--config", "./node.conf");
+    expect(restarted).toMatchObject({ status: 0, errors: "" });
+    expect((await wallet.getTransactionReceipt({ hash })).blockNumber).toBe(receipt.blockNumber);
+    expect(await wallet.getBalance({ address: to })).toBe(parseEther("1"));
+    await node.blocks(2n);
+    const { runDirectory, dataDirectory } = node.workspace;
+    process.kill(Number(await readFile(join(dataDirectory, "chain", "anvil.pid"), "utf8")), "SIGKILL");
+    await vi.waitFor(async () => expect(await findRunningNode(runDirectory)).toBeUndefined(), { timeout: generousMs });
+    expect(await readFile(join(runDirectory, "node.log"), "utf8")).toContain("the chain exited; stopping");
+    expect((await node.run("ops", "start", "--config", "./node.conf")).status).toBe(0);
+    await node.blocks(1n);
     expect((await node.run("ops", "stop")).status).toBe(0);
   });
 
-  test("reports why the node did not start", async () => {
+  test("reports why the node did not start, and overwrites no other file through a symbolic link", async () => {
     await using node = await createTestNode({ version: "0.16.2" });
     const { configPath } = node.workspace;
     const text = await readFile(configPath, "utf8");
@@ -110,10 +130,7 @@ describe("ops", () => {
     expect(taken.status).toBe(1);
     expect(taken.errors).toContain(`port ${port} on 127.0.0.1 is in use`);
     expect(taken.errors).toContain("init_config.http_port");
-  });
 
-  test("does not start, or overwrite another file, if its output or log file is a symbolic link", async () => {
-    await using node = await createTestNode({ version: "0.16.2" });
     const victim = join(node.workspace.runDirectory, "victim");
     await writeFile(victim, "kept");
     for (const name of ["node.err", "node.log"]) {
@@ -128,30 +145,6 @@ describe("ops", () => {
       await rm(output);
     }
     expect(await readFile(victim, "utf8")).toBe("kept");
-  });
-
-  test("restarts a killed node, or one whose chain was killed, without losing a mined transaction", async () => {
-    await using node = await createTestNode({ version: "0.16.2" });
-    await node.run("ops", "start", "--config", "./node.conf");
-    const account = mnemonicToAccount(mnemonic, { addressIndex: 1 });
-    const client = createWalletClient({ account, transport: http(node.url), pollingInterval: 50 }).extend(
-      publicActions,
-    );
-    const to = "0x00000000000000000000000000000000000000aa";
-    const hash = await client.sendTransaction({ chain: null, to, value: parseEther("1") });
-    const receipt = await client.waitForTransactionReceipt({ hash });
-    process.kill(await node.pid(), "SIGKILL");
-    const restarted = await node.run("ops", "start", "--config", "./node.conf");
-    expect(restarted).toMatchObject({ status: 0, errors: "" });
-    expect((await client.getTransactionReceipt({ hash })).blockNumber).toBe(receipt.blockNumber);
-    expect(await client.getBalance({ address: to })).toBe(parseEther("1"));
-    await node.blocks(2n);
-    const { runDirectory, dataDirectory } = node.workspace;
-    process.kill(Number(await readFile(join(dataDirectory, "chain", "anvil.pid"), "utf8")), "SIGKILL");
-    await vi.waitFor(async () => expect(await findRunningNode(runDirectory)).toBeUndefined(), { timeout: generousMs });
-    expect(await readFile(join(runDirectory, "node.log"), "utf8")).toContain("the chain exited; stopping");
-    expect((await node.run("ops", "start", "--config", "./node.conf")).status).toBe(0);
-    await node.blocks(1n);
   });
 });
 

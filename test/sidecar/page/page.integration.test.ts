@@ -1,77 +1,248 @@
-import { afterAll, beforeAll, expect } from "vitest";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runSidecar, type RunningSidecar } from "#sidecar/testing/run-sidecar.ts";
-import type { FakeNode } from "#sidecar/testing/fake-node.ts";
+import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { waitForReason, waitUntilSettled } from "#sidecar/testing/sidecar-status.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { findChromium, useBrowser } from "../../support/page/chromium.ts";
+import { servePage } from "../../support/page/served-page.ts";
 import { startOwnedNode } from "../../support/node/owned-node.ts";
 import { expectWellMade, openHealthyPage, openStatusPage, waitForLevel } from "../../support/page/status-page.ts";
 
 const { browser, browserTest, skipped } = useBrowser();
 
 const resources = new AsyncDisposableStack();
-let node: FakeNode;
-let sidecar: RunningSidecar;
+let runbooksUrl: string;
 
 beforeAll(async () => {
-  if (findChromium() === undefined) return;
-  node = resources.use(await startOwnedNode("node-7"));
-  const environment = {
-    GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
-    GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "node-7",
-    GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
-    GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "250",
-  };
-  sidecar = resources.use(await runSidecar(node, environment));
+  ({ url: runbooksUrl } = resources.use(await servePage()));
 });
 
 afterAll(() => resources.disposeAsync());
 
-browserTest(`shows a healthy node as healthy, and updates itself${skipped}`, async () => {
-  await using seen = await openHealthyPage(browser(), sidecar.urls["sidecar"]!);
-  await expectWellMade(seen.page, "healthy");
-  expect(seen.complaints()).toEqual([]);
+describe.skipIf(findChromium() === undefined)("the page of a running sidecar", () => {
+  let node: FakeNode;
+  let sidecar: RunningSidecar;
+
+  beforeAll(async () => {
+    node = resources.use(await startOwnedNode("node-7"));
+    const environment = {
+      GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
+      GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "node-7",
+      GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
+      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "250",
+    };
+    sidecar = resources.use(await runSidecar(node, environment));
+  });
+
+  browserTest(`shows a healthy node as healthy, and updates itself${skipped}`, async () => {
+    await using seen = await openHealthyPage(browser(), sidecar.urls["sidecar"]!);
+    await expectWellMade(seen.page, "healthy");
+    expect(seen.complaints()).toEqual([]);
+  });
+
+  browserTest(`shows a corrected manual edit of node.conf with its change, reason and time${skipped}`, async () => {
+    await using seen = await openStatusPage(browser(), sidecar.urls["sidecar"]!);
+    const { page } = seen;
+    await waitForLevel(page, "healthy", 60_000);
+    const right = await node.config();
+    await node.save(right.replaceAll("storage_cetina_job_name", "pamir_cetina_job_name"));
+    const change = page.locator("#changes li", { hasText: "renamed to" }).first();
+    await change.waitFor();
+    expect(await change.innerText()).toMatch(
+      /^\d\d:\d\d:\d\d\s+write\s+node\.conf: pamir_cetina_job_name renamed to storage_cetina_job_name\.\s+Why: node .*0\.16\.2 reads the storage_\* names \(0\.16\.0 and later\)$/,
+    );
+    await waitForLevel(page, "healthy", 60_000);
+    // The node was already running before the drift: it has read the corrected file again.
+    await page.locator("#changes li", { hasText: "No restart is needed" }).first().waitFor();
+    expect(await node.config()).toBe(right);
+    await expectWellMade(page, "corrected");
+    expect(seen.complaints()).toEqual([]);
+  });
+
+  browserTest(`makes every link reachable by keyboard, with a visible focus${skipped}`, async () => {
+    await using seen = await openStatusPage(browser(), sidecar.urls["sidecar"]!);
+    const { page } = seen;
+    await waitForLevel(page, "healthy", 60_000);
+    const reached: string[] = [];
+    const label = "document.activeElement.getAttribute('href') ?? document.activeElement.getAttribute('aria-label')";
+    while (reached.at(-1) !== "/runbooks/README.md" && reached.length < 30) {
+      await page.keyboard.press("Tab");
+      const target = `(document.activeElement.closest("label") ?? document.activeElement)`;
+      expect(await page.evaluate(`getComputedStyle(${target}).outlineStyle`)).toBe("solid");
+      reached.push(await page.evaluate<string>(`${label} ?? document.activeElement.id`));
+    }
+    expect(reached.filter(Boolean)).toEqual([
+      "Blocks per minute",
+      "RPC latency",
+      "Requests per second",
+      "Pruning backlog",
+      "checks-summary",
+      "/status",
+      "/metrics",
+      "/readyz",
+      "/openapi.json",
+      "/runbooks/README.md",
+    ]);
+  });
 });
 
-browserTest(`shows a corrected manual edit of node.conf with its change, reason and time${skipped}`, async () => {
-  await using seen = await openStatusPage(browser(), sidecar.urls["sidecar"]!);
-  const { page } = seen;
-  await waitForLevel(page, "healthy", 60_000);
-  const right = await node.config();
-  await node.save(right.replaceAll("storage_cetina_job_name", "pamir_cetina_job_name"));
-  const change = page.locator("#changes li", { hasText: "renamed to" }).first();
-  await change.waitFor();
-  expect(await change.innerText()).toMatch(
-    /^\d\d:\d\d:\d\d\s+write\s+node\.conf: pamir_cetina_job_name renamed to storage_cetina_job_name\.\s+Why: node .*0\.16\.2 reads the storage_\* names \(0\.16\.0 and later\)$/,
-  );
-  await waitForLevel(page, "healthy", 60_000);
-  // The node was already running before the drift: it has read the corrected file again.
-  await page.locator("#changes li", { hasText: "No restart is needed" }).first().waitFor();
-  expect(await node.config()).toBe(right);
-  await expectWellMade(page, "corrected");
-  expect(seen.complaints()).toEqual([]);
-});
+const token = "a-token-of-thirty-two-characters-or-more";
+const controlled = {
+  GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
+  GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "node-7",
+  GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt",
+  GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token,
+  GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "250",
+};
 
-browserTest(`makes every link reachable by keyboard, with a visible focus${skipped}`, async () => {
-  await using seen = await openStatusPage(browser(), sidecar.urls["sidecar"]!);
-  const { page } = seen;
-  await waitForLevel(page, "healthy", 60_000);
-  const reached: string[] = [];
-  const label = "document.activeElement.getAttribute('href') ?? document.activeElement.getAttribute('aria-label')";
-  while (reached.at(-1) !== "/runbooks/README.md" && reached.length < 30) {
-    await page.keyboard.press("Tab");
-    const target = `(document.activeElement.closest("label") ?? document.activeElement)`;
-    expect(await page.evaluate(`getComputedStyle(${target}).outlineStyle`)).toBe("solid");
-    reached.push(await page.evaluate<string>(`${label} ?? document.activeElement.id`));
+/** Whether the sidecar has changed its node. */
+const isUntouched = async (node: FakeNode) =>
+  (await node.starts()) === 1 && !existsSync(join(node.workspace, "pruning"));
+
+const result = (page: Page) => page.locator("#action-result");
+
+const restart = (url: string | undefined, headers: Readonly<Record<string, string>>) =>
+  fetch(`${url}/control/restart`, { method: "POST", body: "{}", headers });
+
+/** Clicks an action and confirms it. */
+async function act(page: Page, label: string): Promise<void> {
+  await page.locator("#actions").getByRole("button", { name: label }).click();
+  await page.locator("#confirm-yes").click();
+}
+
+browserTest(
+  `adopts and restarts from the page only with the token and after confirmation${skipped}`,
+  async () => {
+    await using node = await createFakeNode();
+    await node.start();
+    await using sidecar = await runSidecar(node, controlled);
+    const url = sidecar.urls["sidecar"] ?? "";
+    await waitForReason(url, "NotPaused", "WaitingForApproval");
+    await using seen = await openStatusPage(browser(), url);
+    const { page } = seen;
+    const adopt = page.locator("#actions").getByRole("button", { name: "Let Gatehouse act" });
+    await adopt.click();
+    expect(await result(page).innerText()).toBe("Enter the token first.");
+    await page.getByLabel("Token").fill("pasted with an ellipsis\u2026");
+    await adopt.click();
+    expect(await result(page).innerText()).toBe("Wrong token. Nothing was changed.");
+    await page.getByLabel("Token").fill(`${token}-of-another`);
+    await adopt.click();
+    await page.getByRole("dialog", { name: "Let Gatehouse act: node-7?" }).waitFor();
+    await expectWellMade(page, "confirm");
+    await page.keyboard.press("Escape");
+    expect(await page.getByRole("dialog").isVisible()).toBe(false);
+    await act(page, "Let Gatehouse act");
+    await until("the token is rejected", generousMs, async () =>
+      (await result(page).innerText()).startsWith("Wrong token."),
+    );
+    expect(await isUntouched(node)).toBe(true);
+
+    await page.getByLabel("Token").fill(token);
+    await adopt.click();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    expect(await isUntouched(node)).toBe(true);
+    await act(page, "Let Gatehouse act");
+    await until("it is adopted", generousMs, async () =>
+      (await result(page).innerText()).startsWith("Gatehouse now acts on this node."),
+    );
+    await until("the plan's restart is made", generousMs, async () => (await node.starts()) === 2);
+    await waitUntilSettled(url);
+    await expectWellMade(page, "actions");
+    // The plan's own restart may not have finished yet.
+    await until("the restart is begun", generousMs, async () => {
+      await act(page, "Restart the node");
+      const answer = result(page).filter({ hasText: /about to be restarted|already in progress/ });
+      return (await answer.innerText()).includes("about to be restarted");
+    });
+    await until("the node is restarted", generousMs, async () => (await node.starts()) === 3);
+    await page.locator("#changes li", { hasText: "an operator requested it" }).first().waitFor();
+    await waitUntilSettled(url);
+    expect(await node.starts()).toBe(3);
+    expect(seen.complaints().filter((text) => !text.includes("401"))).toEqual([]);
+  },
+  180_000,
+);
+
+test("rejects actions from pages of other sites: only the token header counts", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  await using sidecar = await runSidecar(node, controlled);
+  const url = sidecar.urls["sidecar"];
+  await waitForReason(url, "NotPaused", "WaitingForApproval");
+  for (const headers of [
+    { "content-type": "text/plain" },
+    { cookie: `token=${token}; authorization=Bearer ${token}` },
+    { authorization: `Bearer ${token}x` },
+  ]) {
+    expect((await restart(url, headers)).status).toBe(401);
   }
-  expect(reached.filter(Boolean)).toEqual([
-    "Blocks per minute",
-    "RPC latency",
-    "Requests per second",
-    "Pruning backlog",
-    "checks-summary",
-    "/status",
-    "/metrics",
-    "/readyz",
-    "/openapi.json",
-    "/runbooks/README.md",
+  const preflight = await fetch(`${url}/control/restart`, {
+    method: "OPTIONS",
+    headers: { origin: "http://elsewhere.example", "access-control-request-headers": "authorization" },
+  });
+  expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([401, null]);
+  const waits = await restart(url, { authorization: `Bearer ${token}` });
+  expect(await waits.json()).toMatchObject({ result: "waits" });
+  expect(await isUntouched(node)).toBe(true);
+});
+
+const html = "text/html; charset=utf-8";
+const text = "text/plain; charset=utf-8";
+
+test.each([
+  ["a browser", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", html],
+  ["curl", "*/*", text],
+  ["a client that wants text", "text/plain", text],
+  ["a client that prefers text", "text/html;q=0.5,text/plain", text],
+  ["a client that wants neither", "application/json", text],
+])("serves a runbook for %s (%s) as %s", async (_, accept, type) => {
+  const answer = await fetch(`${runbooksUrl}/runbooks/node-down.md`, { headers: { Accept: accept } });
+  expect([answer.status, answer.headers.get("content-type"), answer.headers.get("vary")]).toEqual([
+    200,
+    type,
+    "Accept",
   ]);
+  expect(answer.headers.get("content-security-policy")).toContain("script-src 'self'; style-src 'self'");
+  const first = (await answer.text()).slice(0, 18);
+  expect(first).toBe(type === html ? "<!doctype html>\n<h" : "# The node is down");
+});
+
+test("responds to an unknown runbook with not found", async () => {
+  for (const name of ["nothing.md", "..%2Ffaults.md"]) {
+    expect((await fetch(`${runbooksUrl}/runbooks/${name}`, { headers: { Accept: "text/html" } })).status).toBe(404);
+  }
+});
+
+browserTest(`renders a runbook like the status page, with links and copyable commands${skipped}`, async () => {
+  await using seen = await openStatusPage(browser(), `${runbooksUrl}/runbooks/node-down.md`);
+  const { page } = seen;
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  expect(await page.title()).toBe("The node is down · Gatehouse");
+  const command = `curl -s http://127.0.0.1:9600/status | jq '.conditions[] | select(.type == "NoRestartPending")'`;
+  const block = page.locator(".command", { hasText: "NoRestartPending" });
+  await block.getByRole("button", { name: "Copy" }).click();
+  await block.getByRole("button", { name: "Copied" }).waitFor();
+  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(command);
+  await expectWellMade(page, "runbook");
+  await page.getByRole("link", { name: "runbooks", exact: true }).click();
+  await page.waitForURL(`${runbooksUrl}/runbooks/README.md#where-to-run-the-commands`);
+  expect(await page.locator("h2:target").innerText()).toBe("Where to run the commands");
+  await expectWellMade(page, "runbooks");
+  await page.getByRole("link", { name: "The watchdog" }).click();
+  await page.getByRole("heading", { name: "The watchdog" }).waitFor();
+  await page.getByRole("link", { name: "Node status" }).click();
+  await page.locator("#verdict").waitFor();
+  expect(seen.complaints()).toEqual([]);
+});
+
+browserTest(`renders a runbook with selectable commands without JavaScript${skipped}`, async () => {
+  const context = await browser().newContext({ javaScriptEnabled: false });
+  await using _ = { [Symbol.asyncDispose]: () => context.close() };
+  const page = await context.newPage();
+  await page.goto(`${runbooksUrl}/runbooks/node-down.md`);
+  expect(await page.locator("pre").first().innerText()).toContain('select(.type == "RpcResponding")');
 });

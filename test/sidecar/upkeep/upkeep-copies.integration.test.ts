@@ -2,7 +2,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startEngineServer } from "#sidecar/testing/engine-server.ts";
-import { createFakeNode, startFakeNode } from "#sidecar/testing/fake-node.ts";
+import { createFakeNode, desiredConfig, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { mayMount, mountHangingDisk } from "#sidecar/testing/small-disk.ts";
@@ -12,11 +12,11 @@ const isPossible = await mayMount();
 const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
 
 test("reports a backup that can't be stored, and still starts a node left down by an earlier sidecar", async () => {
-  await using node = await startFakeNode();
+  await using node = await startFakeNode(desiredConfig);
   const stateDirectory = join(node.workspace, "state");
   {
     await using before = await runUpkeep(node);
-    await before.restarted(2);
+    await before.reason("NoRestartPending", "NoRestart");
     await before.reason("ConfigReconciled", "Reconciled");
   }
   {

@@ -7,7 +7,7 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
 import { runPlanCommand } from "#sidecar/upkeep/plan-command.ts";
-import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { desiredConfig, startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { captureOutput } from "#daemon/testing/captured-output.ts";
 import { readUntil } from "#daemon/testing/until.ts";
@@ -75,14 +75,12 @@ test("logs one line for an external edit, even one made while the sidecar was do
 });
 
 test("logs an unusable node.conf left while the sidecar was down before restoring the last good content", async () => {
-  await using node = await startFakeNode();
+  const good = desiredConfig;
+  await using node = await startFakeNode(good);
   const environment = { GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "50" };
-  let good;
   {
     await using upkeep = await runUpkeep(node, environment);
-    await readUntil(node.starts, (starts) => starts === 2);
     await settle(upkeep);
-    good = await node.config();
   }
   const broken = good.slice(0, good.length / 2);
   await node.save(broken);
@@ -96,7 +94,7 @@ test("logs an unusable node.conf left while the sidecar was down before restorin
       after: { sha256: hashOf(broken) },
     },
   ]);
-  expect(upkeep.events.list()).toContainEqual(expect.objectContaining({ kind: "write" }));
+  await readUntil(upkeep.events.list, (events) => events.some(({ kind }) => kind === "write"));
 });
 
 test("restores a lost monitor_config with the values of the last healthy run, not with defaults", async () => {

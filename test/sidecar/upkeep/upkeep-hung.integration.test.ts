@@ -1,15 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { createFakeNode, desiredConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startPodServer } from "#sidecar/testing/pod-server.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** It needs no correction, so the only restart due is that of a hanging node. */
-const rightConfig = driftedConfig
-  .replace("enable_pamir_cetina", "storage_enable_cetina")
-  .replaceAll("pamir_cetina", "storage_cetina");
 const hungAfterMs = 600;
 /** Times at which the cluster reports that the node's container started, and restarted. */
 const longAgo = "2026-05-01T12:00:00Z";
@@ -54,7 +50,7 @@ async function watched(node: FakeNode) {
 }
 
 test("restarts a node that hangs with its port open once, and reports the reason", async () => {
-  await using node = await createFakeNode(rightConfig);
+  await using node = await createFakeNode(desiredConfig);
   await using pod = await watched(node);
   await pod.hang();
   await readUntil(pod.deletions, (count) => count === 1);

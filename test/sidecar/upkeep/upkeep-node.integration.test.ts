@@ -2,7 +2,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
-import { createFakeNode, startFakeNode } from "#sidecar/testing/fake-node.ts";
+import { createFakeNode, desiredConfig, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
@@ -65,10 +65,10 @@ test("does not report a manual start before the sidecar's own as a failure", asy
 });
 
 test("completes a restart left unfinished by a killed sidecar", async () => {
-  await using node = await startFakeNode();
+  await using node = await startFakeNode(desiredConfig);
   {
     await using upkeep = await runUpkeep(node);
-    await upkeep.restarted(2);
+    await upkeep.reason("NoRestartPending", "NoRestart");
   }
   {
     // As left by a kill between `ops stop` and `ops start`; a running sidecar would continue.
@@ -77,22 +77,35 @@ test("completes a restart left unfinished by a killed sidecar", async () => {
   }
   await node.stop();
   await using upkeep = await runUpkeep(node);
-  await upkeep.restarted(3);
+  await upkeep.restarted(2);
   expect(upkeep.messages()).toContain("Restarting the node (ops): a restart was interrupted: a test.");
   expect(upkeep.state.restartInFlight.get()).toBeUndefined();
 });
 
-test("rolls back a node that responds but is stuck at its height, and resumes after gatehouse resume", async () => {
+test("rolls back a node that responds but is stuck at its height; stays paused across a restart of the sidecar, even if the node is down and its version unknown, until gatehouse resume", async () => {
   await using node = await startFakeNode();
-  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1000" });
-  await upkeep.restarted(2);
-  const healthy = await node.config();
-  await writeFile(node.configPath, healthy.replace("12345678901234567890", '"frozen"'));
-  await upkeep.reason("NotPaused", "Paused", 20_000);
-  const message = await upkeep.message("NotPaused", "It recovered after one more restart.");
-  expect(message).toContain("its height stayed at 5 within 1000 ms of its first response");
+  let healthy;
+  {
+    await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1000" });
+    await upkeep.restarted(2);
+    healthy = await node.config();
+    await writeFile(node.configPath, healthy.replace("12345678901234567890", '"frozen"'));
+    await upkeep.reason("NotPaused", "Paused", 20_000);
+    const message = await upkeep.message("NotPaused", "It recovered after one more restart.");
+    expect(message).toContain("its height stayed at 5 within 1000 ms of its first response");
+    expect(message).toContain(`Fix the cause, then run \`${formatOwnCommand()} resume\``);
+  }
+  await node.stop();
+  await rm(node.programs.tool);
+  await writeFile(node.configPath, '{ "chain": {');
+  await using upkeep = await runUpkeep(node);
+  if (testProfile !== "pharos") await upkeep.reason("VersionConsistent", "VersionUnknown");
+  await upkeep.reason("ConfigReconciled", "Truncated");
+  await upkeep.reason("NotPaused", "Paused");
+  await node.save(healthy);
+  await node.start();
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   const { output, printed } = captureOutput();
-  expect(message).toContain(`Fix the cause, then run \`${formatOwnCommand()} resume\``);
   expect(await runResumeCommand(upkeep.target, output)).toBe(0);
   expect(printed().printed).toMatch(/^Gatehouse resumed on .*\. It was paused since .*: The node did not recover/);
   expect(printed().printed).toContain(
@@ -106,28 +119,10 @@ test("rolls back a node that responds but is stuck at its height, and resumes af
   );
 });
 
-test("stays paused across a restart of the sidecar, even if the node is down and its version unknown", async () => {
-  await using node = await startFakeNode();
-  {
-    await using upkeep = await runUpkeep(node);
-    await upkeep.restarted(2);
-    const healthy = await node.config();
-    await writeFile(node.configPath, healthy.replace("12345678901234567890", '"crash"'));
-    await upkeep.message("NotPaused", "It recovered after one more restart.");
-  }
-  await node.stop();
-  await rm(node.programs.tool);
-  await writeFile(node.configPath, '{ "chain": {');
-  await using upkeep = await runUpkeep(node);
-  if (testProfile !== "pharos") await upkeep.reason("VersionConsistent", "VersionUnknown");
-  await upkeep.reason("ConfigReconciled", "Truncated");
-  await upkeep.reason("NotPaused", "Paused");
-});
-
 test("makes no needless restart if only comments changed", async () => {
-  await using node = await startFakeNode();
+  await using node = await startFakeNode(desiredConfig);
   await using upkeep = await runUpkeep(node);
-  await upkeep.restarted(2);
+  await upkeep.reason("NoRestartPending", "NoRestart");
   const text = await node.config();
   await writeFile(node.configPath, text.replace("the operator's own words", "other words"));
   const made = upkeep.passes(1);

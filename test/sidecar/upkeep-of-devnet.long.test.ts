@@ -4,7 +4,6 @@ import { testProfile } from "#sidecar/testing/node-profile.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { startDevnetWorkspace } from "../support/node/devnet-workspace.ts";
-import { takeSlice } from "../support/run-size.ts";
 
 /** Before v0.11, the public family ran only in containers, and in none of them with `ops`. */
 const versions = (
@@ -15,7 +14,7 @@ const versions = (
   ] as const
 ).filter(([version]) => testProfile !== "pharos" || version !== "0.10.3");
 
-test.each(takeSlice(versions, versions.length))(
+test.each(versions)(
   "configures, prunes and restarts a devnet node of %s through its own ops, and sees it come back",
   async (version, key) => {
     await using node = await startDevnetWorkspace(version);
