@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { serviceNames } from "./service-definitions.ts";
 import { shareCompileCache } from "./shared-compile-cache.ts";
 
-/** Starts every program once. The sidecar comes last, as another user beside a real node: other services' code would cost it memory. */
+/**
+ * Starts every program once. The sidecar comes last, and runs as another user next to a real node: other services' code would cost it
+ * memory.
+ */
 const program = join(import.meta.dirname, "gatehouse.js");
 const healthCheck = join(import.meta.dirname, "../infra/images/health-check.mjs");
 const missing = "/nowhere/settings.json5";

@@ -31,7 +31,7 @@ export function findConfirmation(): typeof askToConfirm | undefined {
   return process.stdin.isTTY ? askToConfirm : undefined;
 }
 
-/** Asks the user at the terminal; anything but yes means no. */
+/** Asks the user at the terminal; any response except yes means no. */
 async function askToConfirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {

@@ -10,7 +10,7 @@ export type BodyTarget = AsyncDisposable &
     write(body: Uint8Array): Promise<string | undefined>;
   }>;
 
-/** The output file is not writable; detected before any payment. */
+/** The output file can't be written; detected before any payment. */
 export class BodyTargetError extends Error {
   override readonly name = "BodyTargetError";
   readonly code = "output_unwritable";

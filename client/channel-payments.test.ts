@@ -78,14 +78,14 @@ test("limits deposits to all sellers by one budget", async () => {
   await expect(pay(offer("55"))).rejects.toThrow(/the cap is 60/);
 });
 
-test("makes no deposit for a seller that claims more than the balance", async () => {
+test("makes no deposit if the seller claims more than the balance", async () => {
   const { channels, signTwice } = await openBuyer();
   using _begun = await channels.begin({ offer: offer("33"), decimals: 6 });
   const lie = { channelState: { balance: "0", totalClaimed: "10" } };
   await expect(signTwice(offer("33"), lie)).rejects.toThrow(/charged more than it holds/);
 });
 
-test("signs no voucher for a seller that claims more than the signed total", async () => {
+test("signs no voucher if the seller claims more than the signed total", async () => {
   const { channels, signTwice, sign } = await openBuyer(600n);
   using _begun = await channels.begin({ offer: offer("33"), decimals: 6 });
   await expect(signTwice(offer("33"), { channelState: { balance: "50", totalClaimed: "40" } })).rejects.toThrow(
@@ -118,7 +118,7 @@ test("continues from the seller's returned voucher after losing its files", asyn
   expect(await second.signTwice(offer("33"), state)).toEqual(["10", "48"]);
 });
 
-test("deposits again after a kill only if the seller rejects the first deposit", async () => {
+test("after a kill, deposits again only if the seller rejects the first deposit", async () => {
   const killed = await openBuyer();
   expect(await killed.pay(offer("33"))).toBe("50");
   const restarted = await openBuyer(60n, killed.directory);

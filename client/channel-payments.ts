@@ -7,9 +7,9 @@ import type { SpendingBudget } from "./spending-budget.ts";
 
 /** How a client pays through channels (scheme `batch-settlement`). */
 export type ChannelOptions = Readonly<{
-  /** Directory of one file per channel, which survives a kill -9: what the channel holds, and what it was charged. */
+  /** Directory with one file per channel, which survives kill -9: the channel's balance, and what it was charged. */
   directory: string;
-  /** How many payments of its first price a deposit covers, as far as `maxTotal` allows; default 5. */
+  /** How many payments at the first price a deposit covers, as far as `maxTotal` allows; default 5. */
   depositMultiple?: number;
 }>;
 
@@ -29,17 +29,17 @@ export function createChannelPayments(
   { directory, depositMultiple = 5 }: ChannelOptions,
   budget: SpendingBudget,
 ): ChannelPayments {
-  /** Deposited from the budget and not spent yet, by token. */
+  /** Amount deposited from the budget and not spent yet, by token. */
   const prepaid = new Map<string, bigint>();
   const decimalsOf = new Map<string, number | undefined>();
   const queues = new Map<string, Promise<void>>();
-  /** Deducted from the budget for the payment in flight, by queue, until a deposit of it is signed. */
+  /** Amount deducted from the budget for the payment in flight, by queue, until its deposit is signed. */
   const deducted = new Map<string, bigint>();
 
-  /** Chooses a deposit of at least `needed`, and deducts from the budget what the payment itself has not. */
+  /** Chooses a deposit of at least `needed`, and deducts from the budget what the payment itself did not. */
   function fund(offer: PaymentRequirements, needed: bigint): bigint {
     const price = BigInt(offer.amount);
-    // A channel is never charged more than it holds.
+    // A channel is never charged more than its balance.
     if (needed > price) {
       const text = `the seller says that the channel was charged more than it holds, and needs a deposit of ${needed} for a price of ${price}; nothing more was signed. Don't pay this seller through channels.`;
       throw new PaymentRejectedError("over_payment_cap", text);

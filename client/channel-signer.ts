@@ -7,9 +7,10 @@ import { PaymentRejectedError } from "./payment-choice.ts";
 type ReportedTotals = Readonly<{ channelId: string; balance: bigint; totalClaimed: bigint }>;
 
 /**
- * Creates the published signer of channels for one request, on our own files and budget. Instead of the chain it reads what the seller said
- * when it rejected a total: a seller that lies about the balance gets vouchers that it can't claim, or another deposit within the budget;
- * what it charged counts as far as vouchers for it were signed ({@link limitVouchers}). No false claim by a seller makes it deposit more than is left of the budget.
+ * Creates the published signer of channels for one request, on our own files and budget. It does not read the chain, but the state that the
+ * seller sent when it rejected a total. A seller that lies about the balance gets vouchers that it can't claim, or another deposit within
+ * the budget; its charges count only up to the vouchers signed for them ({@link limitVouchers}). No false claim by a seller can exceed the
+ * budget.
  */
 export async function createChannelSigner(
   account: PayingAccount,
@@ -82,20 +83,20 @@ function readTotals(state: unknown): ReportedTotals | undefined {
 
 type StoredChannel = NonNullable<Awaited<ReturnType<ClientChannelStorage["get"]>>> &
   Readonly<{
-    /** Deposit that was signed, and whose outcome is not known; not in the balance. */
+    /** Signed deposit of unknown outcome; not included in the balance. */
     openDeposit?: string;
   }>;
 
-/** Voucher to sign: up to what total its channel may be charged, the price of the request that it pays, and the deposit signed with it. */
+/** Voucher to sign: the max total that may be charged to its channel, the price of the request, and the deposit signed with it. */
 type VoucherTerms = Readonly<{ channelId: string; max: bigint; price: bigint; deposit: bigint | undefined }>;
 
 /**
- * Limits what the vouchers of one request add to the highest total that was signed for before: to its price, whatever its seller says that
- * it charged. That total is stored before a voucher is signed, so that what a lost response may have cost is known after kill -9. A voucher
- * that its seller returns with our signature counts as signed, because the files may have been lost.
+ * Limits what one request's vouchers add to the highest total signed before: at most the request's price, whatever the seller claims to
+ * have charged. That total is stored before a voucher is signed, so that the possible cost of a lost response is known after kill -9. A
+ * voucher that the seller returns with our signature counts as signed, because the files may have been lost.
  */
 function limitVouchers(files: ClientChannelStorage) {
-  /** Highest total that this request signed for in its channel, and its limit. */
+  /** Highest total that this request signed for its channel, and its limit. */
   let own: Readonly<{ channelId: string; max: bigint; limit: bigint }> | undefined;
   let deposited: string | undefined;
   const get = async (channelId: string): Promise<StoredChannel | undefined> => {
@@ -113,9 +114,9 @@ function limitVouchers(files: ClientChannelStorage) {
     await files.set(channelId, { ...channel, signedMaxClaimable: String(signed) });
   };
   return {
-    /** Also keeps the highest total signed for, and a deposit of unknown outcome, which counts as made. */
+    /** Also stores the highest signed total, and a deposit of unknown outcome, which counts as made. */
     storage: { get, set: store, delete: (channelId: string) => files.delete(channelId) },
-    /** Stores the total before the voucher is signed; rejects more than the price on top of what was signed before. */
+    /** Stores the total before the voucher is signed; rejects it if it exceeds the earlier total by more than the price. */
     async admit({ channelId, max, price, deposit }: VoucherTerms): Promise<void> {
       const channel: StoredChannel | undefined = await files.get(channelId);
       const signed = readSigned(channel);
@@ -126,7 +127,7 @@ function limitVouchers(files: ClientChannelStorage) {
       const opened = deposit === undefined ? {} : { openDeposit: String(deposit) };
       await store(channelId, { ...channel, signedMaxClaimable: String(max), ...opened });
     },
-    /** Forgets an earlier request's deposit that this one counted on. Returns whether there was one. */
+    /** Deletes an earlier request's deposit that this one relied on. Returns whether there was one. */
     async dropDeposit(channelId: string): Promise<boolean> {
       const stored: StoredChannel | undefined = await files.get(channelId);
       if (stored?.openDeposit === undefined || deposited === channelId.toLowerCase()) return false;
@@ -137,7 +138,7 @@ function limitVouchers(files: ClientChannelStorage) {
   };
 }
 
-/** Returns the highest total that was signed for; files of earlier versions have only what was charged. */
+/** Returns the highest signed total; files of earlier versions have only the charged total. */
 function readSigned(channel: StoredChannel | undefined): bigint {
   return BigInt(channel?.signedMaxClaimable ?? channel?.chargedCumulativeAmount ?? "0");
 }

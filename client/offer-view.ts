@@ -5,7 +5,7 @@ import { formatAmount } from "#x402/token-amount.ts";
 import type { TokenReader } from "./token-reader.ts";
 import { readSymbol } from "./token-facts.ts";
 
-/** Server's offer as displayed before payment; `null` means unknown. */
+/** A server's offer as displayed before payment; `null` means unknown. */
 export type OfferView = Readonly<{
   scheme: string;
   network: string;

@@ -1,7 +1,7 @@
 import { parseTokenAmount, TokenAmountError } from "#x402/token-amount.ts";
 import { decimalsMax } from "#x402/price.ts";
 
-/** Purchase request and its limits. Amounts are in whole tokens (`"0.01"`) or in the token's smallest units (`"10000"`). */
+/** A purchase request and its limits. Amounts are in whole tokens (`"0.01"`) or in the token's smallest units (`"10000"`). */
 export type PayOptions = Readonly<{
   url: string;
   /** Default: GET. */
@@ -22,7 +22,7 @@ export type PayOptions = Readonly<{
   maxAmount?: string;
   /** Max total of all payments; default: `maxAmount`. */
   maxTotal?: string;
-  /** Directory in which channels are remembered; unset: no channel is opened. */
+  /** Directory that stores the channels; if unset, no channel is opened. */
   channels?: string;
   dryRun?: boolean;
   json?: boolean;

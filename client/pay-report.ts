@@ -15,7 +15,7 @@ export type PayReport = Readonly<{
   signed(): SignedPayment | undefined;
   settlement(): SettleResponse | undefined;
   repeats(): number;
-  /** Why the chain could not be read, if so. */
+  /** Why the chain could not be read, if it could not. */
   unreadReason(): string | undefined;
   end(end: PayOutcome, message?: string): number;
 }>;
@@ -53,7 +53,7 @@ export function formatPayReport(
       if (event.type === "payment-response") settlement = event.settlement;
       if (event.type === "payment-repeated") {
         repeats += 1;
-        // Report each reason once, however long the server takes.
+        // Report each reason only once, however long the server takes.
         if (!verbose && event.reason === lastReason) return;
         lastReason = event.reason;
       }

@@ -61,7 +61,7 @@ describe("pay", () => {
     [{ rpcUrl: "rpc" }, "pay: --rpc-url is not an http:// or https:// URL."],
     [{ maxAmount: "bash.05" }, 'pay: --max-amount: "bash.05" is not an amount; a shell replaces $'],
     [{ maxTotal: "much" }, 'pay: --max-total: "much" is not an amount;'],
-    [{ maxAmount: "0.0000001" }, "pay: 0.0000001 has 7 digits after the point, the token 6."],
+    [{ maxAmount: "0.0000001" }, "pay: 0.0000001 has 7 digits after the point, but the token has 6 decimals."],
   ])("exits with 2 and a reason for %j", async (change, message) => {
     const shop = createSeller();
     const { status, stderr } = await run({ ...caps, ...change }, shop);
@@ -133,7 +133,7 @@ describe("pay, without limits", () => {
   it("removes control characters from a server's text", async () => {
     const evil = { ...offer, network: "eip155:1672\u001b[2J\u009b1A" as "eip155:1672" };
     const { stderr } = await run({}, createSeller([evil]));
-    // oxlint-disable-next-line no-control-regex -- they are what must not be there
+    // oxlint-disable-next-line no-control-regex -- asserts that they are absent
     expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
   });
 });
@@ -142,7 +142,7 @@ function answerBusy(): Response {
   return new Response("", { status: 503, headers: { "Retry-After": "0" } });
 }
 
-describe("pay, if nothing is delivered", () => {
+describe("pay, when nothing is delivered", () => {
   it("exits with 1 and the cause if the server is unreachable", async () => {
     const rejected = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
     const { status, stderr } = await run(caps, { fetch: () => Promise.reject(rejected) });

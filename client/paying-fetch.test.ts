@@ -136,7 +136,7 @@ describe("payingFetch, while the outcome is unknown", () => {
     ["the payment is being processed", () => answerSoon(409), /still processing/],
     ["the server is busy", () => answerSoon(503), /busy/],
     ["the connection breaks", unreachable, /no response \(fetch failed\)/],
-    ["the body breaks off", cutOff, /no response \(terminated\)/],
+    ["the body is cut off", cutOff, /no response \(terminated\)/],
     ["a proxy finds no server", () => new Response("", { status: 502 }), /the server returned HTTP 502/],
     ["the server fails", () => new Response("", { status: 500 }), /the server returned HTTP 500/],
     ["the server is late", () => new Response("", { status: 504 }), /the server returned HTTP 504/],

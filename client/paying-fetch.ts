@@ -38,7 +38,7 @@ export type PayingFetchOptions = Readonly<{
   maxTotal: string;
   /** Max validity of a signed payment; default 3600. */
   maxValiditySeconds?: number;
-  /** Pays through channels, too: for sellers that are called often. Default: opens none. */
+  /** Also pays through channels, which suit frequently called sellers. Default: opens none. */
   channels?: ChannelOptions;
   /** Timeout of one request, including its body; default 60000. */
   requestTimeoutMs?: number;
@@ -52,7 +52,9 @@ export type PayingScheme = Pick<Scheme, "name" | "isMax" | "objectionTo" | "sign
 export type PayingFetchDependencies = Readonly<{
   /** Default: the global `fetch`. */
   fetch?: Fetch;
-  /** Reads decimals, balance and what an approval of Permit2 needs before signing, e.g. `tokenReader({ rpcUrl })`. Default: reads nothing. */
+  /**
+   * Reads decimals, the balance and the data for a Permit2 approval before signing, e.g. `tokenReader({ rpcUrl })`. Default: reads nothing.
+   */
   tokens?: TokenReader;
   /** Called for each step of each payment. */
   onEvent?: (event: PaymentEvent) => void;
@@ -98,7 +100,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
     let symbol: string | undefined;
     let rejection: PaymentRejectedError | undefined;
     const { address } = options.account;
-    // The SDK replaces what is thrown while it signs by its own error.
+    // The SDK replaces errors thrown while it signs with its own.
     const readContract: ReadContract = async (call) => {
       try {
         return await tokens?.readContract(call);
@@ -113,7 +115,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
       ...(tokens === undefined ? {} : { readContract }),
     };
     using payment = new DisposableStack();
-    // The SDK asks for a choice only after the hook below has made it or has thrown.
+    // The SDK requests a choice only after the hook below has made it or has thrown.
     const client = new x402Client(
       (_version, accepts) => accepts.find((offer) => offer === chosen?.offer) ?? failUnchosen(),
     );
@@ -130,7 +132,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
       if (tokens !== undefined) {
         const chain = { tokens, onEvent };
         const token = { network: chosen.offer.network, address: chosen.offer.asset };
-        // A channel may hold the price already.
+        // The channel's balance may already cover the price.
         const funds = isChannel ? undefined : requireFunds(chosen, options.account.address, chain);
         // If the chain did not return the decimals, a failure was already reported.
         [symbol] = await Promise.all([chosen.decimals === undefined ? undefined : readSymbol(token, chain), funds]);
@@ -148,7 +150,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
   };
 }
 
-/** Returns whether a token without EIP-2612 failed to give the nonce of a signed approval. */
+/** Returns whether reading the nonce for a signed approval failed because the token lacks EIP-2612. */
 function isPermitMissing({ functionName }: Parameters<ReadContract>[0], error: unknown): boolean {
   return functionName === "nonces" && error instanceof TokenReadError && isRevert(error);
 }

@@ -112,7 +112,7 @@ function isSameAsset(asset: AllowedAsset, offer: PaymentRequirements): boolean {
   return asset.network === offer.network && asset.address.toLowerCase() === offer.asset.toLowerCase();
 }
 
-/** Client's reasons for not paying. Nothing was signed. */
+/** The client's reasons for not paying. Nothing was signed. */
 export type RejectionCode =
   | "no_allowed_offer"
   | "over_payment_cap"

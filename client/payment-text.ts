@@ -15,7 +15,7 @@ export function describeSignedPayment(payment: SignedPayment): string {
   ].join("\n");
 }
 
-/** Describes what a successful settlement charged, as its seller reports it, and by which transaction. */
+/** Describes what a successful settlement charged, and its transaction, as reported by the seller. */
 export function describeSettlement(settlement: SettleResponse, payment: SignedPayment): string {
   const { transaction, network, amount, extra } = settlement;
   const { channel } = payment.authorization;

@@ -94,12 +94,15 @@ async function judgePrices(
   return { end: dryRun ? "delivered" : "usage", message: `${price} is requested. Nothing was signed. ${next}` };
 }
 
-/** Returns whether the account itself has to hold the price; a channel may hold it already. */
+/** Returns whether the account itself needs the price in its balance; a channel may already cover it. */
 function isPaidAtOnce({ scheme }: PaymentRequired["accepts"][number]): boolean {
   return payingSchemes.some(({ name }) => name === scheme);
 }
 
-/** Returns whether a server's values are strictly well-formed. Only then may they be part of a command that the user pastes into a shell. */
+/**
+ * Returns whether a server's values are strictly well-formed. Otherwise they must not be part of a command that the user pastes into a
+ * shell.
+ */
 function isPastable({ objection, network, asset }: OfferView): boolean {
   return objection === null && /^eip155:\d{1,20}$/.test(network) && /^0x[0-9a-fA-F]{40}$/.test(asset);
 }

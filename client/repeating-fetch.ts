@@ -8,7 +8,7 @@ export type Fetch = typeof globalThis.fetch;
 export type RepeatingFetchOptions = Readonly<{
   requestTimeoutMs: number;
   outcomeTimeoutMs: number;
-  /** The caller's: a cloned request's signal stops following it once the intermediate request is garbage-collected. */
+  /** The caller's signal: that of a cloned request stops following it once the intermediate request is garbage-collected. */
   signal: AbortSignal | undefined;
 }>;
 
@@ -100,7 +100,7 @@ function readSettlement(response: Response): SettleResponse | undefined {
   try {
     return decodePaymentResponseHeader(header);
   } catch {
-    // A malformed header must not lose a response that may have been paid for.
+    // A malformed header must not cause the loss of a response that may be paid for.
     return undefined;
   }
 }

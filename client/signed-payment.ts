@@ -1,11 +1,11 @@
 import type { SignedAuthorization } from "#x402/scheme.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 
-/** Signed payment without its signature; `decimals` and `symbol` are undefined if unknown. */
+/** A signed payment without its signature; `decimals` and `symbol` are undefined if unknown. */
 export type SignedPayment = Readonly<{
   network: string;
   asset: string;
-  /** Price of the offer, in smallest units. */
+  /** The offer's price, in smallest units. */
   amount: string;
   /** Whether less than the price may be charged. */
   isMax: boolean;
@@ -18,7 +18,7 @@ export function readSignedPayment(event: Extract<PaymentEvent, { type: "payment-
   return { ...event.accepted, ...event };
 }
 
-/** Returns what a payment may charge, in smallest units: a channel's voucher also covers what was charged before. */
+/** Returns the most that a payment may charge, in smallest units: a channel's voucher also covers earlier charges. */
 export function readPrice({ authorization, amount }: Pick<SignedPayment, "authorization" | "amount">): string {
   return authorization.channel === undefined ? authorization.value : amount;
 }

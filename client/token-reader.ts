@@ -38,7 +38,7 @@ export type TokenReader = Readonly<{
   symbol(token: TokenLocation): Promise<string>;
   /** Balance of an account, in the token's smallest unit. */
   balanceOf(token: TokenLocation, account: string): Promise<bigint>;
-  /** Reads whether an authorization was used: as the token records (EIP-3009, `authorizationState`), or Permit2. */
+  /** Reads from the token (EIP-3009, `authorizationState`) or from Permit2 whether an authorization was used. */
   nonceState(
     token: TokenLocation,
     authorization: Pick<SignedAuthorization, "from" | "nonce" | "method" | "validBefore">,
@@ -89,7 +89,9 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
         client.readContract({ address, abi: erc20Abi, functionName: "decimals" }),
       );
       if (decimals <= decimalsMax) return decimals;
-      throw new TokenReadError(`token ${token.address} has ${decimals} decimals, more than ${decimalsMax}.`);
+      throw new TokenReadError(
+        `token ${token.address} has ${decimals} decimals, but at most ${decimalsMax} are supported.`,
+      );
     },
     symbol: (token) =>
       query(token, "symbol", (address) => client.readContract({ address, abi: erc20Abi, functionName: "symbol" })),
@@ -99,7 +101,7 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
       ),
     nonceState: (token, { from, nonce, method, validBefore }) =>
       query(token, "authorization state", async (address) => {
-        // Time and use at one block: a node behind the latest one can't report an expired nonce as unused.
+        // Reads time and use at the same block, so that a lagging node can't report an expired nonce as unused.
         const { number: blockNumber, timestamp } = await client.getBlock();
         const isUsed = async () => {
           if (method !== "permit2") {

@@ -8,8 +8,8 @@ import { locatePermit2Nonce } from "#x402/transfer-payload.ts";
 type UnfinishedPayment = Readonly<{ end: PayOutcome; text: string }>;
 
 /**
- * Describes what a signed payment may still cost although its resource was not delivered, until when, and how to check that; queries the
- * chain if possible. `end` is the outcome as far as the server's response shows it; the chain overrides it.
+ * Describes what a signed but undelivered payment may still cost, until when, and how to check; queries the chain if possible. `end` is the
+ * outcome that the server's response shows; the chain overrides it.
  */
 export async function describeUnfinishedPayment(
   payment: SignedPayment,
@@ -18,7 +18,7 @@ export async function describeUnfinishedPayment(
   const { authorization, network, asset, decimals } = payment;
   const what = `The payment of ${formatAmount(BigInt(readPrice(payment)), decimals)} of token ${asset} on ${network}`;
   const name = `account ${authorization.from}, nonce ${authorization.nonce}`;
-  // Only a channel's vouchers never end.
+  // Only a channel's vouchers never expire.
   if (authorization.channel !== undefined) {
     const { deposit } = authorization.channel;
     const made = deposit === undefined ? "" : ` after a deposit of ${formatAmount(BigInt(deposit), decimals)}`;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { skipMissing } from "./skip-missing.ts";
 
-/** Injected time: the wall clock for users and files, the monotonic clock for durations. */
+/** Injected clocks: the wall clock for users and files, the monotonic clock for durations. */
 export type Clock = Readonly<{
   /** Milliseconds since 1970; may jump. */
   wallMs: () => number;
@@ -12,7 +12,7 @@ export type Clock = Readonly<{
 
 export const systemClock: Clock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() };
 
-/** A time counted from the machine's boot; changing the clock doesn't affect it. */
+/** A time relative to the machine's boot, unaffected by clock changes. */
 export type BootTime = Readonly<{
   /** Differs after each boot; undefined if the system doesn't report it. */
   bootId: string | undefined;

@@ -24,7 +24,7 @@ it("serves callers round-robin, and keeps each caller's order", () => {
   expect(turns.size).toBe(0);
 });
 
-it("skips a caller that may not be served now, and keeps its turn", () => {
+it("skips a caller that can't be served now, and keeps its turn", () => {
   const turns = new FairQueue<ReturnType<typeof ticket>>();
   for (const caller of ["a", "b", "c"]) turns.add(ticket(caller, 0));
   expect(turns.next((caller) => caller === "b")?.call.caller).toBe("b");
@@ -33,7 +33,7 @@ it("skips a caller that may not be served now, and keeps its turn", () => {
   expect(drain(turns)).toEqual(["a0", "c0"]);
 });
 
-it("serves a shared call once, at the earliest turn of its callers", () => {
+it("serves a shared call once, at its callers' earliest turn", () => {
   const turns = new FairQueue<ReturnType<typeof ticket>>();
   for (let at = 0; at < 4; at += 1) turns.add(ticket("a", at));
   const shared = ticket("a", 4);

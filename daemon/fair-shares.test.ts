@@ -3,7 +3,7 @@ import { FairShares, type SharedSlot, FairSlots } from "./fair-shares.ts";
 
 const slotsMax = 64;
 
-/** Lets callers take their share, round-robin, until none may take more; returns how many each has. */
+/** Lets callers take slots, round-robin, until none may take more; returns how many each has. */
 function greedy(callers: readonly string[]) {
   const shares = new FairShares<SharedSlot>(slotsMax);
   const taken = new Map<string, SharedSlot[]>(callers.map((caller) => [caller, []]));

@@ -73,7 +73,7 @@ describe("the responses to a batch", () => {
     ]);
   });
 
-  it("may be a single rejection of all", () => {
+  it("may be a single error for all of them", () => {
     expect(readResponses(JSON.stringify({ jsonrpc: "2.0", id: null, error }))).toEqual({ ok: false, error });
   });
 

@@ -28,7 +28,9 @@ const failure = z.object({ code: z.number(), message: z.string(), data: z.unknow
 const response = z.object({ id: z.unknown().optional(), result: z.unknown().optional(), error: failure.nullish() });
 const placed = z.array(response.extend({ id: z.number() }));
 
-/** Result of parsing the text received for a call: its response, or why the text isn't one; `words` describes the expected and received ids. */
+/**
+ * Result of parsing the text received for a call: the response, or why the text isn't one; `words` describes the expected and received ids.
+ */
 export type ReadResponse = Readonly<
   | { kind: "answer"; answer: JsonRpcResponse }
   | { kind: "not-json" | "not-json-rpc" }

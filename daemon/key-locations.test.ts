@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { KeyLocations, KeyCounts, LatestEntries } from "./key-locations.ts";
 import { measureHeap } from "./testing/heap-size.ts";
 
-/** Keys of few lengths; some differ only where a long key is not hashed, so they have the same hash. */
+/** Keys of a few lengths; some differ only in the unhashed part of a long key, so they have the same hash. */
 const anyKey = fc.oneof(
   fc.nat(40).map((number) => `public 192.0.2.${number}`),
   fc.nat(9).map((number) => `${"a".repeat(200)}${number}${"b".repeat(200)}`),
@@ -84,6 +84,6 @@ it("adds a new client in microseconds with 100,000 remembered", () => {
   const startedAt = performance.now();
   const clients = 300_000;
   for (let at = 0; at < clients; at += 1) entries.set(`2001:db8::${at}`, at);
-  // Getting the first key of a Map took 67 to 112 µs.
+  // With a Map, getting the first key took 67 to 112 µs.
   expect((1_000 * (performance.now() - startedAt)) / clients).toBeLessThan(30);
 });

@@ -63,7 +63,7 @@ export class KeyLocations {
     while (slots[2 * free + 1] !== place + 1) free = (free + 1) & mask;
     for (let slot = (free + 1) & mask; slots[2 * slot + 1] !== 0; slot = (slot + 1) & mask) {
       const hash = slots[2 * slot] ?? 0;
-      // A hash can be found as long as no slot between its first slot and its actual slot is free.
+      // A hash can be found only while no slot between its first and its actual slot is free.
       if (((slot - hash) & mask) < ((slot - free) & mask)) continue;
       slots[2 * free] = hash;
       slots[2 * free + 1] = slots[2 * slot + 1] ?? 0;
@@ -149,7 +149,7 @@ export class KeyCounts {
 }
 
 /**
- * A map with a max number of entries, in which a new entry evicts the oldest. A ring stores the order: finding the first key of a Map skips
+ * A map with a max number of entries; a new entry evicts the oldest. A ring stores the order: finding the first key of a Map skips
  * every entry removed before it, which can be tens of thousands.
  */
 export class LatestEntries<Value> {

@@ -9,7 +9,7 @@ const make = (name: string) => {
   return name === "yes";
 };
 
-test("computes the value of a name once, even if it is false", () => {
+test("computes a name's value once, even if it is falsy", () => {
   const of = memoize({ max: 10, nameLength: 10 }, make);
   expect([of("yes"), of("no"), of("yes"), of("no")]).toEqual([true, false, true, false]);
   expect(made).toEqual(["yes", "no"]);

@@ -40,7 +40,7 @@ export function retainNewest<K, V>(map: Map<K, V>, key: K, value: V, entriesMax:
   }
 }
 
-/** Remembers the last result of a function, which runs again only when one of its arguments is another than before. */
+/** Memoizes a function's last result; the function runs again only when an argument changes. */
 export function rememberLast<Arguments extends readonly unknown[], Result>(
   compute: (...given: Arguments) => Result,
 ): (...given: Arguments) => Result {

@@ -86,7 +86,10 @@ function listRuntimeDirectories(env: Variables): readonly string[] {
 /** Max announcements of other killed services that are kept. */
 const leftoversMax = 32;
 
-/** Removes what killed processes of this service left, and of other services all but the newest, which report that those are down. */
+/**
+ * Removes the announcements left by killed processes: all of this service's, and other services' except the newest, which show that those
+ * services are down.
+ */
 function removeLeftovers(directory: string, own: RunningService): void {
   const left = listEntries(directory).filter(({ service }) => !isProcessAlive(service.pid));
   const { own: replaced = [], others = [] } = Object.groupBy(left, ({ service }) =>

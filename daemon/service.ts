@@ -78,7 +78,7 @@ type CommonSettings = Readonly<{
 export async function runService<Schema extends z.ZodObject>(
   service: Service<Schema>,
   options: Readonly<{ settingsFile?: string | undefined }>,
-  { mask }: Readonly<{ /** Learns what the settings hold. */ mask: Mask }>,
+  { mask }: Readonly<{ /** Learns the secrets in the settings. */ mask: Mask }>,
 ): Promise<number> {
   const left = new AbortController();
   const signal = AbortSignal.any([createStopSignal(), left.signal]);
@@ -228,7 +228,7 @@ async function serve<Schema extends z.ZodObject>(
     return error instanceof Error ? error : new Error(String(error));
   }
   // An interrupted startup may still fail, because its resources are being closed.
-  started.catch((error: unknown) => log.debug({ err: error }, "start cut off"));
+  started.catch((error: unknown) => log.debug({ err: error }, "startup was interrupted"));
   log.info({ event: "service-stopping", cause: String(signal.reason) }, "stopping");
   return undefined;
 }

@@ -61,7 +61,7 @@ describe("repeat", () => {
     expect(runs).toEqual([0, 1]);
   });
 
-  it("waits before the first run if asked to, and skips exactly one wait if woken during a run", async () => {
+  it("waits before the first run if configured, and skips exactly one wait if woken during a run", async () => {
     const steps: string[] = [];
     const next = Promise.withResolvers<void>();
     let wake: (() => void) | undefined;
@@ -215,17 +215,17 @@ describe("waitUntil", () => {
 describe("within", () => {
   it("returns the result of the work, and leaves no timer", async () => {
     const before = holdingTimers();
-    expect(await within("an answer", hourMs, Promise.resolve(7))).toBe(7);
-    await expect(within("an answer", hourMs, Promise.reject(new Error("rejected")))).rejects.toThrow("rejected");
+    expect(await within("a response", hourMs, Promise.resolve(7))).toBe(7);
+    await expect(within("a response", hourMs, Promise.reject(new Error("rejected")))).rejects.toThrow("rejected");
     expect(holdingTimers()).toBe(before);
   });
 
   it("reports the work that timed out", async () => {
-    const late = within("an answer", 5, never());
-    await expect(late).rejects.toThrow(new DeadlineError("an answer", 5));
+    const late = within("a response", 5, never());
+    await expect(late).rejects.toThrow(new DeadlineError("a response", 5));
     await expect(late).rejects.toMatchObject({
       code: "deadline_exceeded",
-      message: "an answer took longer than 5 ms",
+      message: "a response took longer than 5 ms",
     });
   });
 });

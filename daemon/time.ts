@@ -39,7 +39,7 @@ export type Repetition = AsyncDisposable &
 export type RepetitionOptions = Readonly<{
   /** From the end of one run to the start of the next; a function is called after each run. `Infinity` waits until the task is woken. */
   intervalMs: number | (() => number);
-  /** Receives an error of the task, which is then repeated all the same. */
+  /** Receives an error of the task, which is still repeated afterwards. */
   failed: (error: unknown) => void;
   /** Whether the first run comes after a wait. */
   waitsFirst?: boolean;

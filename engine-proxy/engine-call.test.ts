@@ -71,7 +71,7 @@ const methods = words("GET HEAD POST PUT DELETE PATCH OPTIONS");
 const actions = words("stop kill start pause rename update attach resize export logs top archive");
 const containers = words("gh-sidecar gh-node2 gh-nod GH-NODE gh-node%00 gh-node/../gh-sidecar ..%2fgh-sidecar");
 
-/** Commands that are none of the node's own. */
+/** Commands other than the node's own. */
 const commands: readonly (readonly string[])[] = [
   ["sh", "-c", "id"],
   ["./node_cli"],
@@ -109,7 +109,7 @@ const execs: readonly unknown[] = [
   "",
 ];
 
-/** Calls that would expose the host, another container, or more of this one. */
+/** Calls that would expose the host, another container, or more of this container. */
 const forbidden: readonly (readonly [request: string, body?: unknown])[] = [
   ...methods.flatMap((method) =>
     words("/ /info /version /_ping /events /images/json /containers/json").map((url) => [`${method} ${url}`] as const),

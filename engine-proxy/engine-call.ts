@@ -48,7 +48,7 @@ const startBody = z.strictObject({ Detach: z.literal(false).optional(), Tty: z.l
  */
 export function decideEngineCall(request: EngineRequest, rules: EngineRules): EngineDecision {
   if (!request.url.startsWith("/") || request.url.length > 1_024)
-    return { rejected: "the path is not one of the Engine API" };
+    return { rejected: "the path isn't part of the Engine API" };
   const [path = "", query = "", ...rest] = request.url.split("?");
   if (rest.length > 0) return { rejected: "the query has a second question mark" };
   const prefix = version.exec(path)?.[0] ?? "";
@@ -64,7 +64,7 @@ export function decideEngineCall(request: EngineRequest, rules: EngineRules): En
   }
   if (exec !== null && query === "") return followExec(request, `${prefix}${bare}`, exec, rules);
   return {
-    rejected: `only inspect, restart and exec of ${rules.nodeCli} in the container ${rules.container} pass this proxy`,
+    rejected: `only inspect, restart and exec of ${rules.nodeCli} in the container ${rules.container} are allowed by this proxy`,
   };
 }
 
@@ -93,8 +93,7 @@ function createExec(path: string, text: string, rules: EngineRules): EngineDecis
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     return {
-      rejected:
-        `the exec is not one of ${rules.nodeCli}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trim(),
+      rejected: `the exec does not run ${rules.nodeCli}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trim(),
     };
   }
   const { Cmd, WorkingDir = rules.binDirectory, AttachStdout = true, AttachStderr = true } = parsed.data;
@@ -138,12 +137,12 @@ function followExec(
   [, id = "", action]: RegExpExecArray,
   rules: EngineRules,
 ): EngineDecision {
-  if (!rules.isKnownExec(id)) return { rejected: "this exec was not made through this proxy" };
+  if (!rules.isKnownExec(id)) return { rejected: "this exec was not created through this proxy" };
   if (action === "json" && request.method === "GET") return admitCall("exec-inspect", "GET", path);
   if (action !== "start" || request.method !== "POST")
     return { rejected: "an exec is started by POST and inspected by GET" };
   if (!startBody.safeParse(parseJson(request.body === "" ? "{}" : request.body)).success) {
-    return { rejected: "an exec starts attached and without a terminal" };
+    return { rejected: "an exec must start attached and without a terminal" };
   }
   return admitCall("exec-start", "POST", path, { Detach: false, Tty: false });
 }

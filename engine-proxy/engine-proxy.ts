@@ -80,7 +80,7 @@ export async function startEngineProxy(
     response.once("close", () => (inFlight -= 1));
     answerRequest(proxy, incoming, response).catch((error: unknown) => {
       proxy.log.warn({ event: "engine-call-failed", err: error }, "engine request failed");
-      rejectRequest(response, 502, `the Docker Engine at ${settings.engine} did not answer: ${String(error)}`);
+      rejectRequest(response, 502, `the Docker Engine at ${settings.engine} did not respond: ${String(error)}`);
     });
   });
   // Idle connections use descriptors too; the sidecar keeps a few.
@@ -170,11 +170,11 @@ async function answerRequest(proxy: Proxy, incoming: IncomingMessage, response: 
   await answerFromEngine(proxy, decision.call, response);
 }
 
-/** Has the engine answer. All of its response must be forwarded within `answerTimeoutMs`, so that one that trickles in byte by byte fails. */
+/** Gets the engine's response, which must be forwarded completely within `answerTimeoutMs`: one that trickles in byte by byte fails. */
 async function answerFromEngine(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<void> {
   const { answerTimeoutMs } = proxy.settings;
   const over = new AbortController();
-  const timer = setTimeout(() => over.abort(new Error(`no answer in ${answerTimeoutMs} ms`)), answerTimeoutMs);
+  const timer = setTimeout(() => over.abort(new Error(`no response within ${answerTimeoutMs} ms`)), answerTimeoutMs);
   response.once("close", () => {
     clearTimeout(timer);
     over.abort();
@@ -212,7 +212,7 @@ async function relay(proxy: Proxy, call: EngineCall, response: ServerResponse, s
     rejectRequest(
       response,
       502,
-      `the Docker Engine at ${proxy.settings.engine} answered ${call.kind} with another shape`,
+      `the Docker Engine at ${proxy.settings.engine} responded to ${call.kind} in an unexpected form`,
     );
     return;
   }

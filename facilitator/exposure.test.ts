@@ -17,7 +17,7 @@ function served({ payees = [], assets = [{ ...token, minAmount: 1_000 }], ...cha
 }
 
 test.each(["0.0.0.0", "::", "192.0.2.1", "facilitator.internal"])(
-  "refuses to start on %s without API keys and payees, and names the settings",
+  "doesn't start on %s without API keys and payees, and names the settings",
   (host) => {
     expect(served({ listen: { host } })).toThrow(
       new RegExp(

@@ -8,8 +8,8 @@ export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "openToAnybody
   Readonly<{ listen: Readonly<{ host: string }>; networks: readonly Pick<NetworkOptions, "payees" | "assets">[] }>;
 
 /**
- * Prevents paying gas for arbitrary payments by accident: a caller on another machine needs an API key, or can settle only payments to the
- * listed payees, of at least a configured amount.
+ * Prevents the signer from accidentally paying gas for arbitrary payments: a caller on another machine needs an API key, or can settle only
+ * payments to the listed payees, of at least a configured amount.
  *
  * @throws {StartupError} when it listens beyond loopback, has neither list, or tokens without a minimum, and no setting
  * opts in.

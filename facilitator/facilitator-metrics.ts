@@ -19,7 +19,10 @@ type MeteredState = Readonly<{
   dailyGas: (seller: string) => Promise<number>;
 }>;
 
-/** Ends a measurement with the outcome (`valid`, `terms_check`, `settled`, a reason code, or the error's code), and the payment's network, empty if it is not served. */
+/**
+ * Ends a measurement with the outcome (`valid`, `terms_check`, `settled`, a reason code, or the error's code) and the payment's network,
+ * which is empty if it is not served.
+ */
 export type EndMeasurement = (outcome: string, network: string) => void;
 
 export type FacilitatorMetrics = ReturnType<typeof createFacilitatorMetrics>;

@@ -18,7 +18,7 @@ import { createSaleStore } from "./settlement/ledger/sales.ts";
 import { createOwnership } from "./settlement/ownership.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 
-/** Settings of a facilitator without those of its process, because the resource server runs one itself. */
+/** Settings of a facilitator without those of its process, because the resource server can run one itself. */
 export type FacilitatorOptions = Pick<FacilitatorSettings, "chain" | "assets" | "payees" | "ledger" | "settlement"> &
   Partial<Pick<FacilitatorSettings, "sellers" | "networks">> &
   Readonly<{ signer: KeySources }>;
@@ -79,7 +79,7 @@ export type Facilitator = AsyncDisposable &
      */
     settle: Operations["settle"];
     supported: Operations["supported"];
-    /** One network that fails does not make the others unready. */
+    /** One failing network does not make the others unready. */
     readiness: () => Readiness;
     /** Yields settlement to the successor process. Calls of `settle` still get their outcome, from the ledger. */
     yieldTerm: () => Promise<void>;
@@ -130,7 +130,7 @@ export async function createFacilitator(
   };
 }
 
-/** Opens the records that retention deletes from; each one covers all chains. */
+/** Opens the records that retention cleans up; each covers all chains. */
 function openRecords(chainId: number, store: SqlStore, clock: () => number) {
   const dependencies = { store, clock, guard: async () => undefined };
   return {
@@ -143,7 +143,7 @@ function openRecords(chainId: number, store: SqlStore, clock: () => number) {
 type Networks = readonly [Network, ...Network[]];
 
 /**
- * Starts the networks concurrently, so that a slow node delays no other. If one can't start, stops the others. With
+ * Starts the networks concurrently, so that a slow node delays no other network. If one can't start, stops the others. With
  * several networks, each log line names its network.
  */
 async function startNetworks(

@@ -30,7 +30,7 @@ const busyRetrySeconds = 1;
 /** Adds `GET /supported` and `GET /health` (specification, "x402 facilitator"). */
 export function addFacilitatorRoutes(app: App, { facilitator, apiKeys }: Omit<RouteDependencies, "log">): void {
   app.get("/supported", (c: Context<AppVariables>) => {
-    // The supported kinds are not secret, but this way a caller with a wrong key learns of it before the first sale.
+    // The supported kinds are not secret, but this check reveals a wrong key before the first sale.
     const known = identifySeller(apiKeys, (name) => c.req.header(name));
     if (known.ok || known.key === "missing") return c.json(facilitator.supported());
     const { body, headers } = rejectKey(known.key);
@@ -145,7 +145,7 @@ function describeError(error: unknown): Readonly<{ status: number; message: stri
 }
 
 /**
- * Limits concurrent verifications on each network, shared fairly between callers; so a node that hangs uses up no slot of another network.
+ * Limits concurrent verifications on each network, shared fairly between callers; so a hanging node uses up no slots of other networks.
  * Calls over the limit do nothing and fail with an {@link OverloadError}.
  */
 export function limitVerifications<Request extends Readonly<{ paymentRequirements: unknown }>, Verdict>(
@@ -170,7 +170,7 @@ export function limitVerifications<Request extends Readonly<{ paymentRequirement
       const isOfCaller = entry.full === "caller";
       const what = isOfCaller
         ? "too many of your payments are being verified"
-        : `${slots.max} payments are being verified, the limit`;
+        : `${slots.max} payments are being verified, which is the limit`;
       throw new OverloadError(isOfCaller ? 429 : 503, `${what}; retry in a few seconds`);
     }
     using _slot = entry.slot;

@@ -23,7 +23,7 @@ import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
 
-/** Requests per second from which speed matters more than memory; 1,000 settlements a minute are far below. */
+/** Requests per second above which speed matters more than memory; 1,000 settlements a minute are far fewer. */
 const busyCalls = 200;
 
 /** Facilitator process: HTTP on `listen.port`, health and metrics on `operations.port`, settlement in `ledger.path` and on the chain. */
@@ -40,7 +40,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const port = trackPort(signal);
     const readiness = () => evaluateReadiness({ ...service.readiness().checks, payments: port.check() });
     const connections = resources.use(limitProcessConnections(listen, { metrics }));
-    // Opened before the payment port, so that it outlives it and shows the shutdown while in-flight settlements complete.
+    // Opened before the payment port, so that it closes later and shows the shutdown while settlements in flight complete.
     const operations = resources.use(
       await listenForOperations(
         {

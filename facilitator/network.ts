@@ -26,7 +26,7 @@ import { createSaleStore, sumSpent, type Sales } from "./settlement/ledger/sales
 import { startEngine } from "./settlement/start-engine.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
-/** A node that takes longer to answer a call of the periodic check counts as down. */
+/** A node that takes longer to respond to the periodic check counts as down. */
 const checkDeadlineMs = 5_000;
 
 export type NetworkDependencies = Pick<
@@ -78,7 +78,7 @@ export async function startNetwork(
   const onChain = { chainId, settlement, chain, fees, gas, contracts, suspensions, signerWatch };
   const context = { ...dependencies, ...onChain, check: checks.checkAgain, recordMined };
   const engine = resources.use(await startEngine(context, options));
-  // Also disposed first: calls still waiting for a hanging node must not delay shutdown; they are journaled.
+  // Disposed first: calls still waiting for a hanging node must not delay shutdown; their settlements are journaled.
   resources.use(rpc);
   metrics.watch({
     ...engine,
@@ -114,7 +114,7 @@ export async function startNetwork(
 type Watching = Pick<NetworkDependencies, "signers" | "clock" | "monotonicMs" | "pause" | "signal" | "log"> &
   Readonly<{ rpc: BatchingClient }>;
 
-/** Starts the watches of the node and of the signers' balances, whose calls have a short deadline. */
+/** Starts the watches of the node and of the signers' balances. Their calls have a short deadline. */
 async function startWatches(
   { chain: { id: chainId, ...node }, settlement }: NetworkOptions,
   accepted: ReadonlyMap<string, AcceptedAsset>,
@@ -132,7 +132,7 @@ async function startWatches(
   return { ...watch, signerWatch };
 }
 
-/** Creates a client whose calls fail until the chain is checked. */
+/** Creates a client whose calls fail until the chain was checked. */
 function requireChecked(
   rpc: BatchingClient,
   { contracts, network }: Pick<Network, "contracts" | "network">,
@@ -186,7 +186,7 @@ function listAcceptedAssets({ assets, chain }: NetworkOptions): ReadonlyMap<stri
 
 /**
  * Creates the minimum amounts of tokens: as configured, otherwise a settlement's cost if a price is known, otherwise
- * one unit. A transfer of value 0 pays for nothing.
+ * one unit. Zero is never enough: a transfer of 0 pays for nothing.
  */
 export function createMinAmounts(
   { assets }: Pick<FacilitatorSettings, "assets">,

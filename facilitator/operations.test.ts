@@ -6,7 +6,7 @@ import { createOperations, type OperationsOptions } from "./operations.ts";
 
 const count = "gatehouse_facilitator_verify_duration_seconds_count";
 
-test("counts 60 terms checks a minute apart from payments, and further ones by their outcome", async () => {
+test("counts 60 terms checks a minute separately from payments, and later ones by their outcome", async () => {
   const registry = new Registry();
   let nowMs = 0;
   const { verify } = createOperations(

@@ -38,13 +38,13 @@ export type Operations = Readonly<{
   verify: (request: PaymentRequest, caller: CallerInfo) => Promise<VerifyResponse>;
   settle: (request: PaymentRequest, caller: CallerInfo) => Promise<SettleResponse>;
   /**
-   * Omits the kinds of a network that can't settle now: no client should sign a payment then. The SDK's sellers that start meanwhile retry
-   * at each request if the list is empty, and exit if it lacks only some of the networks that they sell on.
+   * Omits the kinds of a network that can't settle now: no client should sign a payment for it. SDK sellers that start at such a time retry
+   * on each request if the list is empty, and exit if it lacks only some of their networks.
    */
   supported: () => SupportedResponse & Readonly<{ error?: string; assets?: readonly SettledAsset[] }>;
 }>;
 
-/** Max checks of sellers' terms that are counted as such; any caller can declare its calls to be checks. */
+/** Max terms checks counted as such, because any caller can declare its calls to be terms checks. */
 const termsChecksPerMinuteMax = 60;
 
 export function createOperations(
@@ -173,7 +173,7 @@ function readCaller(request: PaymentRequest, facts: CallerInfo): Caller {
 
 type SettlingScheme = Readonly<{ scheme: SettledScheme; settling: Settling }>;
 
-/** Payment of a request: as received, or already parsed by this process. */
+/** A request's payment: as received, or already parsed by this process. */
 export type PaymentRequest = Readonly<
   { paymentRequirements: unknown } & ({ paymentPayload: unknown } | { read: ReadPayment })
 >;

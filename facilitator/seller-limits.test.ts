@@ -21,7 +21,7 @@ const claim: SignedPayment = {
   deposits: [deposit],
 };
 
-/** Opens the transfers of seller alice, whose limits on the network are given; undefined if the network is not hers. */
+/** Opens the transfers of seller alice with these limits on the network; undefined if she may not use it. */
 function openTransfers(alice: NetworkSeller | undefined, { hasDeposit = true, spent = 0n } = {}) {
   const dailyGas = async () => [{ spent, dearest: spent, forgottenMs: 60_000 }];
   const sales = { dailyGas, isConflict: async () => false, add: async () => true } as Partial<Sales> as Sales;
@@ -50,14 +50,14 @@ function openTransfers(alice: NetworkSeller | undefined, { hasDeposit = true, sp
 
 const terms = { asset: address, payTo: address };
 
-test("settles claims of recorded deposits after the network was removed from the seller's", async () => {
+test("settles claims of recorded deposits after the network was removed from the seller", async () => {
   expect(await openTransfers(undefined).settle(claim)).toMatchObject({ answer: { state: "pending" } });
   const rejection = { reason: "invalid_network" };
   expect(await openTransfers(undefined, { hasDeposit: false }).settle(claim)).toMatchObject({ answer: { rejection } });
   expect(await openTransfers(undefined).rejectTerms(terms), "a new voucher").toMatchObject(rejection);
 });
 
-test("rejects vouchers of a seller that reached gasPerDay, as it rejects their claims", async () => {
+test("rejects vouchers, like claims, of a seller that reached gasPerDay", async () => {
   const alice = { name: "alice", gasPerDay: 1e-18 };
   expect(await openTransfers(alice).rejectTerms(terms)).toBeUndefined();
   const reached = openTransfers(alice, { spent: 1n });
@@ -65,7 +65,7 @@ test("rejects vouchers of a seller that reached gasPerDay, as it rejects their c
   await expect(reached.settle(claim)).rejects.toThrow(/gasPerDay of alice/);
 });
 
-test("applies the seller's minAmount to a claim, unless it leaves nothing in its channels", async () => {
+test("applies the seller's minAmount to a claim, unless it empties its channels", async () => {
   const alice = { name: "alice", assets: [{ address, minAmount: 6 }] };
   const rest = { ...claim, isRemainder: true };
   const rejected = { answer: { rejection: { reason: "invalid_payment_requirements" } } };
@@ -74,7 +74,7 @@ test("applies the seller's minAmount to a claim, unless it leaves nothing in its
   expect(await openTransfers(alice, { hasDeposit: false }).settle(rest), "deposited elsewhere").toMatchObject(rejected);
 });
 
-test("rejects settling less than a seller's min amount of a larger signed max", async () => {
+test("rejects settling less than a seller's minimum out of a larger signed maximum", async () => {
   const alice = openTransfers({ name: "alice", assets: [{ address, minAmount: 500 }] });
   const settle = (amount: bigint) => alice.settle({ ...claim, amount, max: 1_000n });
   expect(await settle(499n)).toMatchObject({

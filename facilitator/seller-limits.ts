@@ -32,7 +32,7 @@ function nameLimit(seller: string, key: string): string {
 /**
  * Limits the calls of sellers, on all networks together. Sellers without a name have no limit.
  *
- * @throws {OverloadError} from the function when a seller reached its limit.
+ * @throws {OverloadError} from the function when a seller has reached its limit.
  */
 export function limitSellerRates(
   sellers: FacilitatorSettings["sellers"],
@@ -76,7 +76,7 @@ export function createSellerLimits(
     return sellers.get(name) ?? { reason: reason.network, message };
   };
   return {
-    /** Returns why the caller's seller may not use a network, a payee or an asset. */
+    /** Returns why the calling seller may not use a network, a payee or an asset. */
     rejectTerms: (terms: Pick<SignedPayment, "payTo" | "asset">, caller: Caller): Rejection | undefined => {
       const seller = find(caller);
       return seller === undefined || "reason" in seller ? seller : rejectListed(terms, seller);
@@ -107,7 +107,7 @@ export function createSellerLimits(
 
 type DepositedTerms = Pick<SignedPayment, "asset" | "payTo" | "unserved" | "deposits">;
 
-/** Creates the checks that do not apply to recorded deposits, which are looked up only for a payment to reject. */
+/** Creates the checks from which recorded deposits are exempt; deposits are looked up only when a payment would be rejected. */
 export function createTermsChecks(
   { payees, minAmount }: Readonly<{ payees: ReadonlySet<string>; minAmount: (asset: Hex) => bigint }>,
   {
@@ -126,7 +126,7 @@ export function createTermsChecks(
     const rejection = terms.unserved ?? sellers.rejectTerms(terms, caller) ?? rejectPayee(terms.payTo, payees);
     return rejection !== undefined && !(await isRecorded(terms)) ? rejection : undefined;
   };
-  /** Exempts only remainders: they could never leave their channel otherwise, and a part could be moved unit by unit. */
+  /** Exempts only remainders, which could otherwise never leave their channel; smaller parts could be moved unit by unit. */
   const rejectSmall = async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
     const rejection = sellers.rejectAmount(payment, caller) ?? rejectAmount(payment, minAmount(payment.asset));
     const isExempt = rejection !== undefined && payment.isRemainder === true && (await isRecorded(payment));
@@ -147,14 +147,14 @@ export function createTermsChecks(
   };
 }
 
-/** Compares the amount to settle, even of a larger signed maximum: whoever calls `/settle` chooses it, and the signer pays the gas. */
+/** Compares the amount to settle, not the signed maximum: the caller of `/settle` chooses it, and the signer pays the gas. */
 export function rejectAmount(
   { amount, max }: Pick<SignedPayment, "amount" | "max">,
   least: bigint,
 ): Rejection | undefined {
   if (amount >= least) return undefined;
   const remedy = max === undefined ? "charge more" : "charge more, or 0, which settles nothing";
-  const message = `the amount is ${amount}, the minimum here is ${least} of the token's smallest units (the facilitator's assets[].minAmount); ${remedy}.`;
+  const message = `the amount is ${amount}, but the minimum here is ${least} of the token's smallest units (the facilitator's assets[].minAmount); ${remedy}.`;
   return { reason: reason.requirements, message };
 }
 
@@ -199,7 +199,7 @@ function createGasLimit({ sales, clock, settlementCost }: SellerDependencies) {
   };
 }
 
-/** Time after which settlements in flight have probably ended. */
+/** Time within which settlements in flight have probably ended. */
 const inFlightWaitMs = 5_000;
 
 function rejectListed(

@@ -15,7 +15,7 @@ import { explainFixed, fixed } from "#daemon/settings/fixed.ts";
 const apiKeys = z
   .string()
   .regex(/^[\s,]*[!-+\--~]{16,256}([\s,]+[!-+\--~]{16,256})*[\s,]*$/)
-  .meta({ expected: "keys of 16 to 256 visible characters without a comma, one a line or separated by commas" });
+  .meta({ expected: "keys of 16 to 256 visible characters without commas, one per line or separated by commas" });
 
 /** Accepted payment token: its contract, its EIP-712 domain (`name`, `version`; see EIP-3009), and the min amount in its smallest unit. */
 const asset = z.strictObject({
@@ -98,7 +98,7 @@ export const facilitatorSettings = defineSettings(
       privateKey: privateKeys
         .optional()
         .describe(
-          "Private keys of the accounts that submit settlements and pay their gas. Of several, each has its own queue, and a settlement goes to the shortest",
+          "Private keys of the accounts that submit settlements and pay their gas. Each account has its own queue, and a settlement goes to the shortest",
         ),
       command: z
         .array(z.string().min(1))
@@ -106,7 +106,7 @@ export const facilitatorSettings = defineSettings(
         .transform(([first = "", ...rest]): [string, ...string[]] => [first, ...rest])
         .optional()
         .describe(
-          "Program, with its arguments, that prints private keys, one a line; run once at start, without a shell",
+          "Program and its arguments that prints private keys, one per line; run once at start, without a shell",
         )
         .meta({ expected: 'a program and its arguments, e.g. ["vault", "kv", "get", "-field=key", "secret/signer"]' }),
       kmsKeys: z
@@ -123,7 +123,7 @@ export const facilitatorSettings = defineSettings(
     ),
     assets: assets
       .describe(
-        "Accepted tokens; others are rejected, so that no hostile token burns the signer's gas. `minAmount`: min settlement amount, in the token's smallest unit. Default: the max cost of one settlement, converted with `nativePrice` (price of one unit of the native currency, in the token's smallest unit); without either 1, which is rejected beyond loopback without apiKeys",
+        "Accepted tokens; others are rejected, so that no hostile token burns the signer's gas. `minAmount`: min settlement amount, in the token's smallest unit. Default: the max cost of one settlement, converted with `nativePrice` (price of one unit of the native currency, in the token's smallest unit); without either, 1, which is rejected beyond loopback without apiKeys",
       )
       .meta({ expected: 'a list of tokens, e.g. [{address: "0x…", name: "USDC", version: "2", minAmount: 1000}]' }),
     payees: payees

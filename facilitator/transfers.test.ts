@@ -31,7 +31,7 @@ const signedByWallet = { id: "0x11", ...parties, authorization, callData: "0x22"
 const rejection = { reason: "invalid_exact_evm_signature", message: "the wallet rejects the signature" } as const;
 const unreachable = new ChainError("unreachable", "the node is not reached");
 
-/** Creates transfers on behalf of a sale, of a chain that has settled nothing. */
+/** Creates transfers on behalf of a sale, on a chain that has settled nothing. */
 function createSaleTransfers(
   engine: Partial<Record<keyof TransferDependencies["engine"], () => Promise<unknown>>>,
   { checkSigner, minAmount = 1n }: Readonly<{ checkSigner?: () => Promise<Rejection | undefined>; minAmount?: bigint }>,
@@ -63,7 +63,7 @@ function createSaleTransfers(
   return transfersFor({ kind: "sale", owner: "a sale" });
 }
 
-test("rejects settling less than the min amount of a larger signed max, and settles 0 without a transaction", async () => {
+test("rejects settling less than the minimum out of a larger signed maximum, and settles 0 without a transaction", async () => {
   const engine = { settle: async () => ({ state: "settled", transaction: "0x44" }) };
   const transfers = createSaleTransfers(engine, { minAmount: 500n });
   const { walletSignature: _, ...signed } = signedByWallet;
@@ -74,7 +74,7 @@ test("rejects settling less than the min amount of a larger signed max, and sett
       rejection: {
         reason: "invalid_payment_requirements",
         message:
-          "the amount is 499, the minimum here is 500 of the token's smallest units (the facilitator's assets[].minAmount); charge more, or 0, which settles nothing.",
+          "the amount is 499, but the minimum here is 500 of the token's smallest units (the facilitator's assets[].minAmount); charge more, or 0, which settles nothing.",
       },
     },
   });
@@ -82,7 +82,7 @@ test("rejects settling less than the min amount of a larger signed max, and sett
   expect(await transfers.settleNothing(use(0n))).toMatchObject({ answer: { state: "unused" } });
 });
 
-/** Settles a payment by a contract wallet, of which a copy begins while the wallet is asked, or never does. */
+/** Settles a contract wallet's payment; a copy starts while the wallet is queried, or never. */
 function settleByWallet(checkSigner: () => Promise<Rejection | undefined>, hasCopy: boolean) {
   let isAsked = false;
   const engine = {
@@ -96,13 +96,13 @@ function settleByWallet(checkSigner: () => Promise<Rejection | undefined>, hasCo
   return createSaleTransfers(engine, { checkSigner: check }).settle(signedByWallet);
 }
 
-test("returns the outcome to a copy in flight although its wallet or the node fails meanwhile", async () => {
+test("returns the outcome to a copy in flight even if its wallet or the node now fails", async () => {
   const pending = { answer: { state: "pending", transaction: "0x44" } };
   expect(await settleByWallet(async () => rejection, true)).toMatchObject(pending);
   expect(await settleByWallet(() => Promise.reject(unreachable), true)).toMatchObject(pending);
 });
 
-test("rejects a payment without a copy in flight by its wallet's verdict", async () => {
+test("rejects a payment without a copy in flight if its wallet does", async () => {
   expect(await settleByWallet(async () => rejection, false)).toMatchObject({
     answer: { state: "rejected", rejection: rejection },
   });

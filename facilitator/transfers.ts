@@ -42,10 +42,10 @@ export type TransferDependencies = Omit<PaymentChecks, "recent" | "checkAgain"> 
     log: Logger;
   }>;
 
-/** Contracts of an unchecked chain: it may have all of them, and queries about a payment fail until it is checked. */
+/** Contracts assumed for an unchecked chain: all of them, since queries about a payment fail until it was checked. */
 const uncheckedContracts: Transfers["contracts"] = { has: () => true };
 
-const tooManyNotes = `${payerNotesMax} verified payments of this payer wait for their settlement, which is the most; settle them, or wait for an hour`;
+const tooManyNotes = `${payerNotesMax} verified payments of this payer are waiting for settlement, which is the limit; settle them, or wait for an hour`;
 
 export function createTransfers(
   options: TransferOptions,
@@ -55,7 +55,7 @@ export function createTransfers(
   const logAnswer = createAnswerLog(options.network, log);
   const hasStarted = async (payment: SignedPayment) => (await engine.progress(payment)) !== undefined;
   const { rejectPayment, rejectVoucher } = createTermsChecks(options, dependencies);
-  /** Rejects a payment that is not settled here, unless its settlement has started: that ends, and its owner is told. */
+  /** Rejects a payment that is not settled here, unless its settlement has started: that one completes and is reported to its owner. */
   const rejectNew = async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
     const rejection = (await rejectPayment(payment, caller)) ?? rejectNamed(payment, options);
     if (rejection === undefined || (await hasStarted(payment))) return undefined;
@@ -88,7 +88,7 @@ export function createTransfers(
       const isNoted = caller.kind !== "seller" || (await engine.recordVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError(503, tooManyNotes);
       const rejection = await judge(payment, caller, dependencies);
-      // Any caller can sign payments that are rejected, each for a different seller.
+      // Any caller can sign payments that will be rejected, each for a different seller.
       if (caller.kind === "seller" && rejection !== undefined) await engine.forgetRejected(payment.id, caller.owner);
       return rejection === undefined
         ? { answer: { state: "valid" }, payer: payment.payer }
@@ -120,8 +120,8 @@ export function createTransfers(
 }
 
 /**
- * Returns why no authorized account has signed a payment. Doesn't call the wallet about a started settlement, nor if
- * the settlement starts during the call: its caller must get the outcome, whatever the wallet or the node returns now.
+ * Returns why no authorized account has signed a payment. Doesn't ask the wallet about a started settlement, and ignores its answer if the
+ * settlement starts during the call: its caller must get the outcome, whatever the wallet or the node returns now.
  */
 async function rejectSigner(
   payment: SignedPayment,
@@ -149,12 +149,12 @@ async function judge(
     recent.recordGood(payment, verifiedAtMs, nameAsker(caller));
     return undefined;
   }
-  // Another call may have started the payment's settlement meanwhile, which then has reserved the payer's funds.
+  // Another call may have started the payment's settlement in the meantime and reserved the payer's funds.
   const begun = await engine.progress(payment);
   return begun === undefined ? rejection : rejectRecorded(begun, caller);
 }
 
-/** Creates the log of responses; it is bounded, because any caller can repeat a rejected or reported payment. */
+/** Creates the log of responses. It is bounded, because any caller can repeat a rejected or reported payment. */
 function createAnswerLog(network: string, log: Logger) {
   const rejections = createBoundedLog(log);
   const settlements = createBoundedLog(log, saleLineLimit);
@@ -173,8 +173,8 @@ function createAnswerLog(network: string, log: Logger) {
 }
 
 /**
- * Looks for a third party that executed a payment whose nonce is used, if the caller had it verified before; otherwise
- * it has paid someone else. For a seller with a key, the ledger has that even after a restart.
+ * If a payment's nonce is used and the caller had verified it before, checks whether a third party executed it; without a verification, it
+ * has paid someone else. For a seller with a key, the ledger has that even after a restart.
  */
 async function adoptExternalPayment(
   payment: SignedPayment,
@@ -189,7 +189,7 @@ async function adoptExternalPayment(
   return wasGood ? engine.adopt(payment, caller) : undefined;
 }
 
-/** Names the seller, or the address, for which a payment is verified and settled. */
+/** Returns the seller, or the address, on whose behalf a payment is verified and settled. */
 function nameAsker({ waiting }: Caller): string {
   return waiting?.caller ?? "";
 }
@@ -197,7 +197,7 @@ function nameAsker({ waiting }: Caller): string {
 function rejectNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, "signers">): Rejection | undefined {
   const named = getNamedSigner(payment);
   if (named === undefined || signers.has(named)) return undefined;
-  const message = `the permit's facilitator is ${named}, expected ${[...signers].join(" or ")}.`;
+  const message = `the permit's facilitator is ${named}, but expected ${[...signers].join(" or ")}.`;
   return { reason: reason.uptoFacilitator, message };
 }
 

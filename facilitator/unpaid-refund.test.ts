@@ -12,6 +12,6 @@ test.each([
   expect(rejectUnpaidRefund({ asset, ...refund, claimed: required }, () => 500n)).toBeUndefined();
 });
 
-test("admits every refund where no more than one unit is required", () => {
+test("admits every refund if only one unit is required", () => {
   expect(rejectUnpaidRefund({ asset, claimed: 0n, refunds: 9n }, () => 1n)).toBeUndefined();
 });

@@ -16,7 +16,7 @@ export function rejectUnpaidRefund(
   const required = least * (refunds + 1n);
   if (least <= 1n || claimed >= required) return undefined;
   const message =
-    `the channel has paid ${claimed} of the token's smallest units to its payee; its refund number ${refunds + 1n} needs ${required} ` +
+    `the channel has paid ${claimed} of the token's smallest units to its payee; but its refund number ${refunds + 1n} needs ${required} ` +
     `(the facilitator's assets[].minAmount for each refund). Claim the rest first, withdraw on chain, or send it with an API key.`;
   return { reason: reason.requirements, message };
 }

@@ -54,10 +54,10 @@ describe("the condition of recent calls", () => {
     expect(judge([ended("node", 19)])).toBeUndefined();
   });
 
-  it("stays True while callers are idle, and says so", () => {
-    const message = "Too few calls to judge: 3 of 3 calls of the last 60 s were served. Earlier ones were.";
+  it("stays True while callers are idle, and the message says so", () => {
+    const message = "Too few calls to evaluate: 3 of 3 calls of the last 60 s were served. Earlier ones were.";
     expect(judge([ended("node", 3)], "True")).toMatchObject({ reason: "Succeeding", message });
-    const few = "Too few calls to judge: 0 of 0 calls of the last 60 s were served.";
+    const few = "Too few calls to evaluate: 0 of 0 calls of the last 60 s were served.";
     expect(judge([], "False")).toMatchObject({ reason: "TooFewCalls", message: few });
   });
 
@@ -115,7 +115,7 @@ describe("calls in the last minute", () => {
   });
 });
 
-/** Checks once, and then whenever the test says so. */
+/** Checks once, and then whenever the test triggers it. */
 function startWatch() {
   const clock = { nowMs: 0, wallMs: () => 0, monotonicMs: () => clock.nowMs };
   const set: ConditionReport[] = [];
@@ -156,7 +156,7 @@ function startWatch() {
 }
 
 describe("the calls watch", () => {
-  it("judges ten minutes of low traffic, so that one failing call a minute is noticed", async () => {
+  it("evaluates ten minutes of low traffic, so that one failing call a minute is noticed", async () => {
     await using watch = startWatch();
     for (let minute = 1; minute < 10; minute += 1) {
       watch.state.calls = [ended("failed", minute)];
@@ -167,7 +167,7 @@ describe("the calls watch", () => {
     expect(await watch.look(58_000)).toMatchObject({ reason: "UpstreamFailing", message });
   });
 
-  it("counts no time in which the gateway did not serve, and does not blame a node that is down", async () => {
+  it("ignores time in which the gateway did not serve, and does not blame a node that is down", async () => {
     await using watch = startWatch();
     watch.state.calls = [ended("failed", 50)];
     expect(await watch.look(2_000)).toMatchObject({ reason: "UpstreamFailing" });

@@ -112,7 +112,7 @@ export function deriveCallsCondition(
   }
   const answered = `${recent.calls - lost} of ${recent.calls} calls of the last ${seconds} s were served.`;
   if (recent.calls >= fewCalls) return { type, status: "True", reason: "Succeeding", message: answered };
-  const few = `Too few calls to judge: ${answered}`;
+  const few = `Too few calls to evaluate: ${answered}`;
   if (before === "True") return { type, status: "True", reason: "Succeeding", message: `${few} Earlier ones were.` };
   return before === undefined ? undefined : { type, status: "Unknown", reason: "TooFewCalls", message: few };
 }

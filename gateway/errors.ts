@@ -70,8 +70,8 @@ export const responseErrors = {
 } as const satisfies Record<string, RpcError>;
 
 /**
- * Reason that a call has no complete response. `slowReader`: the client did not read its response, and other callers needed the connection;
- * `tooMuchHeld`: memory to buffer the response ran short.
+ * Reason why a call has no complete response. `slowReader`: the client did not read its response, and other callers needed the connection;
+ * `tooMuchHeld`: too little memory to buffer the response.
  */
 export type ResponseFailure = keyof typeof responseErrors;
 
@@ -136,7 +136,7 @@ export function tooManySubscriptions(limit: number): RpcError {
 }
 
 export function callerUpstreamSubscriptionLimit(limit: number): RpcError {
-  const message = `more than ${limit} different subscriptions of one caller; end one first`;
+  const message = `more than ${limit} different subscriptions for one caller; end one first`;
   return { code: rpcCodes.limitExceeded, message };
 }
 

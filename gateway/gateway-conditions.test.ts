@@ -18,11 +18,11 @@ test.each<[string, NodeInfo, NodeFitness]>([
   ["whose height stalls while the references advance", { chain: "expected", height: stalled }, "behind"],
   ["behind the references", { chain: "expected", height: "advancing", lag: behind }, "behind"],
   ["whose chain produces no blocks", { chain: "expected", height: "idle", lag: "current" }, "fit"],
-])("fitness of a node %s", (_, facts, fitness) => {
+])("health of a node %s", (_, facts, fitness) => {
   expect(evaluateNodeFitness(facts, { hasReferences: true, nowMs })).toBe(fitness);
 });
 
-test("a node without references is never behind", () => {
+test("a node without references never counts as behind", () => {
   expect(evaluateNodeFitness({ chain: "expected", height: stalled }, { hasReferences: false, nowMs })).toBe("fit");
 });
 
@@ -34,7 +34,7 @@ const policy = {
 };
 const keys = { ...policy, setting: "gateway.callers.keysPath", path: "/etc/keys.json5" };
 
-test("without hot-reloaded files there is no condition to report", () => {
+test("without hot-reloaded files there is no condition", () => {
   expect(deriveFilesCondition([])).toBeUndefined();
 });
 

@@ -5,15 +5,15 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { NodeFitness } from "./chain/head.ts";
 
 /**
- * How long the RPC must be silent before it counts as down, and how long the head must be unknown before the gateway is blamed: one slow
- * response is no outage.
+ * How long the RPC must be unresponsive before it counts as down, and how long the head must be unknown before the gateway is blamed: one
+ * slow response is not an outage.
  */
 export const silenceThresholdMs = 3_000;
 
 /**
  * Decides from the node's watches whether the gateway may query the node. A node that has not reported its chain may be on another one,
- * which no transaction may reach; anything else that is still unknown counts in the node's favor. Without references, the node itself is
- * the best source for the chain's head, so it never counts as behind.
+ * which no transaction may reach; anything else still unknown is assumed to be healthy. Without references, the node itself is the best
+ * source for the chain's head, so it never counts as behind.
  */
 export function evaluateNodeFitness(
   { rpc, chain, height, lag }: NodeInfo,
@@ -32,9 +32,9 @@ export function isNodeUnfit(fitness: NodeFitness, facts: NodeInfo): boolean {
 }
 
 /**
- * Derives whether the gateway serves. While the node is unfit, the gateway does not serve, but the node's own conditions report that fault,
- * so the gateway's status is unknown. The status is also unknown at startup and just after the node went away, until it is clear whether
- * the node or the gateway is at fault (`isLate`).
+ * Derives whether the gateway serves. While the node is unhealthy, the gateway does not serve, but the node's own conditions report that
+ * fault, so the gateway's status is unknown. It is also unknown at startup and just after the node became unreachable, until it is clear
+ * whether the node or the gateway is at fault (`isLate`).
  */
 export function deriveGatewayCondition(
   { ok, message }: ReadinessCheck,
@@ -58,7 +58,7 @@ export function deriveGatewayCondition(
   };
 }
 
-/** Derives the condition for whether the content of the watched files is active; returns undefined if there are no such files. */
+/** Derives the condition that the watched files' content is active; returns undefined if there are no such files. */
 export function deriveFilesCondition(files: readonly ActiveFile[]): ConditionReport<"FilesLoaded"> | undefined {
   if (files.length === 0) return undefined;
   const type = "FilesLoaded";

@@ -34,7 +34,7 @@ export type GatewayDependencies = Readonly<{
   settingNames: SettingNames;
   files: ActiveFiles;
   connections: ConnectionBudget;
-  /** Waits during a stop while clients close their connections; defaults to the system timer. */
+  /** Waits during a stop while clients close their connections. Default: the system timer. */
   pause?: Pause;
 }>;
 
@@ -52,7 +52,7 @@ export type Gateway = AsyncDisposable &
 const now = performance.now.bind(performance);
 
 /**
- * Calls per second at which a gateway counts as busy. Until then a sidecar's code is kept small for the node's sake; a busy gateway needs
+ * Calls per second at which a gateway counts as busy. Below that, a sidecar's code is kept small for the node's sake; a busy gateway needs
  * fast code, which takes a third less CPU per forwarded call.
  */
 const busyCalls = 1_000;

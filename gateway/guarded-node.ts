@@ -88,7 +88,7 @@ export async function startGatewayForNode(
   const charts = createCharts();
   const eventLoop = resources.use(watchEventLoop({ clock, board, metrics }));
   const hasReferences = settings.lag.references.length > 0;
-  // Calls read the fitness as a value; only what the watches find, and silence, changes it.
+  // Calls read the health as a value; only the watches' findings, and silence, change it.
   const fitness: { current: NodeFitness } = { current: "chainUnknown" };
   const factsChanged = (facts: NodeInfo) => {
     fitness.current = evaluateNodeFitness(facts, { hasReferences, nowMs: clock.monotonicMs() });
@@ -112,7 +112,7 @@ export async function startGatewayForNode(
   const gateway = resources.use(
     await startGateway(settings.gateway, { log, metrics, node, settingNames, files, connections }),
   );
-  // Without listeners, the budget would allow no connections.
+  // Without listeners, the limit would allow no connections.
   resources.use(watchDescriptors(connections.state, { board, log, setting }));
   const operations = createApp(
     { compressed: operatorPaths.metrics, isAllowedHost: createAllowedHostCheck(settings.listen) },
@@ -128,7 +128,7 @@ export async function startGatewayForNode(
     if (health.facts().rpc === undefined) return;
     const readiness = gateway.readiness();
     const now = health.ranMs();
-    // Only a node that is fit and responds is expected to deliver a head.
+    // Only a healthy node is expected to deliver a head.
     if (readiness.ok || isNodeUnfit(fitness.current, health.facts())) servedMs = now;
     const isLate = now - servedMs >= silenceThresholdMs;
     board.set(deriveGatewayCondition(readiness, { fitness: fitness.current, facts: health.facts(), isLate }));

@@ -17,7 +17,7 @@ import { describeStatusOperation, nodePageShape, pageOperation } from "#status/s
 /** The gateway in front of any EVM node: watches and guards the node's RPC, and touches nothing else of the node. */
 export const gateway: Service<typeof gatewaySettings.schema> = { definition: gatewaySettings, start };
 
-/** Figures that only a sidecar has. */
+/** Figures that exist only in a sidecar. */
 const noFigures = { restarts: undefined, disk: undefined };
 
 async function start(settings: StandaloneGatewaySettings, context: ServiceContext) {

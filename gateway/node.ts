@@ -69,7 +69,7 @@ export function startNode(
   const watch = stack.use(startHeadWatch(headSettings, { pool, hub, head, resetLink, returned }));
   const events = {
     opened: () => {
-      // It may be another node, or the same node on another chain. While it was away, constants were still served.
+      // It may be another node, or the same node on another chain. While it was unreachable, constants were still served.
       cache.clear();
       linkOpened();
       hub.opened();

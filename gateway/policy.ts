@@ -25,7 +25,7 @@ export function createPolicy(settings: PolicySettings): Policy {
   return { settings, catalogue, tiers, openRpc: formatOpenRpcDocuments(catalogue) };
 }
 
-/** Limits of a caller whose tier no longer exists: the strictest limits that still let the caller see the reason. */
+/** Limits of a caller whose tier no longer exists: the strictest that still let it see the reason. */
 const fallbackTier: Tier = {
   requestsPerSecond: 1,
   requestBurst: 1,
@@ -41,7 +41,7 @@ export function findTier({ tiers }: Policy, { tierName }: Readonly<{ tierName: s
 }
 
 const unlistedMethod = /^[a-zA-Z][\w.]{0,63}$/;
-/** Methods that make the node trace: their limits and costs come only from the catalogue. */
+/** Methods that make the node trace; their limits and costs come only from the catalogue. */
 const tracingMethod = /^(?:debug_trace|trace_)/;
 
 /** Returns the method with this name if a caller in this tier may call it on this listener, otherwise undefined. */
@@ -58,7 +58,7 @@ export function findMethod(policy: Policy, tier: Tier, name: string, listener: L
 
 /**
  * Matches a key that nodes parse as gas, in JSON text as a binary string, an escape, which may encode such a key, or an array in an array:
- * nodes written in Rust read an object's values from an array too, by their place.
+ * nodes written in Rust also accept an object's values as an array, by position.
  */
 const gasKey = /"ga(?:s|\xc5\xbf)(?:limit)?"|\\|[[,]\s*\[/i;
 

@@ -3,7 +3,7 @@ import { advancePace, deriveCadence, type BlockPace, type BlockCadence, type Pac
 
 const staleAfterMs = 30_000;
 
-/** Checks every second, some of which see a new block, and some of which follow an outage of the node. */
+/** One check per second; some see a new block, some follow an outage of the node. */
 function watched(seconds: number, at: (second: number) => Readonly<{ block?: boolean; away?: boolean }>): BlockCadence {
   let pace: BlockPace | undefined;
   let blockMs = 0;

@@ -6,7 +6,7 @@ export type BlockPace = Readonly<{
   watchedForMs: number;
   /** How long blocks arrived without a long pause, up to the last block. Time during which the node was unreachable is ignored. */
   steadyForMs: number;
-  /** Whether the node was unreachable at some time since the last block. */
+  /** Whether the node was unreachable at any time since the last block. */
   wasUnreachable: boolean;
 }>;
 

@@ -40,7 +40,7 @@ export type DiskReport = ConditionReport<"DiskSpaceSufficient">;
 /** Interval at which a path that is not known yet is requested again. */
 const unknownPathMs = 250;
 
-/** Watches the disk that holds the node's data. Settles when the watch has ended. */
+/** Watches the disk with the node's data. Settles when the watch has ended. */
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {
   const { dataPath, grow, board, log, readSpace = readDiskSpace } = dependencies;
   let volume: DiskReport | undefined;

@@ -52,7 +52,7 @@ export type HealthWatch = Readonly<{
 const stoodStillShare = 0.1;
 const maxAttempts = 4;
 
-/** Number of checks after which client version and sync state are queried again; height and chain id are queried at every check. */
+/** Number of checks after which client version and sync state are queried again; height and chain ID are queried at every check. */
 const checksBetweenDetails = 15;
 
 type HealthWatchDependencies = Readonly<{
@@ -97,7 +97,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       const resting = health.answers === 0 ? await readHeightIfIdle(height, { ...options, rpc, clock, signal }) : {};
       const latencyMs = Math.max(0, nowMs - startMs - (answeredLateMs - lateMs));
       const before = followChain(health, chainId, nowMs);
-      // The node is on a different chain than before: it may have changed between the two queries.
+      // The node is on a different chain than before; it may have changed between the two queries.
       const last = before === health ? height : await readHeight(rpc, options.url, signal);
       dependencies.heights.add({ atMs: answeredAtMs, value: last });
       const answered = countResponse(before, { height: last, latencyMs, nowMs }, options);

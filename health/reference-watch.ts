@@ -80,12 +80,12 @@ export async function watchReferences(
   await polling.ended;
 }
 
-/** Returns the height of a node that responds; a height from before the node went silent can't be compared. */
+/** Returns the height of a responding node; a height from before the node stopped responding can't be compared. */
 function getKnownHeight({ height, failure }: RpcState): number | undefined {
   return failure === undefined ? height : undefined;
 }
 
-/** While the node is silent, the last finding is kept: one slow response does not make a node fit that was behind. */
+/** While the node does not respond, the last finding is kept: one slow response must not turn a node that was behind into a healthy one. */
 function recordLag({ condition, lagBlocks: blocks = 0 }: ComparedHeight, facts: ObservedNode): void {
   if (condition.reason === "NoHeight") return;
   const fault = findFault(condition);

@@ -128,7 +128,7 @@ function findFound(values: Readonly<Record<string, unknown>>, path: readonly str
   return path.length === 1 ? JSON.stringify(value) : undefined;
 }
 
-/** Returns the description of a valid value, either from the schema itself or from the schema inside a default or `optional()`. */
+/** Returns the description of a valid value, from the schema itself or from the one inside a default or `optional()`. */
 function findExpected(schema: z.ZodType | undefined): unknown {
   const own = schema?.meta()?.expected;
   if (own !== undefined) return own;

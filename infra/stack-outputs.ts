@@ -24,7 +24,7 @@ export type StackOutputs = Readonly<{
   signer: Readonly<{ address?: string; howToFund: string }>;
 }>;
 
-/** Where a target's users and operators reach a stack, and how to try it. */
+/** Where users and operators reach a stack on its target, and how to try it. */
 type Endpoints = Readonly<{
   /** Absent if the stack has no public access. */
   gateway?: string;
@@ -117,8 +117,8 @@ function loopback(port: number): string {
 const priced = z.object({ accepts: z.object({ price: z.string().startsWith("$") }) });
 
 /**
- * Lists the commands that buy the first paid route of a stack, using the devnet's account or the reader's own. Pulumi displays 150 characters
- * of each, too few for the command with this program's whole path.
+ * Lists the commands that buy the first paid route of a stack, using the devnet's account or the reader's own. Pulumi displays only 150
+ * characters of each, too few for this program's whole path.
  */
 function listPurchase({ devAccounts: isDev, routes, tokenAddress, chainId }: StackConfig, server: string) {
   const { method, path, sold } = findFirstRoute(routes);
@@ -167,7 +167,7 @@ export function buildSignerOutput(config: StackConfig): StackOutputs["signer"] {
   const set = findRenderedValue(config.settings.facilitator ?? {}, ["signer", "privateKey"]);
   const key = typeof set === "string" ? set : findSignerKey(config);
   if (key === undefined) {
-    const howToFund = `Send native currency of chain ${config.chainId} to the accounts of its remote keys; the facilitator logs them at its start, and /supported lists them.`;
+    const howToFund = `Send native currency of chain ${config.chainId} to the accounts of its remote keys; the facilitator logs them at startup, and /supported lists them.`;
     return { howToFund };
   }
   const address = deriveAddress(key);

@@ -1,11 +1,13 @@
 import { defaultPorts } from "#daemon/default-ports.ts";
 
-/** A port that a host publishes, and its name there: on the public address, or on loopback for operators and for a TLS proxy in front of the port. */
+/** A port that a host publishes, and its name there: on the public address, or on loopback, for operators and TLS proxies. */
 type HostPort = Readonly<{ as: string; at: "public" | "loopback" }>;
 
 /** Properties of a service that don't depend on where it runs (in `npm start`, in a deployment, or alone). */
 type ServiceRow = Readonly<{
-  /** The image that runs it; the devnet's image runs the devnet's node. Services in Gatehouse's own images have settings that a stack may set. */
+  /**
+   * The image that runs it; the devnet image runs the devnet node. Services in Gatehouse's own images have settings that a stack may set.
+   */
   image: string;
   /** The default official image of a stack, for all of its platforms. */
   official?: string;

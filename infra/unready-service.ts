@@ -21,7 +21,7 @@ export function describeReasons(printed: string): string {
     const failed = Object.entries(checks).filter(([, { ok }]) => !ok);
     return failed.map(([name, { message }]) => `${name}: ${message}`).join("; ");
   } catch {
-    // The output is truncated or is not a service's response, so it is shown unchanged.
+    // The output is truncated or isn't a service's response, so it is shown unchanged.
     return text.replaceAll(/\s+/g, " ");
   }
 }

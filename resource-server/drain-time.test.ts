@@ -12,7 +12,7 @@ function drainMsOf(graceMs: number): number {
   const stoppedAt = Date.now();
   stop.abort();
   vi.advanceTimersByTime(graceMs);
-  if (abortedAt === undefined) throw new Error("the signal was expected to abort within the grace");
+  if (abortedAt === undefined) throw new Error("the signal was expected to abort within the grace period");
   return abortedAt - stoppedAt;
 }
 

@@ -1,7 +1,7 @@
 /** Share of the shutdown grace period that in-flight requests may use for their upstream and settlement. */
 const drainTimeFraction = 0.6;
 
-/** Share that follows for responses to cancelled requests; the rest is for closing. */
+/** Share after that for responses to cancelled requests; the rest is for closing. */
 const responseTimeFraction = 0.2;
 
 /** Creates a signal that aborts some time after `stop`. Cancelling is safe: unsettled work is not charged, settlements are resumed. */

@@ -10,7 +10,7 @@ const bounds = (memory: object, heapMiB: number) =>
     { processBytes: 512 * mebibyte, heapBytes: heapMiB * mebibyte },
   );
 
-it("limits responses to a quarter of the process's memory, and half of that per address", () => {
+it("limits responses to a quarter of the process's memory, and to half of that per address", () => {
   expect(bounds({}, 1_024)).toEqual({
     totalBytes: 128 * mebibyte,
     addressBytes: 64 * mebibyte,

@@ -67,7 +67,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const upstreams = createUpstreamWatch(systemClock);
   const readiness = createReadiness({ facilitation, claims, upstreams, routes, port, settlesNothing });
   const connections = resources.use(limitProcessConnections(settings.listen, { metrics: registry }));
-  // Opened before the selling port, so that it outlives it and shows the shutdown while in-flight purchases complete.
+  // Opened before the selling port, so that it closes later and shows the shutdown while purchases in flight complete.
   const operations = resources.use(
     await listenForOperations(
       { ...settings.operations, setting: nameSetting("operations", "port"), connections: connections.operators() },
@@ -136,11 +136,15 @@ function createReadiness({ facilitation, claims, upstreams, routes, port, settle
     });
 }
 
-/** Checks whether payments are requested; the checks of facilitator and ledger decide whether the server is ready without. */
+/** Checks whether payments are requested; the facilitator's and the ledger's checks decide whether the server is ready regardless. */
 function checkSales(port: PortState, settlesNothing: () => boolean): ReadinessCheck {
   const check = port.check();
   if (!check.ok || !settlesNothing()) return check;
-  return { ok: false, message: "open, but requests without a payment get 503: none could be settled", tolerated: true };
+  return {
+    ok: false,
+    message: "open, but requests without a payment get 503, because none could be settled",
+    tolerated: true,
+  };
 }
 
 function createPage({ payTo, operations }: ResourceServerSettings, listRoutes: () => readonly Route[]) {
@@ -151,7 +155,10 @@ function createPage({ payTo, operations }: ResourceServerSettings, listRoutes: (
   return createServicePage({ ...page, describeBuyers });
 }
 
-/** Derives the memory limits for buffered requests and responses. Even the min limit fits the largest of both, so that it can be sold. */
+/**
+ * Derives the memory limits for buffered requests and responses. Even the minimum fits the largest request and response, so that they can
+ * be sold.
+ */
 export function deriveResponseBounds(
   { memory, upstream, listen }: Pick<ResourceServerSettings, "memory" | "upstream" | "listen">,
   limits: MemoryLimits,

@@ -119,7 +119,7 @@ export function requirePayment(
       ...(route.description === undefined ? {} : { description: route.description }),
       ...(route.mimeType === undefined ? {} : { mimeType: route.mimeType }),
     },
-    // First, because buyers read the first offer of their scheme.
+    // Placed first, because buyers read the first offer of their scheme.
     accepts: [...(corrected === undefined ? [] : [corrected]), ...route.accepts],
     extensions:
       route.extensions === undefined
@@ -200,7 +200,7 @@ function answerBody(status: number, body: object, headers: Readonly<Record<strin
 
 /**
  * Formats the line of code that each stock client needs before it pays a seller: `@x402/core` and PyPI's `x402` by default pay only in
- * tokens that they know. An asset of several offers is allowed up to the highest price.
+ * tokens that they know. An asset in several offers is allowed up to the highest price.
  *
  * @returns undefined without offers.
  */

@@ -92,7 +92,7 @@ describe("a removed route", () => {
     expect(shop.facilitation.asked).toEqual(["verify", "work", "settle", "settle"]);
   });
 
-  it("returns 404 with a settlement that was rejected meanwhile", async () => {
+  it("returns 404, with a settlement that was rejected in the meantime", async () => {
     const rejection: SettleResponse = { ...pendingResponse, errorReason: "insufficient_funds", transaction: "" };
     shop.facilitation.settlements.splice(0, 1, rejection);
     const rejected = await pay("/data?a=1", payment, { method: "POST", body: "one" });
@@ -118,7 +118,7 @@ async function trickle(payment: string, change: () => void): Promise<IncomingMes
   const answered = once(sent, "response") as Promise<[IncomingMessage]>;
   sent.write("o");
   await vi.waitUntil(() => shop.begun.mock.calls.length > 0, { timeout: 20_000 });
-  // The server completes all work before the body in this event loop tick.
+  // In this event loop tick, the server completes all work that precedes the body.
   await new Promise((resolve) => setImmediate(resolve));
   change();
   sent.end("ne");
@@ -137,13 +137,13 @@ describe("a request with a slow body", () => {
     expect(shop.facilitation.asked).toEqual([]);
   });
 
-  it("gets 404 if its route was removed meanwhile", async () => {
+  it("gets 404 if its route was removed in the meantime", async () => {
     shop.routes.set(posted.key, posted);
     const answer = await trickle(newPayment(), () => shop.routes.clear());
     expect([answer.statusCode, shop.facilitation.asked]).toEqual([404, []]);
   });
 
-  it("gets its paid response although its offer was removed meanwhile", async () => {
+  it("gets its paid response even if its offer was removed in the meantime", async () => {
     shop.routes.set(posted.key, posted);
     shop.facilitation.settlements.splice(0, 1, pendingResponse, settledResponse);
     const payment = newPayment();

@@ -23,9 +23,9 @@ type SellingPortParts = Readonly<{
 }>;
 
 /**
- * Creates what serves the requests on the selling port: those for sold routes, and those with a payment, without the application, whose
+ * Creates the handler of the selling port. It serves requests for sold routes, and those with a payment, itself, because the application's
  * middleware costs more than a request for payment. All other requests reach the application, whose own routes must already exist; this
- * function adds its 404 and 405 handlers. Client, log and metrics get the same either way. `metrics` must be the application's.
+ * function adds its 404 and 405 handlers. Responses, log and metrics are the same either way. `metrics` must be the application's.
  */
 export function createSellingPort(app: App, { find, serveSold, bodyLimitBytes, ...reporting }: SellingPortParts) {
   const reports = createRequestReports(reporting);
@@ -89,7 +89,7 @@ const exposedHeaders =
   "PAYMENT-REQUIRED PAYMENT-RESPONSE Allow Content-Disposition ETag Link Location Retry-After X-Request-Id".split(" ");
 
 /**
- * Allows pages of every origin to buy by the methods that a path is sold by: only the payment counts, and no cookie is set. Preflights also
+ * Allows pages of every origin to buy with the methods of a sold path: only the payment counts, and no cookie is set. Preflights also
  * succeed for paths that are not for sale, so that a page can collect its purchase from a removed route, and can read a 404.
  */
 export function allowOtherOrigins(find: FindOfferedRoute) {

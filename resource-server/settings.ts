@@ -71,7 +71,7 @@ export const resourceServerSettings = defineSettings(
       apiKey: secret(z.string().regex(/^[!-+\--~]{16,256}$/))
         .optional()
         .describe("API key for the facilitator, if it requires one (its setting `apiKeys`)")
-        .meta({ expected: "a key of 16 to 256 visible characters without a comma" }),
+        .meta({ expected: "a key of 16 to 256 visible characters without commas" }),
       verifyTimeoutMs: fixed(10_000),
       settleTimeoutMs: fixed(60_000),
     }),
@@ -107,7 +107,7 @@ export const resourceServerSettings = defineSettings(
         .max(2_592_000)
         .default(86_400)
         .describe(
-          "Delay after which a buyer can withdraw from its channel without the seller; another delay means new channels",
+          "Delay after which a buyer can withdraw from its channel without the seller; changing it requires new channels",
         )
         .meta({ expected: "seconds, a whole number from 900 to 2592000" }),
       claimWithinSeconds: seconds
@@ -156,7 +156,7 @@ export const resourceServerSettings = defineSettings(
       path: filePath
         .optional()
         .describe(
-          "SQLite file for claimed payments and their undelivered responses; one process at a time may use it, or two during a hot restart. Default, without ledger.url: .gatehouse/resource-server/claims.sqlite",
+          "SQLite file for claimed payments and their undelivered responses; only one process may use it, or two during a hot restart. Default, without ledger.url: .gatehouse/resource-server/claims.sqlite",
         ),
       ...postgresSettings,
       retentionSeconds: seconds
@@ -167,7 +167,7 @@ export const resourceServerSettings = defineSettings(
       responseBytes: bytes
         .default(1_073_741_824)
         .describe(
-          "Max bytes of stored responses; above three quarters, the oldest delivered responses are deleted, then undelivered responses of expired payments. While those don't suffice, only payers that use less than 1/64 may buy; at the limit, nobody may",
+          "Max bytes of stored responses; above three quarters, the oldest delivered responses are deleted, then undelivered responses of expired payments. While those don't suffice, only payers that use less than 1/64 may buy; at the limit, no one may",
         ),
     }),
   },

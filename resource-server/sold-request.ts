@@ -40,7 +40,7 @@ export type SellingParts = Readonly<{
   deliveryTimeoutMs: number;
 }>;
 
-/** A request for a sold route, or with a payment, which may have bought something from a removed route. */
+/** A request for a sold route, or one with a payment, which may have bought something from a removed route. */
 export type SoldRequest = Readonly<{
   incoming: IncomingMessage;
   outgoing: ServerResponse;
@@ -58,10 +58,9 @@ export type ServeSold = (request: SoldRequest) => Answer | Promise<Answer>;
 type Selling = SellingParts & Readonly<{ lines: SaleLog; offers: RememberedOffers }>;
 
 /**
- * Creates the function that serves the routes for sale, which may change at any time. A request is served only if its
- * method and path match those of a route byte for byte; only this code calls the upstream, so no other spelling of a
- * path can bypass the payment. If a route was removed, a payment still gets its earlier purchase. `payment-answers.ts`
- * defines the response to each outcome of a sale.
+ * Creates the function that serves the routes for sale, which may change at any time. A request is served only if its method and path match
+ * those of a route byte for byte; only this code calls the upstream, so no alternative spelling of a path can bypass payment. If a route
+ * was removed, a payment still gets its earlier purchase. `payment-answers.ts` defines the response to each outcome of a sale.
  */
 export function createSelling(parts: SellingParts): ServeSold {
   const selling = { ...parts, lines: createSaleLog(parts.log), offers: createOfferMemory(parts) };
@@ -105,7 +104,7 @@ async function servePaid(request: SoldRequest, header: string, selling: Selling)
     work: () => work(request, { payment, address, memory, body, offered }, selling),
   });
   const facts = nameSale(route.key, payment, request.trace);
-  // Without a route, these show that the request was for one, so that clients can't make up labels.
+  // Without a current route, these show that the request was for one, so that clients can't make up labels.
   const isKnown = offered !== undefined || outcome.kind === "sold" || outcome.kind === "pending";
   const isReplay = outcome.kind === "sold" && outcome.isReplay === true;
   if (isKnown) selling.metrics.count(route, isReplay ? "replayed" : outcome.kind);
@@ -126,12 +125,15 @@ function reject(request: SoldRequest, reason: string, selling: Selling): Answer 
   return requirePayment(route, readUrl(request, selling).href, reason);
 }
 
-/** What a paid request asks for once it has arrived completely, or the response to one that buys nothing. */
+/** A paid request once it has arrived completely, or the response if it buys nothing. */
 type Received = Readonly<
   { body: Uint8Array<ArrayBuffer> | undefined; offered: OfferedRoute | undefined } | { answer: Answer }
 >;
 
-/** Reads the body of a request. Any client can make up a payment, so reads it only if the payment may buy something here, or has bought it. */
+/**
+ * Reads the body of a request. Any client can make up a payment, so the body is read only if the payment may buy something here, or already
+ * has.
+ */
 async function receive(
   request: SoldRequest,
   payment: Payment,
@@ -147,7 +149,7 @@ async function receive(
   }
   const body = await readHeldRequest(incoming, selling.bodyLimitBytes, memory);
   if (body === undefined) return { answer: respondWithoutOffer({ kind: "busy" }) };
-  // A client may send its body slowly: the offers at its end apply.
+  // A client may send its body slowly: the offers at the body's end apply.
   return { body, offered: selling.find(method, path) };
 }
 
@@ -181,7 +183,7 @@ function readTarget({ incoming: { url = "" } }: SoldRequest): string {
   return url;
 }
 
-/** Builds the absolute URL of a request for a sold route; other paths may form no URL. */
+/** Builds the absolute URL of a request for a sold route; other paths may not form a valid URL. */
 function readUrl(request: SoldRequest, { publicUrl }: Selling): URL {
   return new URL(readTarget(request), publicUrl ?? request.url);
 }

@@ -69,7 +69,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   );
   keeping.use(await listenForControl(state.directory, kept.control, { log, mask }));
   context.yields(async () => {
-    // After this, responses report that the sidecar is starting; a retry reaches the next process.
+    // From now on, responses report that the sidecar is starting; a retry reaches the next process.
     upkeep = undefined;
     await endKeeping();
     state.release();

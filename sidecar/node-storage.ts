@@ -12,7 +12,7 @@ import { createVolumeClaim } from "./volume/volume-claim.ts";
 import { createVolumeGrowth } from "./volume/volume-growth.ts";
 
 export type NodeStorageDependencies = Readonly<{
-  /** Provides the data directory, and whether changes are allowed now: growing a volume is irreversible. */
+  /** Provides the data directory, and whether changes are allowed now, because growing a volume is irreversible. */
   upkeep: Pick<Upkeep, "dataPath" | "mayAct">;
   state: UpkeepState;
   board: ConditionBoard;
@@ -23,7 +23,7 @@ export type NodeStorageDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** Watches the disk that holds the node's data and, if a claim is set, grows its volume. Disposing of the result stops the watch. */
+/** Watches the disk with the node's data and, if a claim is set, grows its volume. Disposing of the result stops the watch. */
 export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeStorageDependencies): AsyncDisposable {
   const { upkeep, state, ...shared } = dependencies;
   const { health, volume, kubernetes, restart } = settings;

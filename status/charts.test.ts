@@ -4,7 +4,7 @@ import { createSeries, type SeriesPoint } from "./charts.ts";
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
-/** The value at a time of a line through the points. */
+/** The value, at a given time, of a line through the points. */
 function drawnAt(points: readonly SeriesPoint[], atMs: number): number {
   const next = points.findIndex((point) => point.atMs >= atMs);
   const [before, after] = [points[Math.max(0, next - 1)]!, points[next]!];

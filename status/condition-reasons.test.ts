@@ -24,7 +24,7 @@ function board() {
 
 function reportsOf(type: ConditionType): readonly ConditionReport[] {
   return statuses.flatMap((status) =>
-    // The types tie a reason to its type and status, but the compiler loses that in two loops.
+    // The types tie a reason to its type and status, which the compiler can't check in the two loops.
     conditionReasons[type][status].map((reason) => ({ type, status, reason, message: "In words." }) as ConditionReport),
   );
 }
@@ -50,16 +50,16 @@ test("contains only reasons that some part of the sidecar reports", () => {
   expect([...reasons].filter((reason) => !text.includes(`"${reason}"`))).toEqual([]);
 });
 
-test("gives no unknown state a title that sounds healthy", () => {
+test("gives unknown states titles that don't sound healthy", () => {
   for (const type of conditionTypes) {
-    // An area is right by its first reason; others of the same status may have a more specific title.
+    // An area's title matches its first reason; other reasons of the same status may have a more specific title.
     const [right, ...others] = reportsOf(type);
     const unknown = others.filter(({ status }) => status === "Unknown").map(findConditionTitle);
     expect(unknown).not.toContain(findConditionTitle(right as ConditionReport));
   }
 });
 
-test("does not call a restart pending that waits for node.conf to be corrected", () => {
+test("does not call a restart pending while it waits for node.conf to be corrected", () => {
   const title = findConditionTitle({ type: "NoRestartPending", status: "False", reason: "EditRejected" });
   expect(title).toBe("The edit of node.conf is rejected");
 });

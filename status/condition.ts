@@ -95,7 +95,7 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
     healthy: "Calls succeed",
     unhealthy: "Calls fail",
     unknown: {
-      TooFewCalls: "Too few calls to judge",
+      TooFewCalls: "Too few calls to evaluate",
       NotServing: "Calls are not monitored",
       CheckFailed: "The calls' status is unknown",
     },
@@ -124,8 +124,8 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
     },
   },
   Pruning: {
-    healthy: "Pruning is as the setting demands",
-    unhealthy: "Pruning is not as the setting demands",
+    healthy: "Pruning matches the setting",
+    unhealthy: "Pruning does not match the setting",
     unknown: { NotRun: "Pruning is not monitored: node_cli is not run", CheckFailed: "Pruning status is unknown" },
   },
   MetricsArriving: {

@@ -33,7 +33,7 @@ export type ChangeKind = Exclude<EventKind, ObservationKind>;
 export type EventChange = Readonly<{
   /** Who made the change: `sidecar` for its own changes, the command that an operator ran, or `somebody else`. */
   by: string;
-  /** `unknown` if another event reports the outcome. */
+  /** `unknown` if a different event reports the outcome. */
   outcome: "success" | "failure" | "unknown";
   before?: unknown;
   after?: unknown;

@@ -105,7 +105,7 @@ function describeCause({ cause }: Incident): string {
   return shortCauses[`${cause.type} ${cause.reason}`] ?? `${findConditionTitle(cause)}.`;
 }
 
-/** What the sidecar does about a node that is down, by the reason of `NoRestartPending`. */
+/** What the sidecar does about a node that is down, keyed by the reason of `NoRestartPending`. */
 const actions: Readonly<Record<string, string>> = {
   Running: "Gatehouse is restarting it.",
   Settling: "Gatehouse is about to restart it.",

@@ -9,8 +9,7 @@ import { deriveVerdict } from "./verdict.ts";
 const since = "2026-03-04T12:00:00.000Z";
 
 /**
- * A condition as its watch would report it; the types tie a reason to its type and status, but the compiler loses that
- * here.
+ * A condition as its watch would report it. The types tie a reason to its type and status, which the compiler can't check here.
  */
 function condition(type: ConditionType, reason: string, status: Condition["status"] = "False"): Condition {
   return { type, reason, status, message: `${type} in words.`, since } as Condition;
@@ -78,7 +77,7 @@ test.each([
   expect(headline(condition("RpcResponding", reason))).toBe(`Node down: ${words}`);
 });
 
-test("shows a running restart as the current activity, without anything to do", () => {
+test("shows a restart in progress as the current activity, with nothing to do", () => {
   const restarting = [...nodeGone.slice(0, 4), condition("NoRestartPending", "Running")];
   expect(shown(restarting)).toEqual(["working: NoRestartPending Running (4)"]);
   expect(headline(...restarting)).toBe("Restarting the node: The node is not serving. No action needed yet.");

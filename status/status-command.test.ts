@@ -28,7 +28,7 @@ const down = {
     ...healthyStatus.conditions,
     { title: "The disk is full", status: "False", message: "Free some.", since: "2026-01-01T11:55:00.000Z" },
   ],
-  headline: { state: "Node down", cause: "It serves nobody." },
+  headline: { state: "Node down", cause: "It serves no callers." },
   verdict: { level: "down" },
 };
 
@@ -74,7 +74,7 @@ test("prints a short summary and exits with 0 for a healthy node", async () => {
 test("exits with 2 for a fault, and shows its age by the sidecar's own clock", async () => {
   const { out, code } = await shown(200, JSON.stringify(down));
   expect(code).toBe(2);
-  expect(out).toMatch(/^Node down\nIt serves nobody\.\n/);
+  expect(out).toMatch(/^Node down\nIt serves no callers\.\n/);
   expect(out).toContain("last response 1 minute ago");
   expect(out).toContain("WRONG The disk is full, since 2026-01-01T11:55:00.000Z (5 minutes ago)\n      Free some.");
 });

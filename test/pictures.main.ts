@@ -9,7 +9,7 @@ import { until } from "#daemon/testing/until.ts";
 import { findChromium, startChromium } from "./support/page/chromium.ts";
 
 /**
- * Takes the README's pictures of a real run: `npm run pictures`. Starts the stack on its usual ports, sends it calls
+ * `npm run pictures`: takes the README's pictures of a real run. Starts the stack on its usual ports, sends it calls
  * for a minute, breaks `node.conf` once, and captures the status page and the terminal's output. Needs Chromium on
  * PATH, and the ports unused.
  */
@@ -17,7 +17,7 @@ const root = join(import.meta.dirname, "..");
 const folder = join(root, "docs/pictures");
 const upWithinMs = 120_000;
 const trafficMs = 60_000;
-/** Lines of the terminal in the picture. */
+/** Terminal lines in the picture. */
 const linesShown = 33;
 
 const executablePath = findChromium();
@@ -46,7 +46,7 @@ try {
   await rm(directory, { recursive: true, force: true });
 }
 
-/** Calls like an indexer's; halfway through, the node's configuration is broken. */
+/** Sends calls like an indexer's; halfway through, breaks the node's configuration. */
 async function sendCalls(): Promise<void> {
   const config = join(directory, ".gatehouse/node/bin/node.conf");
   const endMs = performance.now() + trafficMs;

@@ -1,7 +1,10 @@
 import * as Address from "ox/Address";
 import { z } from "zod";
 
-/** An account or contract address: 20 bytes, 0x-prefixed hexadecimal. In mixed case its checksum (EIP-55) must be right, which reveals a mistyped digit. */
+/**
+ * An account or contract address: 20 bytes, 0x-prefixed hexadecimal. In mixed case, its checksum (EIP-55) must be correct, which catches
+ * typos.
+ */
 export const address = z
   .templateLiteral(["0x", z.string()])
   .refine((value) => /^0x[0-9a-fA-F]{40}$/.test(value), {
@@ -10,8 +13,8 @@ export const address = z
   })
   .refine(
     (value) => !/[a-f]/.test(value) || Address.validate(value),
-    "its checksum is wrong (EIP-55), so a digit is mistyped: copy the address again",
+    "its checksum is wrong (EIP-55), so a character is mistyped: copy the address again",
   )
   .meta({
-    expected: "an address: 0x and 40 hexadecimal digits, whose checksum (EIP-55) is right if their case is mixed",
+    expected: "an address: 0x and 40 hexadecimal digits, with a correct checksum (EIP-55) if in mixed case",
   });

@@ -3,13 +3,13 @@ import type { Hex } from "./hex.ts";
 import { reason, type Reason, type Rejection } from "./reason.ts";
 
 /**
- * Outcome of a payment as reported to the caller over HTTP. `/verify` returns `valid` or `rejected`, `/settle`
+ * A payment's outcome as reported to the caller over HTTP. `/verify` returns `valid` or `rejected`, `/settle`
  * everything but `valid`. The facilitator's ledger stores another union, `RecordedSettlement`.
  *
  * - `valid`: it would settle now;
  * - `rejected`: nothing was sent, and nothing is charged;
  * - `settled`: it was charged by this transaction;
- * - `unused`: nothing was used of a payment with a maximum, so nothing is charged and nothing was sent;
+ * - `unused`: a payment with a maximum was not used at all, so nothing was sent and nothing is charged;
  * - `failed`: the transaction charged nothing, and none will;
  * - `pending`: still unknown. The transaction is empty while a recorded settlement waits for a replica to send it;
  * - `duplicate`: the payment belongs to another caller.
@@ -28,8 +28,8 @@ export type VerifyAnswer = Extract<Answer, { state: "valid" | "rejected" }>;
 export type SettleAnswer = Exclude<Answer, { state: "valid" }>;
 
 /**
- * Response about a payment, with its payer once the account was read. `reportsAmount` means that the payer does not
- * know the amount, because the payment has a maximum.
+ * Response about a payment, with its payer if known. `reportsAmount` means that the response includes the amount, because the payment has a
+ * maximum.
  */
 export type Answered<Said extends Answer> = Readonly<{
   answer: Said;
@@ -39,7 +39,7 @@ export type Answered<Said extends Answer> = Readonly<{
   reported?: Readonly<{ amount?: string; extra?: Record<string, unknown> }>;
 }>;
 
-/** Names the reason of a rejected or failed payment as clients of its kind know it. */
+/** Maps the reason of a rejected or failed payment to the code that clients of its scheme expect. */
 export function nameReasons<Said extends Answer>(
   answered: Answered<Said>,
   names: ReadonlyMap<Reason, Reason>,
@@ -114,9 +114,8 @@ const unknownYet: Readonly<Record<"duplicate" | "pending", Rejection>> = {
 };
 
 /**
- * x402 reasons with which a facilitator reports its own fault in the form of a verdict, such as a node that does not
- * respond. They imply nothing about the payment: requesting another one would charge a client twice if the first is
- * still in flight.
+ * x402 reasons with which a facilitator reports its own fault as a verdict, such as an unresponsive node. They imply nothing about the
+ * payment: requesting another one would charge a client twice if the first is still in flight.
  */
 const inconclusive = /^unexpected_(?:verify_|settle_)?error$|_failed_to_(?!parse)|_read_failed$/;
 

@@ -20,7 +20,7 @@ export const batchSettlement: Scheme<ChannelPayload> = {
     audience === "client" ? parsePart(buyerPayload, payload, "") : parsePart(channelPayload, payload, ""),
   key(payment, { network, asset, amount }) {
     const { channelConfig, voucher } = requireBuyers(payment);
-    // One sale fits on top of the total charged before: two payments can't both be for it.
+    // Only one sale can follow a given charged total: of two payments for the same total, one is rejected.
     const price = payment.type === "refund" || !/^\d{1,78}$/.test(amount) ? 0n : BigInt(amount);
     const before = BigInt.asUintN(256, voucher.maxClaimableAmount - price);
     const nonce = `0x${hashWords(voucher.channelId.slice(2), encodeInteger(before))}`;
@@ -35,7 +35,7 @@ export const batchSettlement: Scheme<ChannelPayload> = {
     const parts = [type, voucher.channelId, voucher.maxClaimableAmount, voucher.signature, deposit, amount];
     return hash("sha256", parts.map((part) => String(part ?? "").toLowerCase()).join("\n"));
   },
-  // A voucher never expires; once its sale is forgotten, its channel's total rejects it.
+  // A voucher never expires; after its sale's record is deleted, the channel's total rejects it.
   expiresAt: () => 0,
   quote: async (price, { address, name, version, decimals }, method) => ({
     amount: convertPriceToAmount(price, decimals),

@@ -23,7 +23,7 @@ test("uses the addresses of the reference clients and viem", () => {
   for (const { address } of Object.values(canonicalContracts)) expect(getAddress(address)).toBe(address);
 });
 
-test("lists contracts with code, and fails on a chain error", async () => {
+test("lists the contracts that have code, and fails on a chain error", async () => {
   const { permit2, exactProxy } = canonicalContracts;
   const codes = new Map<string, `0x${string}` | undefined>([
     [permit2.address, "0x60"],

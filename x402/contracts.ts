@@ -1,6 +1,6 @@
 import type { Hex } from "./hex.ts";
 
-/** What a facilitator uses the contracts for, as named in options and output. */
+/** What a facilitator uses the contracts for; the names appear in options and output. */
 export const contractUses = {
   "exact-permit2": "exact, paid by Permit2",
   upto: "upto",
@@ -13,7 +13,7 @@ export type ContractUse = keyof typeof contractUses;
 export type CanonicalContract = Readonly<{ name: string; address: Hex; uses: readonly ContractUse[] }>;
 
 /**
- * The contracts that kinds of payment call. Sources: the EVM specifications of the schemes `exact`, `upto` and
+ * The contracts that payments call. Sources: the EVM specifications of the schemes `exact`, `upto` and
  * `batch-settlement`, and https://github.com/mds1/multicall3. Signatures of undeployed contracts (ERC-6492) need none:
  * they are verified with an `eth_call` without a `to`.
  */
@@ -57,7 +57,7 @@ export type ContractId = keyof typeof canonicalContracts;
 
 export type KnownContracts = Pick<ReadonlySet<string>, "has">;
 
-/** Lists the ids of the contracts for a use, or of all, in an order in which they can be deployed. */
+/** Lists the ids of the contracts for one use, or of all contracts, in deployment order. */
 export function listContracts(use?: ContractUse): readonly ContractId[] {
   const ids = Object.keys(canonicalContracts) as ContractId[];
   const isUsed = (id: ContractId) =>

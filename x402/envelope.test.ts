@@ -20,7 +20,7 @@ const payment = {
   extensions: { bazaar: {} },
 };
 
-test("parses the common form without the schemas, and returns undefined for others", () => {
+test("parses the common form without the schemas, and returns undefined for other forms", () => {
   expect(readPlainPayment({ ...payment, more: 1 })).toEqual({ accepted: requirements, payload: payment.payload });
   expect(readPlainRequirements({ ...requirements, more: 1 })).toEqual(requirements);
   expect(readPlainRequirements({ ...requirements, extra: null })).toBeUndefined();

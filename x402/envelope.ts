@@ -9,7 +9,7 @@ export type Envelope = Readonly<{
   payload: Readonly<Record<string, unknown>>;
 }>;
 
-/** Marks a `/verify` of a payment that a seller has invented to check its terms. */
+/** Marks a `/verify` of a made-up payment, with which a seller checks its terms. */
 export const termsCheckHeader = "Gatehouse-Terms-Check";
 
 /** Control characters: PostgreSQL accepts no NUL, and ledgers identify a payment by network and asset as sent. */

@@ -38,7 +38,7 @@ export const exact: Scheme<TransferPayment> = {
     const { amount, asset, extra } = await registered.parsePrice(price, token.network);
     return { amount, asset, extra: { ...extra, ...(method === "permit2" ? { assetTransferMethod: method } : {}) } };
   },
-  // No other offer of the scheme `exact` is paid.
+  // No other kind of `exact` offer is paid.
   objectionTo({ extra }) {
     const method = extra?.["assetTransferMethod"] ?? "eip3009";
     if (method !== "eip3009" && method !== "permit2")

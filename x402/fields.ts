@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Hex } from "./hex.ts";
 
-/** Malformed payment request: an error of its sender, not a verdict about a payment. */
+/** Malformed payment request: the sender's error, not a verdict about a payment. */
 export class MalformedPaymentError extends Error {
   override readonly name = "MalformedPaymentError";
   readonly code = "payment_malformed";
@@ -83,7 +83,7 @@ export const signatureSentence = "expected the signature as a string";
 /** Max length of a checked signature, in characters; those of smart wallets (ERC-6492) include a deployment. */
 export const signatureLengthMax = 16_384;
 
-/** Formats of a payload's fields. A string that is no signature makes a payment invalid, not malformed. */
+/** Formats of a payload's fields. A string that isn't a signature makes a payment invalid, not malformed. */
 export const fields = {
   seller: {
     signature: z.string(signatureSentence),

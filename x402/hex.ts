@@ -3,7 +3,7 @@ export type Hex = `0x${string}`;
 /** 32-byte ABI word: 64 lowercase hexadecimal digits, no prefix. */
 export type Word = string;
 
-/** No account. As a channel's payer authorizer: the payer signs the vouchers itself. */
+/** The zero address. As a channel's payer authorizer, it means that the payer signs the vouchers itself. */
 export const zeroAddress: Hex = `0x${"0".repeat(40)}`;
 
 /** Returns whether two hexadecimal numbers, e.g. addresses, are equal regardless of case. */

@@ -130,7 +130,7 @@ export function readApproval(
   const rejection = rejectDifference("the approval's", compared);
   if (rejection !== undefined) return rejection;
   if (info.amount !== permit.amount) {
-    const message = `the approval is for ${info.amount}, the proxy requires exactly the permitted ${permit.amount}.`;
+    const message = `the approval is for ${info.amount}, but the proxy requires exactly the permitted ${permit.amount}.`;
     return { reason: reason.approvalAmount, message };
   }
   const digits = Buffer.from(signature.compact).toString("hex");

@@ -5,7 +5,7 @@ import { cacheSeparator, computeTypedDataDigest, hashText, hashWords } from "./t
 
 export const permit2Address = canonicalContracts.permit2.address;
 
-/** Scheme of the signed witness; the witness of `upto` names the facilitator, whose call names the amount. */
+/** Scheme of the signed witness; for `upto`, the witness contains the facilitator, and the facilitator's call the amount. */
 export type Permit2Scheme = "exact" | "upto";
 
 /** Contracts that settle Permit2 payments; a payer permits one of them, which pays only the signed recipient. */

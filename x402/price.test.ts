@@ -28,7 +28,7 @@ describe("convertPriceToAmount", () => {
   );
 
   it.each(["0", "0.0", "0.00000049"])("rejects %s, which rounds to 0", (price) => {
-    expect(() => convertPriceToAmount(price)).toThrow(/rounds to 0 .* the least price is 0\.000001/);
+    expect(() => convertPriceToAmount(price)).toThrow(/rounds to 0 .* the minimum price is 0\.000001/);
   });
 
   it("equals round(price × 10^6) in integers for every price", () => {

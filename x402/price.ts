@@ -4,7 +4,7 @@ export const tokenDecimals = 6;
 /** Max supported decimals of a payment token; the highest number in use is 24. */
 export const decimalsMax = 36;
 
-/** Max length of a price, in characters; longer numbers are typing errors, because no token has such a supply. */
+/** Max length of a price, in characters; longer numbers are typos, because no token has such a supply. */
 const digitsMax = 30;
 
 const decimal = /^\$?(\d+)(?:\.(\d+))?$/;
@@ -31,7 +31,7 @@ export function convertPriceToAmount(price: string, decimals: number = tokenDeci
   const amount = roundsUp ? kept + 1n : kept;
   if (amount === 0n) {
     throw new PriceError(
-      `"${price}" rounds to 0 of the token's smallest unit; the least price is ${decimals === 0 ? "1" : `0.${"1".padStart(decimals, "0")}`}.`,
+      `"${price}" rounds to 0 smallest units of the token; the minimum price is ${decimals === 0 ? "1" : `0.${"1".padStart(decimals, "0")}`}.`,
     );
   }
   return amount.toString();

@@ -16,7 +16,7 @@ export type PayingAccount = Readonly<{
     primaryType: string;
     message: Record<string, unknown>;
   }) => Promise<`0x${string}`>;
-  /** With it, a Permit2 payment includes the payer's approval if the seller accepts that. */
+  /** If present, a Permit2 payment includes the payer's approval, provided the seller accepts one. */
   readContract?: ReadContract;
 }>;
 
@@ -41,7 +41,7 @@ export type ChargedToken = Readonly<{
 /** How a payment moves its tokens (x402 version 2, `extra.assetTransferMethod`). */
 export type TransferMethod = "eip3009" | "permit2";
 
-/** Transfer authorized by a payment, as strings in wire format; never includes its signature. */
+/** The transfer authorized by a payment, as strings in wire format, without the signature. */
 export type SignedAuthorization = Readonly<{
   from: string;
   to: string;
@@ -51,7 +51,7 @@ export type SignedAuthorization = Readonly<{
   validAfter: string;
   /** Unix seconds. */
   validBefore: string;
-  /** 32 bytes, hexadecimal; accepted only once from one account: by the token, or by Permit2 if `method` says so. */
+  /** 32 bytes, hexadecimal; accepted only once from one account: by the token or, depending on `method`, by Permit2. */
   nonce: string;
   /** Default: `eip3009`. */
   method?: TransferMethod;
@@ -75,7 +75,7 @@ export type Scheme<Payment = unknown> = Readonly<{
   key(payment: Payment, accepted: Pick<PaymentRequirements, "network" | "asset" | "amount">): PaymentKey;
   /** Returns a hexadecimal SHA-256 that only a holder of the signed payment can compute. Ledgers store it, so it never changes for a payment. */
   digest(payment: Payment): string;
-  /** Returns the Unix seconds from which on the payment can't be settled. */
+  /** Returns the time, in Unix seconds, from which the payment can't be settled. */
   expiresAt(payment: Payment): number;
   /** Converts a price in dollars to the amount and token of an offer; `method` is how the tokens are moved. */
   quote(
@@ -83,12 +83,11 @@ export type Scheme<Payment = unknown> = Readonly<{
     token: ChargedToken,
     method?: TransferMethod,
   ): Promise<Pick<PaymentRequirements, "amount" | "asset" | "extra">>;
-  /** Whether the offer's amount is a maximum, below which the seller charges the used amount. */
+  /** Whether the offer's amount is a maximum, and the seller charges only the amount used. */
   isMax?: boolean;
   /**
-   * Present if payments restate the total charged to an account: reason for a payment while the account has another
-   * request in flight. Such a payment may be sent again for another request if nothing was charged, so only a
-   * payment-identifier marks a retry.
+   * Present if payments restate the total charged to an account: the rejection reason while the account has another request in flight. If
+   * nothing was charged, such a payment may be reused for another request, so only a payment-identifier marks a retry.
    */
   busy?: Reason;
   buysNothing?(payment: Payment): boolean;
@@ -97,7 +96,7 @@ export type Scheme<Payment = unknown> = Readonly<{
   /** Creates a signer of payments for a client's account, as required by the SDK's client. */
   signer(account: PayingAccount): Promise<SchemeNetworkClient>;
   authorization(payload: PaymentPayload["payload"]): SignedAuthorization;
-  /** Loads the facilitator's part, only when a facilitator starts, because it accounts for most of a scheme's loading time. */
+  /** Loads the facilitator's part. Called only when a facilitator starts, because this is most of a scheme's loading time. */
   settling(): Promise<Settling<Payment>>;
 }>;
 
@@ -106,9 +105,9 @@ export type SettledScheme<Payment = unknown> = Pick<Scheme<Payment>, "name" | "r
 export type Settling<Payment = unknown> = Readonly<{
   /** Lists the scheme's kinds for `/supported`; empty while its contracts are not on the chain. */
   kinds(about: Pick<Transfers, "contracts"> & Readonly<{ signer: Hex }>): readonly Readonly<Record<string, unknown>>[];
-  /** Returns, before a payload is parsed, why its kind within the scheme is not supported here; undefined if it is. */
+  /** Returns, before a payload is parsed, why this kind of payload is not supported here; undefined if it is. */
   rejectPayload(payload: Readonly<Record<string, unknown>>): Rejection | undefined;
-  /** Returns whether the payer's key signed the payment, without asking the chain; false for a wallet's signature. */
+  /** Returns whether the payer's key signed the payment, without querying the chain; false for a wallet's signature. */
   isSignedByKey?(order: Order<Payment>): boolean | Promise<boolean>;
   /**
    * Returns whether the payment would settle now. Changes nothing except the record of the caller's verifications.
@@ -131,7 +130,7 @@ export type Order<Payment> = Readonly<{
   extensions: Readonly<Record<string, unknown>>;
 }>;
 
-/** Amount that a channel pays to its payee in all, claims in the same request included, and the number of refunds made before. */
+/** Total that a channel pays to its payee, including claims in the same request, and the number of earlier refunds. */
 export type ChannelRefund = Readonly<{ asset: Hex; claimed: bigint; refunds: bigint }>;
 
 /**
@@ -140,13 +139,13 @@ export type ChannelRefund = Readonly<{ asset: Hex; claimed: bigint; refunds: big
  */
 export type Transfers = Readonly<{
   assets: ReadonlyMap<string, AcceptedAsset>;
-  /** Returns whether the payer's key signed; recovers a signature once. */
+  /** Returns whether the payer's key signed; recovers each signature only once. */
   isSigned: SignatureCheck;
-  /** Canonical contracts on the chain, by lowercase address; any of them while the chain is not checked. */
+  /** Canonical contracts on the chain, by lowercase address; all of them until the chain was checked. */
   contracts: KnownContracts;
   /**
-   * Returns why the settings exclude a token or a payee, for everyone or for the caller. With `deposits`, they don't if
-   * a settled deposit of each is recorded. @throws as documented in `Facilitator`.
+   * Returns why the settings exclude a token or a payee, for everyone or for the caller. With `deposits`, they are allowed if a settled one
+   * is recorded for each. @throws as documented in `Facilitator`.
    */
   rejectTerms(terms: Pick<SignedPayment, "asset" | "payTo" | "unserved" | "deposits">): Promise<Rejection | undefined>;
   /** Returns why the caller can't have a refund, whatever its signatures. */
@@ -161,7 +160,7 @@ export type Transfers = Readonly<{
   clock(): number;
   verify(payment: SignedPayment): Promise<Answered<VerifyAnswer>>;
   settle(payment: SignedPayment): Promise<Answered<SettleAnswer>>;
-  /** Ends a payment of which nothing was used, without a transaction; one that was settled before keeps its outcome. */
+  /** Completes an unused payment without a transaction; one settled before keeps its outcome. */
   settleNothing(payment: SignedPayment): Promise<Answered<SettleAnswer>>;
 }>;
 

@@ -24,22 +24,24 @@ export type SignedPayment = Readonly<{
   callData: Hex;
   /** Signature that the payer's contract must confirm (ERC-1271); undefined if its key signed. */
   walletSignature?: Hex | undefined;
-  /** Why its token is not settled here; applies only to a payment that is not recorded. */
+  /** Why its token is not settled here; applies only to payments not yet recorded. */
   unserved?: Rejection | undefined;
-  /** Deposits of the channels that it concerns: if a settled one of each is recorded, its token and payee may be removed ones. */
+  /**
+   * Deposits of the channels involved: if a settled one is recorded for each, the token and payee may have been removed from the settings.
+   */
   deposits?: readonly DepositKey[];
-  /** Whether it moves all that its channels, or their seller, have left: no minimum amount applies then. */
+  /** Whether it moves everything left in its channels or owed to their seller; no minimum amount applies then. */
   isRemainder?: boolean;
   /** Permitted maximum of a payment that may be settled for less; undefined if it is settled in full. */
   max?: bigint | undefined;
-  /** Whether it makes no new payment to a seller, so any caller that requests it again gets its outcome. */
+  /** Whether it pays no seller anew, so that any caller repeating it gets its outcome. */
   isRelayed?: boolean;
 }>;
 
-/** Selects deposits into a seller's channels, by how their call data begins; `payer` is present if it selects one channel. */
+/** Selects deposits into a seller's channels by a prefix of their call data; `payer` is present if it selects one channel. */
 export type DepositKey = Readonly<{ asset: Hex; payTo: Hex; payer?: Hex; callStart: string }>;
 
-/** Checks whether the payer's key signed; `recover` determines it, at a cost, if it is unknown. */
+/** Checks whether the payer's key signed; `recover` determines that, at a cost, if unknown. */
 export type SignatureCheck = (payment: Pick<SignedPayment, "id" | "callData">, recover: () => boolean) => boolean;
 
 /** A payment's checks, and the chain's canonical contracts with the accepted wallet factories, in lower case. */
@@ -70,7 +72,7 @@ export function toSignedPayment(
   return { ...call, asset: asset.address, payer: authorization.from, payTo, amount, authorization };
 }
 
-/** Hash that a payer signed, its alleged signature, and the call that contains it, by key or by wallet. */
+/** The hash to sign, its alleged signature, and the calls that contain a key's or a wallet's signature. */
 type SignedCall = Readonly<{
   payer: Hex;
   digest: Uint8Array;
@@ -138,7 +140,7 @@ export function isSignedBy(account: Hex, digest: Uint8Array, { compact, yParity 
   try {
     key = secp256k1.ecdsaRecover(compact, yParity, digest, false);
   } catch {
-    // The library throws if no key fits (r or s zero or not below the order): the signature is invalid.
+    // The library throws if no key fits (r or s is zero or not below the order), so the signature is invalid.
     return false;
   }
   return keccak256(key.subarray(1)).toString("hex", 12) === encodeAddress(account).slice(24);

@@ -21,7 +21,7 @@ export type Requirements = Readonly<{
   method: string;
 }>;
 
-/** Services that need no chain: only a key's signature is valid. */
+/** Services that don't query the chain: only a key's signature is valid. */
 export const keysOnly: Pick<Transfers, "assets" | "isSigned" | "contracts" | "checkWallet"> = {
   assets: new Map(),
   contracts: { has: () => true },
@@ -29,13 +29,12 @@ export const keysOnly: Pick<Transfers, "assets" | "isSigned" | "contracts" | "ch
   checkWallet: async () => ({ reason: reason.signature, message: "no key signed the payment." }),
 };
 
-/** Terms of a payment: the required ones, the token, and why a payment in that token that is not recorded yet is rejected. */
+/** Terms of a payment: the required ones, the token, and why new payments in that token are rejected. */
 export type Terms = Readonly<{ required: Requirements; asset: AcceptedAsset; unserved: Rejection | undefined }>;
 
 /**
- * Parses the terms of an order, or returns why they are rejected: the client must have accepted the resource server's
- * requirements (x402 version 2, verification steps of the schemes on EVM). `isMax` means that the accepted amount is a
- * maximum, below which the server may charge.
+ * Parses the terms of an order, or returns why they are rejected: the client must have accepted the resource server's requirements (x402
+ * version 2, verification steps of the schemes on EVM). `isMax` means that the accepted amount is a maximum and the server may charge less.
  *
  * @throws {MalformedPaymentError} with the path of the first invalid field.
  */
@@ -80,7 +79,7 @@ function rejectAccepted(accepted: Requirements, required: Requirements, isMax: b
   const path = field === "name" || field === "version" ? `extra.${field}` : field;
   return {
     reason: reason.requirements,
-    message: `paymentPayload.accepted.${path} is "${accepted[field]}", the requirements have "${required[field]}"; pay by the requirements as they were sent.`,
+    message: `paymentPayload.accepted.${path} is "${accepted[field]}", the requirements have "${required[field]}"; pay with the requirements unchanged.`,
   };
 }
 
@@ -101,12 +100,12 @@ function rejectToken(
   }
   const isSignedForToken = method === "eip3009";
   if (name !== token.name && (isSignedForToken || name !== "")) {
-    return { reason: reason.tokenName, message: `extra.name is "${name}", the token's is "${token.name}".` };
+    return { reason: reason.tokenName, message: `extra.name is "${name}", but the token's name is "${token.name}".` };
   }
   if (version !== token.version && (isSignedForToken || version !== "")) {
     return {
       reason: reason.tokenVersion,
-      message: `extra.version is "${version}", the token's is "${token.version}".`,
+      message: `extra.version is "${version}", but the token's version is "${token.version}".`,
     };
   }
   return undefined;
@@ -130,10 +129,10 @@ function parseRequirements(wire: PaymentRequirements, path: string): Requirement
   };
 }
 
-/** Compared value: its name, both values, and the reason if they differ. Hexadecimal is equal in any case. */
+/** Compared value: its name, both values, and the reason if they differ. The case of hexadecimal digits is ignored. */
 type Compared = readonly [what: string, found: string, expected: string, code: Reason];
 
-/** Returns why compared values of `whose` differ: the first that does, or that is no account. */
+/** Returns why the values of `whose` differ: the first that differs or isn't an account. */
 export function rejectDifference(whose: string, compared: readonly Compared[]): Rejection | undefined {
   for (const [what, found, expected, code] of compared) {
     if (found.toLowerCase() === expected.toLowerCase() && found !== zeroAddress) continue;

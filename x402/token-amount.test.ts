@@ -24,7 +24,9 @@ describe("an amount", () => {
 
   it("rejects whole tokens with unknown decimals or too many digits", () => {
     expect(() => units("0.01")).toThrow("0.01 is in whole tokens, but the token's decimals are unknown.");
-    expect(() => units("0.0000001", 6)).toThrow("0.0000001 has 7 digits after the point, the token 6.");
+    expect(() => units("0.0000001", 6)).toThrow(
+      "0.0000001 has 7 digits after the point, but the token has 6 decimals.",
+    );
   });
 
   it.each(["-1", "$-1", "1e6", "$", "USD 1", "1.", "1,5", "0x10"])("rejects %j with both valid forms", (text) => {

@@ -7,7 +7,7 @@ const decimal = /^\$?(\d{1,78}(?:\.(\d{1,36}))?)$/;
 const shellName = /^-?(?:[\w./-]*\/)?(?:ba|z|da|k|fi|tc|c|a)?sh(?:\.\d*|\d*)$/;
 const afterEmptyVariable = /^(?:\.\d+)?$/;
 
-/** Limit that is not an amount, or can't be compared with a token's units. */
+/** A limit that is not an amount, or can't be compared with a token's units. */
 export class TokenAmountError extends Error {
   override readonly name = "TokenAmountError";
   readonly code = "token_amount_invalid";
@@ -46,7 +46,9 @@ export function toUnits(amount: TokenAmount, decimals: number | undefined): bigi
     throw new TokenAmountError(`${amount.text} is in whole tokens, but the token's decimals are unknown.`);
   }
   if (amount.scale > decimals) {
-    throw new TokenAmountError(`${amount.text} has ${amount.scale} digits after the point, the token ${decimals}.`);
+    throw new TokenAmountError(
+      `${amount.text} has ${amount.scale} digits after the point, but the token has ${decimals} decimals.`,
+    );
   }
   return Value.from(amount.text, decimals);
 }

@@ -58,7 +58,7 @@ export function formatPermit2Nonce(nonce: string): Hex {
   return `0x${encodeInteger(BigInt(nonce))}`;
 }
 
-/** Locates a nonce in Permit2's bitmaps of an account: the position of its word, that of its bit in the word, and the bit's mask. */
+/** Locates a nonce in an account's Permit2 bitmaps: its word, its bit in the word, and the bit's mask. */
 export function locatePermit2Nonce(nonce: string): Readonly<{ word: bigint; bit: bigint; mask: bigint }> {
   const position = BigInt(nonce);
   const bit = position & 0xffn;

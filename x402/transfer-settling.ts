@@ -27,7 +27,7 @@ export const settleExact: Settling<TransferPayment> = {
   },
 };
 
-/** Settlement of `upto`: `verify` gets the maximum, `settle` the amount used; zero needs no transaction. */
+/** Settlement of `upto`: `verify` receives the maximum, `settle` the amount used; zero needs no transaction. */
 export const settleUpto: Settling<Permit2Payment> = {
   rejectPayload: () => undefined,
   kinds: ({ contracts, signer }) =>

@@ -47,7 +47,7 @@ export function computeTypedDataDigest(separator: Word, struct: Word): Uint8Arra
   return keccak256(Buffer.from(`1901${separator}${struct}`, "hex"));
 }
 
-/** Computes and keeps the separator of a contract's domain on each chain; only served chains get here. */
+/** Computes and caches the domain separator of a contract on each chain; only served chains get here. */
 export function cacheSeparator(compute: (chainId: number) => Word): (chainId: number) => Word {
   const known = new Map<number, Word>();
   return (chainId) => {

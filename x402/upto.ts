@@ -11,7 +11,7 @@ import { convertPriceToAmount } from "./price.ts";
 import type { Scheme } from "./scheme.ts";
 
 /**
- * Scheme `upto`: the payer permits a maximum with Permit2, and the amount used is settled; none if nothing was used.
+ * Scheme `upto`: the payer permits a maximum with Permit2, and the amount used is settled; nothing if it is zero.
  */
 export const upto: Scheme<Permit2Payment> = {
   name: "upto",

@@ -8,13 +8,13 @@ export const multicall3Address = canonicalContracts.multicall3.address;
 
 export type ContractCall = Readonly<{ to: Hex; data: Hex }>;
 
-/** Signature for a contract wallet (ERC-1271), and the call that creates the wallet if it may not exist yet (ERC-6492). */
+/** Signature for a contract wallet (ERC-1271), and the call that creates the wallet if it does not exist yet (ERC-6492). */
 export type WalletSignature = Readonly<{ signature: Hex; creation: ContractCall | undefined }>;
 
 /** Suffix of a signature that contains its wallet's creation (ERC-6492). */
 const creationMark = "6492".repeat(16);
 
-/** Parses any bytes, perhaps with the wallet's creation. Returns undefined for anything else. */
+/** Parses bytes, with or without the wallet's creation. Returns undefined for anything else. */
 export function parseWalletSignature(text: string): WalletSignature | undefined {
   if (!/^0x(?:[0-9a-f]{2})+$/i.test(text)) return undefined;
   const signature = text.toLowerCase() as Hex;

@@ -63,7 +63,7 @@ function createDumpCommand(mask: Mask) {
   return new Command("dump")
     .summary("Show every setting of a service with its value and its source")
     .description(
-      "Reads the settings as the service would, from this environment and the settings file, and prints each with its origin: default, the file and line, or the variable. A secret is shown as [secret]. Exits 1 when the service would reject them; what it lacks is shown as missing.",
+      "Reads the settings as the service would, from this environment and the settings file, and prints each with its origin: default, the file and line, or the variable. A secret is shown as [secret]. Exits 1 when the service would reject them; absent required settings are shown as missing.",
     )
     .addArgument(new Argument("<service>", "service whose settings to print").choices(serviceNames))
     .option("--settings <file>", "JSON5 file with the settings; environment variables override it")

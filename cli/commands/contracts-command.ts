@@ -13,8 +13,8 @@ const uses = Object.keys(contractUses) as ContractUse[];
 /** Creates `gatehouse contracts`, which covers the contracts that payment kinds call. */
 export function createContractsCommand({ mask }: Readonly<{ mask: Mask }>) {
   const check = addChainOptions(new Command("check"))
-    .summary("Show which of the contracts that payments need a chain has")
-    .description("Prints each contract, and whether the chain has it. Exits 0 if none is missing, else 1.")
+    .summary("Show which of the contracts required by payments a chain has")
+    .description("Prints each contract and whether the chain has it. Exits 0 if none is missing, else 1.")
     .action(async ({ rpcUrl, for: use }) => {
       mask.hide(rpcUrl);
       const { runContractsCheck: run } = await import("#facilitator/contracts/contracts-command.ts");
@@ -32,7 +32,7 @@ function createDeployCommand(mask: Mask) {
   return addChainOptions(new Command("deploy"))
     .summary("Deploy the missing contracts at their canonical addresses")
     .description(
-      "Shows the planned transactions and their max cost, and asks. Gatehouse contains no code of these contracts: it comes from files or from another chain, and is sent only if it results in the canonical address. After an interruption, run it again. Exits 0 if none is missing, else 1.",
+      "Shows the planned transactions and their max cost, and asks for confirmation. Gatehouse doesn't contain the code of these contracts: the code comes from files or from another chain, and is sent only if it results in the canonical address. After an interruption, run it again. Exits 0 if none is missing, else 1.",
     )
     .requiredOption("--key-file <path>", "file with the private key of the paying account")
     .option(
@@ -42,7 +42,7 @@ function createDeployCommand(mask: Mask) {
       [],
     )
     .option("--copy-from <url>", "archive node of a chain that has the contracts; repeat for more", collectUrl, [])
-    .option("--yes", "agree without asking for confirmation", false)
+    .option("--yes", "don't ask for confirmation", false)
     .action(async ({ rpcUrl, for: use, keyFile, initCode, copyFrom, yes }, command) => {
       for (const url of [rpcUrl, ...copyFrom]) mask.hide(url);
       const { hexBytes, privateKey } = await import("#daemon/settings/types.ts");

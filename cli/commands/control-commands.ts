@@ -19,7 +19,7 @@ export async function runOnTarget(
   if (target !== undefined) process.exitCode = await run(target, createTerminalOutput({ mask }));
 }
 
-const agree = ["--yes", "agree without asking for confirmation", false] as const;
+const agree = ["--yes", "don't ask for confirmation", false] as const;
 
 /** Creates `gatehouse adopt`: shows and approves the changes that a sidecar would make to a node that it doesn't manage yet. */
 export function createAdoptCommand({ mask }: Readonly<{ mask: Mask }>) {
@@ -32,7 +32,7 @@ export function createAdoptCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option(...agree)
     .option(
       "--json",
-      "one JSON document, { result, view }: the sidecar, its plan and the result; requests no confirmation",
+      "one JSON document, { result, view }: the sidecar, its plan and the result; asks for no confirmation",
       false,
     )
     .action(({ yes, json, ...options }) =>
@@ -47,13 +47,13 @@ export function createRestartCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("restart")
     .summary("Restart the node through its sidecar; roll back if it does not recover")
     .description(
-      "Requests a restart from the running sidecar. Like an automatic restart, it respects the node's stop timeout, is verified by an advancing height, and is rolled back to the last working node.conf if the node does not recover. It runs even if the restart budget is used up. Exits 0 when the sidecar accepted it, 1 when it did not or the restart was not confirmed.",
+      "Requests a restart from the running sidecar. Like an automatic restart, it respects the node's stop timeout, is verified by an advancing height, and is rolled back to the last working node.conf if the node does not recover. It runs even if the restart budget is used up. Exits 0 when the sidecar accepted the request, 1 when it did not or you did not confirm.",
     );
   return addControlOptions(command)
     .option(...agree)
     .option(
       "--json",
-      "one JSON document: { result: requested, shown, busy, paused, waits, observes or no-driver, waitsFor, node }; requests no confirmation",
+      "one JSON document: { result: requested, shown, busy, paused, waits, observes or no-driver, waitsFor, node }; asks for no confirmation",
       false,
     )
     .action(({ yes, json, ...options }) =>

@@ -10,7 +10,7 @@ export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("doctor")
     .summary("Check settings, keys, signer, ports and versions; change nothing")
     .description(
-      "Checks settings, keys, ports, services and what they report, versions and the signer. Checks the services of this environment, --settings and --url, or else those that run on this machine. With --drift it checks the running services of a deployed stack for changes that Pulumi's refresh can't see. Exits 0 when nothing is wrong, 2 when something is, 1 when a check could not be made.",
+      "Checks settings, keys, ports, services and what they report, versions and the signer. Checks the services of this environment, --settings and --url, or else those that run on this machine. With --drift it checks the running services of a deployed stack for changes that Pulumi's refresh can't see. Exits 0 when nothing is wrong, 2 when something is, 1 when a check could not run.",
     )
     .option("--settings <service=file>", "settings file of a service; may be repeated", collectFile, {})
     .option(

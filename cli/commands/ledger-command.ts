@@ -67,7 +67,7 @@ function createRefundCommand(mask: Mask) {
       ),
     )
     .option("--key-file <path>", "file with the payee's private key")
-    .option("--yes", "agree without asking for confirmation", false)
+    .option("--yes", "don't ask for confirmation", false)
     .option(
       "--again",
       "sign another transaction to replace a recorded one that no node has and whose nonce is used",

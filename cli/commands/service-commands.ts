@@ -12,7 +12,10 @@ type ServiceCommand = Readonly<{
   summary: string;
   /** Loads the service lazily, so that only its own command pays for its imports and its settings' schema. */
   start: (run: Run) => Promise<number>;
-  /** "or-serves-on": if no new process can start, the running one serves on. Not for the sidecar: its node would be unattended. */
+  /**
+   * "or-serves-on": if no new process can start, the running one continues to serve. Not for the sidecar, because its node would be
+   * unattended.
+   */
   handsOver?: "or-ends" | "or-serves-on";
 }>;
 

@@ -19,7 +19,7 @@ export function createStackCommand() {
     .option("--verbose", "print the decoded headers of the payment", false)
     .option(
       "--json",
-      "one JSON document once the request is bought, { parts, purchase, paidAfterMs }; all else on standard error",
+      "one JSON document once the request is bought, { parts, purchase, paidAfterMs }; everything else goes to standard error",
       false,
     )
     .option("--state-dir <path>", "folder for the stack's state", ".gatehouse")

@@ -21,7 +21,7 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
         "several: URLs, e.g. node-7=http://10.0.0.7:9600 (a name is optional), or files with one on each line; at most 64",
       ).conflicts("url"),
     )
-    .option("--watch [seconds]", "refresh every so many seconds (default 5) until Ctrl-C", parseIntervalSeconds)
+    .option("--watch [seconds]", "refresh at this interval in seconds (default 5) until Ctrl-C", parseIntervalSeconds)
     .addOption(
       new Option("--page [port]", `serve one page for all targets (default ${pagePort}; 0 picks a free port)`)
         .argParser(parseListenPort)

@@ -15,11 +15,15 @@ const stack = ["--stack", "prod", "--node-image", "node:0.17.0"];
 
 describe("gatehouse upgrade --stack", () => {
   it.each([
-    ["JSON output, which it does not print", ["--json"], "and --json do not go with --stack"],
+    ["JSON output, which it does not print", ["--json"], "and --json can't be combined with --stack"],
     ["a directory", ["/srv/release"], "a directory and --json"],
-    ["a sidecar's settings", ["--settings", "a.json5"], "--settings, --state-directory and --token-file do not go"],
-    ["a sidecar's state directory", ["--state-directory", "/a"], "do not go with --stack"],
-    ["a sidecar's control token", ["--token-file", "/a"], "do not go with --stack"],
+    [
+      "a sidecar's settings",
+      ["--settings", "a.json5"],
+      "--settings, --state-directory and --token-file can't be combined",
+    ],
+    ["a sidecar's state directory", ["--state-directory", "/a"], "can't be combined with --stack"],
+    ["a sidecar's control token", ["--token-file", "/a"], "can't be combined with --stack"],
     ["an invalid URL", ["--url", "nonsense"], "--url: expected an address such as"],
     ["a URL with an unsupported scheme", ["--url", "file:///a"], "--url: expected an address such as"],
     ["a time limit too short for the verification", ["--verify-timeout", "30"], "Expected whole seconds from 120"],
@@ -36,6 +40,6 @@ describe("gatehouse upgrade --stack", () => {
     ["--verify-timeout", "300"],
     ["--copy-timeout", "300"],
   ])("is required for %s", async (...args) => {
-    expect(await readRejection("/srv/release", ...args)).toContain("go with --stack");
+    expect(await readRejection("/srv/release", ...args)).toContain("require --stack");
   });
 });

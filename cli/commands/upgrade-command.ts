@@ -13,7 +13,7 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("upgrade")
     .summary("Upgrade a node and verify it; otherwise roll back, data included")
     .description(
-      "Has the running sidecar stop its node, copy the data, install the binaries from a directory, migrate node.conf, start and verify the new version. A failed upgrade is rolled back: data, binaries and node.conf. Shows every step first and asks. Exits 0 when the new version is verified, 1 otherwise. With --stack it upgrades the node of a stack on Docker or Kubernetes to another image, where pulumi up is run: stop, copy of the data (on Kubernetes a VolumeSnapshot, through kubectl), the image in the configuration, pulumi up, verification; a failed upgrade is rolled back: image, data and configuration.",
+      "The running sidecar stops its node, copies the data, installs the binaries from a directory, migrates node.conf, and starts and verifies the new version. A failed upgrade is rolled back: data, binaries and node.conf. Shows every step first and asks for confirmation. Exits 0 when the new version is verified, 1 otherwise. With --stack, run it where you run pulumi up: it upgrades the node of a stack on Docker or Kubernetes to another image: stop, copy of the data (on Kubernetes a VolumeSnapshot, through kubectl), the image in the configuration, pulumi up, verification; a failed upgrade is rolled back: image, data and configuration.",
     );
   return addUpgradeOptions(command).action(async (directory, typed) => {
     const { nodeVersion: version, dryRun, yes, json, ...options } = typed;

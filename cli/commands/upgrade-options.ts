@@ -7,7 +7,7 @@ export function addUpgradeOptions(command: Command) {
     .option("--node-version <version>", "the new version, if its node_cli does not report it")
     .option("--stack <name>", "upgrade the node of this Pulumi stack, whose version is its image", parseStack)
     .option("--node-image <reference>", "with --stack: the new image, with a digest", parseImage)
-    .option("--continue", "with --stack: continue the upgrade that was interrupted or stranded", false)
+    .option("--continue", "with --stack: continue an upgrade that was interrupted or whose rollback failed", false)
     .option("--cwd <directory>", "with --stack: directory of the Pulumi program; default: this one")
     .option("--config-file <file>", "with --stack: the stack's configuration; default: Pulumi.<stack>.yaml there")
     .option(
@@ -26,10 +26,10 @@ export function addUpgradeOptions(command: Command) {
       parseLongLimitSeconds,
     )
     .option("--dry-run", "show the steps, and do nothing", false)
-    .option("--yes", "agree without asking for confirmation", false)
+    .option("--yes", "don't ask for confirmation", false)
     .option(
       "--json",
-      "one JSON document at the end, { result, plan, node, upgrade }: what was shown or started, and the outcome; requests no confirmation",
+      "one JSON document at the end, { result, plan, node, upgrade }: what was shown or started, and the outcome; asks for no confirmation",
       false,
     );
 }
@@ -46,14 +46,14 @@ export function findUnsupportedStackOption(
     const { cwd, configFile, verifyTimeout, copyTimeout, updateTimeout } = options;
     const stackOnly = [nodeImage, cwd, configFile, verifyTimeout, copyTimeout, updateTimeout];
     if (!isContinued && stackOnly.every((option) => option === undefined)) return undefined;
-    return "--node-image, --continue, --cwd, --config-file and the --…-timeout options go with --stack.";
+    return "--node-image, --continue, --cwd, --config-file and the --…-timeout options require --stack.";
   }
   if (options.directory !== undefined || options.json) {
-    return "a directory and --json do not go with --stack.";
+    return "a directory and --json can't be combined with --stack.";
   }
   const { settings, stateDirectory, tokenFile } = options;
   if ([settings, stateDirectory, tokenFile].some((option) => option !== undefined)) {
-    return "--settings, --state-directory and --token-file do not go with --stack, whose outputs say where its sidecar is.";
+    return "--settings, --state-directory and --token-file can't be combined with --stack: the stack's outputs specify its sidecar.";
   }
   if ((nodeImage === undefined) !== isContinued) return "with --stack, expected --node-image, or --continue alone.";
   if (url !== undefined && !isHttpUrl(url)) {

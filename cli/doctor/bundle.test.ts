@@ -14,7 +14,7 @@ test("writes a bundle with mode 0600 and without planted secrets, and overwrites
   );
   const url = await startServiceThat({
     service: "facilitator",
-    checks: { chain: { ok: false, message: "https://user:planted-password@node.example/ is away" } },
+    checks: { chain: { ok: false, message: "https://user:planted-password@node.example/ is down" } },
   });
   const bundle = join(folder, "bundle.tgz");
   const env = facilitator("http://me:planted-pass@127.0.0.1:1/");
@@ -25,7 +25,7 @@ test("writes a bundle with mode 0600 and without planted secrets, and overwrites
   const read = (name: string) => readFile(join(folder, name), "utf8");
   expect(JSON.parse(await read("findings.json"))).toHaveLength(run.findings.length);
   expect(await read("facilitator/settings.json")).toContain('"[secret]"');
-  expect(await read("facilitator/readyz.json")).toContain("node.example/ is away");
+  expect(await read("facilitator/readyz.json")).toContain("node.example/ is down");
   const end = await read("log/facilitator.log");
   expect(end).toContain('"message":"sent"');
   expect(end.length).toBeLessThan(2_200_000);

@@ -78,7 +78,7 @@ function listServiceEntries(name: string, { source, settings, answers }: Inspect
   const folder = name.replaceAll(/[^\w.-]+/g, "-");
   const own = settings?.ok === true ? settings.values : settings?.problems;
   const answered = Object.entries(answers ?? {}).map(([file, got]): Entry => {
-    if (!got.ok) return [`${folder}/${file}`, `no answer: ${got.why}\n`];
+    if (!got.ok) return [`${folder}/${file}`, `no response: ${got.why}\n`];
     return [`${folder}/${file}`, got.status === 200 ? got.body : `HTTP ${got.status}\n${got.body}`];
   });
   return [[`${folder}/settings.json`, formatJson({ source, settings: own ?? "not known" })], ...answered];

@@ -52,7 +52,7 @@ test("reports a service's faults with the service's own messages", async () => {
 test("distinguishes an unknown program, a different service and an address where nothing listens", async () => {
   const other = await serve((_, response) => response.writeHead(404).end("<html>"));
   expect(listFindings(await runDoctor({ urls: { sidecar: other } }), "service")[0]).toMatch(
-    /^failed: .* returned HTTP 404, but not like a Gatehouse service.*ss -ltnp/,
+    /^failed: .* returned HTTP 404, but doesn.t look like a Gatehouse service.*ss -ltnp/,
   );
   const seller = await startServiceThat({ service: "resource-server" });
   const wrong = await runDoctor({ urls: { facilitator: seller } });
@@ -91,7 +91,7 @@ test("reports a low signer balance, with the account and the amount to send", as
   const rpcUrl = await startNodeThat({ eth_getBalance: "0x2386f26fc10000" });
   const run = await runDoctor({ env: facilitator(rpcUrl) });
   expect(listFindings(run, "signer")[0]).toMatch(
-    /^failed: its signer 0x19E7.* holds 0\.01 in native currency, enough for 50 settlements at today's gas price; top it up: 0\.02 is enough for 100$/,
+    /^failed: its signer 0x19E7.* holds 0\.01 in native currency, enough for 50 settlements at the current gas price; top it up: 0\.02 is enough for 100$/,
   );
 });
 
@@ -145,7 +145,7 @@ test("reports a key file that others can read, with the command that fixes it", 
   expect(await look()).toEqual([expect.stringContaining(`\`chmod o= ${file}\``)]);
 });
 
-test("finds all services running on this machine, even two of one kind", async () => {
+test("finds all services running on this machine, even two of the same kind", async () => {
   const folder = await makeTestDirectory();
   const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder };
   const conditions = [{ type: "RpcResponding", status: "True", reason: "Responding", message: "" }];
@@ -162,7 +162,7 @@ test("finds all services running on this machine, even two of one kind", async (
   const expected = [url, second].map((each) => [`gateway ${new URL(each).host}`, `runs at ${each} and is ready`]);
   expect(found.map(({ subject, message }) => [subject, message]).toSorted()).toEqual(expected.toSorted());
   const skipped =
-    "skipped: only its start checked them, because only its address is known (found running here); to check them, run this with its GATEHOUSE_GATEWAY_… variables, or pass --settings gateway=<file>";
+    "skipped: only its start checked them, because only its address is known (found on this machine); to check them, run this with its GATEHOUSE_GATEWAY_… variables, or pass --settings gateway=<file>";
   expect(listFindings(run, "settings")).toEqual([skipped, skipped]);
   await extract({ file: bundle, cwd: folder });
   for (const each of [url, second]) {
@@ -172,7 +172,7 @@ test("finds all services running on this machine, even two of one kind", async (
   expect(out).toMatch(/\n0 failed, 0 unknown, 2 skipped, 6 ok\n$/);
 });
 
-test("reports a killed service until it runs again", async () => {
+test("reports a killed service until it is running again", async () => {
   const folder = await makeTestDirectory();
   const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder };
   const url = await startServiceThat({ service: "facilitator" });

@@ -102,7 +102,7 @@ function printFindings(findings: readonly Finding[], { json }: Printing, { out }
 
 type FoundServices = Readonly<{ known: readonly KnownService[]; killed: readonly Finding[] }>;
 
-/** The services that the options or environment name; otherwise those announced on this machine; otherwise the default ports. */
+/** The services named by the options or the environment; otherwise those announced on this machine; otherwise the default ports. */
 function findServices(named: NamedServices, { mask }: Readonly<{ mask: Mask }>): FoundServices {
   mask.hide(named.urls);
   const known = checkedServices.flatMap((service) => findNamedService(service, named, { mask }));

@@ -62,7 +62,10 @@ function explain({ answers }: ServiceReport, name: keyof typeof paths, origin: s
   const got = answers[name];
   const url = new URL(paths[name], origin).href;
   if (got?.ok === true) {
-    return ["unknown", `${url} returned HTTP ${got.status}, but not like a service of this version; check the address`];
+    return [
+      "unknown",
+      `${url} returned HTTP ${got.status}, but doesn't look like a service of this version; check the address`,
+    ];
   }
   return ["unknown", `${url} can't be queried (${got?.why}); check that it is running and reachable from here`];
 }

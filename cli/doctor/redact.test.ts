@@ -43,7 +43,7 @@ test.each([
   ["a Stripe key", `charged by sk_live_4eC39HqLyjWDarjt`, "4eC39HqLyjWDarjt"],
   ["a GitHub token", `cloned as ghp_16C7e42F292c6912E7710c838347Ae178B4a`, "16C7e42F"],
   ["a GitLab token", `cloned as glpat-16C7e42F292c6912E771`, "16C7e42F"],
-  ["a Slack token", `told by xoxb-1234567890-abcdef`, "1234567890"],
+  ["a Slack token", `sent by xoxb-1234567890-abcdef`, "1234567890"],
   ["an AWS access key id", `user AKIAIOSFODNN7EXAMPLE`, "IOSFODNN7"],
   ["a truncated PEM key", pem.slice(0, 40), "MIGHA"],
   ["a PEM key without its first line", `${"MIGHAgEAMBMGByqGSM49".repeat(3)}Ag\n-----END PRIVATE KEY-----`, "MIGHA"],
@@ -103,7 +103,7 @@ test.each(["eyJaaaa-", "TOKEN", "TOKEN_", 'token:"', "-----BEGIN PRIVATE KEY----
   (part) => {
     const startedAt = performance.now();
     redact(part.repeat(400_000 / part.length), createMask());
-    // This much of the first one took two minutes when each searched to the end.
+    // A first text of this length took two minutes while each pattern searched to the end.
     expect(performance.now() - startedAt).toBeLessThan(2_000);
   },
 );

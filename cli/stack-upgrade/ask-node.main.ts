@@ -2,7 +2,7 @@ import { formatAuthority } from "#daemon/http/address.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import { createStackQueries } from "./node-status.ts";
 
-/** Asks from the sidecar's own pod, the node through that pod's gateway; prints JSON, or `null` without a response. */
+/** Queries the sidecar from within its pod, and the node through that pod's gateway; prints JSON, or `null` if there is no response. */
 const [kind, number] = process.argv.slice(2);
 const ports = defaultPorts.sidecar;
 const formatAddress = (port: number) => `http://${formatAuthority("127.0.0.1", port)}`;

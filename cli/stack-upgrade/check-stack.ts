@@ -51,7 +51,7 @@ export async function checkStack(place: DeployedStack, to: UpgradeSide, work: St
 function* findVersionProblems(from: UpgradeSide, to: UpgradeSide): Generator<string> {
   if (from.image === to.image && from.version === to.version) yield "the stack has this image and version already";
   if (findReleaseOfText(from.version).layout !== findReleaseOfText(to.version).layout) {
-    yield `the workspace of ${to.version} has another layout than that of ${from.version}: deploy it anew`;
+    yield `the workspace of ${to.version} has a different layout than that of ${from.version}: deploy a new node instead`;
   }
 }
 
@@ -124,7 +124,7 @@ function* findNodeProblems(said: SidecarStatus, { from }: DeployedStack): Genera
   if (!said.node.answers || said.node.height === undefined) yield "the node does not respond";
   const reported = readReportedVersion(said, from.image);
   if (reported !== undefined && reported.release !== parseNodeVersion(from.version)?.release) {
-    yield `the node runs as ${reported.text}, but the stack specifies ${from.version}; make them agree first`;
+    yield `the node runs as ${reported.text}, but the stack specifies ${from.version}; resolve that first`;
   }
   for (const type of needed) {
     const condition = findCondition(said, type);
@@ -133,5 +133,5 @@ function* findNodeProblems(said: SidecarStatus, { from }: DeployedStack): Genera
       yield `${type}: ${condition.message}`;
   }
   const upgrade = findCondition(said, "UpgradeVerified");
-  if (upgrade?.reason === "Upgrading") yield `an upgrade is in flight: ${upgrade.message}`;
+  if (upgrade?.reason === "Upgrading") yield `an upgrade is in progress: ${upgrade.message}`;
 }

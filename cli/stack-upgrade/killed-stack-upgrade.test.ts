@@ -56,7 +56,7 @@ describe.each(["docker", "kubernetes"] as const)("a stack upgrade on %s", (kind)
   });
 
   it.each(["good", ...bad] as const)(
-    "ends with one of the two versions and its data, wherever it is killed: %s",
+    "ends with one of the two versions and its data, whenever it is killed: %s",
     async (newVersion) => {
       const whole = createStackWorld(newVersion, kind);
       await runToEnd(whole);
@@ -79,7 +79,7 @@ describe.each(["docker", "kubernetes"] as const)("a stack upgrade on %s", (kind)
     expectOneOfTwo(world, result);
   });
 
-  it("stops between two steps when asked to, and continues with the next one", async () => {
+  it("stops between two steps on request, and later continues with the next one", async () => {
     const world = createStackWorld("good", kind);
     const stopping = new AbortController();
     const remembered: StackRecord[] = [];

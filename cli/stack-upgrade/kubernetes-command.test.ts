@@ -30,7 +30,7 @@ describe("gatehouse upgrade --stack on Kubernetes", () => {
   3. Set nodeImage node:0.17.0 in the configuration of prod.
   4. Run pulumi up, which scales it to 1 again.
   5. Verify the node for at most 1800000 ms: it reports 0.17.0, exceeds its old height with the same blocks, has its node.conf as desired, and prunes and pushes metrics if it did before.
-  6. Once the new version is verified, delete the VolumeSnapshot: from then on there is no rollback to the old data.
+  6. Once the new version is verified, delete the VolumeSnapshot: after that, there is no rollback to the old data.
   If anything fails before pulumi up: scale it to 1 again. If anything fails later: scale it to 0, set the old image, delete the new version's data, copy the old data and node.conf from the VolumeSnapshot, run pulumi up. Then verify the old version. Blocks that the new version received are fetched again.
 `,
     );

@@ -11,7 +11,7 @@ const whileUpdating = { inStage: "proving", changes: 1 } as const;
 const atOnce = { at: 1, isAfter: false } as const;
 
 describe("a pulumi up that outlives the command", () => {
-  it("is awaited before anything is restored, however often the command is killed meanwhile", async () => {
+  it("is awaited before anything is restored, however often the command is killed while waiting", async () => {
     const world = createStackWorld("good");
     world.state.updateMs = 900;
     const typing = createTyping(world);

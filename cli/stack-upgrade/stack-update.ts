@@ -24,7 +24,7 @@ export async function finishUpdate(
   say(`It has taken longer than ${limits.updateMs} ms; interrupting it.`);
   // Sent only once: on a second SIGINT, Pulumi exits without recording its changes.
   for (const pid of running) pulumi.interrupt(pid);
-  if (!(await hasEnded({ withinMs: interruptMs }))) throw new UpgradeError(`${what} does not exit: end it`, "waits");
+  if (!(await hasEnded({ withinMs: interruptMs }))) throw new UpgradeError(`${what} does not exit: kill it`, "waits");
 }
 
 /** Max wait for another party's update, and retry interval. */
@@ -35,7 +35,7 @@ const lockedAgainMs = 10_000;
 const repairsMax = 3;
 
 const lockedWords =
-  "the stack is locked by another update. Wait for it; if it was killed, check that none runs, then run";
+  "the stack is locked by another update. Wait for it; if it was killed, check that no update is running, then run";
 
 /** Errors about a locked stack, from a self-managed backend and from Pulumi's service. */
 const locked = /currently locked|update is currently in progress/i;

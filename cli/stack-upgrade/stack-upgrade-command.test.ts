@@ -76,7 +76,7 @@ describe("gatehouse upgrade --stack", () => {
     expect(configFiles.slice(1)).toEqual([configFile, configFile]);
   });
 
-  it("leaves an upgrade started by an earlier release untouched, and says so", async () => {
+  it("leaves an upgrade started by an earlier release untouched, and reports it", async () => {
     world.during("copy", () => (world.state.lockedBy = 1));
     await type();
     const text = `${JSON.stringify({ ...(await readRecordFile()), newRan: true })}\n`;
@@ -90,7 +90,7 @@ describe("gatehouse upgrade --stack", () => {
     expect((await type()).printed).toContain("continue with the version that started it");
   });
 
-  it("finds an upgrade in flight however the stack name is written", async () => {
+  it("finds an upgrade in progress however the stack name is written", async () => {
     world.during("copy", () => (world.state.lockedBy = 1));
     await type();
     world.state.lockedBy = undefined;
@@ -168,7 +168,7 @@ describe("gatehouse upgrade --stack", () => {
     expect(world.state.begun.filter((name) => name !== "look")).toEqual([]);
   });
 
-  it("starts if the node missed one response, but not if it stays unresponsive", async () => {
+  it("starts if the node missed one response, but not if it remains unresponsive", async () => {
     world.state.quietMs = 12_000;
     expect((await type({ dryRun: true })).status).toBe(0);
     world.state.quietMs = 1_000_000;

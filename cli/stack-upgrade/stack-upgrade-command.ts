@@ -101,7 +101,10 @@ async function runStack(
   return typeof record === "number" ? record : await runSteps(record, path, false, work);
 }
 
-/** Another backend may have a stack of the same name. Starting the node doesn't need Pulumi, so that it can't be asked is no error. */
+/**
+ * Another backend may have a stack of the same name. If Pulumi can't be run, that is not an error, because starting the node doesn't need
+ * it.
+ */
 async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<void> {
   const backend = await pulumi.readBackend().catch((error: unknown) => {
     if (error instanceof PulumiError) return known.backend;

@@ -14,7 +14,7 @@ export function buildChildEnvironment(
   return { ...Object.fromEntries(kept), ...Object.fromEntries(given) };
 }
 
-/** A watch that aborts `gone` once the process that started this one has exited. */
+/** A watch that aborts `gone` once the process that started this process has exited. */
 export type LauncherWatch = Disposable & Readonly<{ gone: AbortSignal }>;
 
 const intervalMs = 250;

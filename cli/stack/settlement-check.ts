@@ -3,14 +3,14 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 
 const supported = z.object({
   kinds: z.array(z.unknown()),
-  error: z.string().default("the facilitator gives no reason"),
+  error: z.string().default("the facilitator reports no reason"),
   signers: z.record(z.string(), z.array(z.string())),
 });
 
 const timeoutMs = 5_000;
 
 /**
- * Requires that the facilitator can settle payments, now that it has checked its chain and signer. `freshStart`: the command that starts
+ * Verifies that the facilitator, which has checked its chain and signer by now, can settle payments. `freshStart`: the command that starts
  * the stack with a new chain.
  *
  * @throws {StartupError} with the reason, and the command that funds the signer, when nothing can be sold.

@@ -27,7 +27,7 @@ export type ChildName = "pushgateway" | "upstream" | "sidecar" | "facilitator" |
 export type StackPlan = Readonly<{
   chain: ChainInfo;
   devnet: DevnetSettings;
-  /** What the resource server sells for. */
+  /** Payment terms of the resource server. */
   sale: Readonly<{ chainId: number; token: Address; payee: Address }>;
   urls: Readonly<{ upstream: string; sidecar: string; gateway: string; facilitator: string; resourceServer: string }>;
   ports: readonly RequestedPort[];
@@ -179,13 +179,13 @@ function buildFacilitatorEnvironment({ facilitatorLedger, signerKey }: StateDire
     GATEHOUSE_FACILITATOR_CHAIN_ID: String(chain.chainId),
     GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: chain.httpUrl,
     GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: signerKey,
-    // No minAmount: none is required on loopback, where sellers try their own prices.
+    // No minAmount: on loopback, sellers try out their own prices, so no minimum is required.
     GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: chain.token, name: "USDC", version: "2" }]),
     GATEHOUSE_FACILITATOR_LEDGER_PATH: facilitatorLedger,
   };
 }
 
-/** Replaces the stack's own key file by the key: the file is written only once nothing can be rejected. */
+/** Replaces the path of the stack's own key file with the key itself: the file is written only once nothing can be rejected. */
 function useSignerKey(env: Environment, { signerKey }: StateDirectory, { signer }: EmbeddedAccounts): Environment {
   const { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: file, ...others } = env;
   return file === signerKey ? { ...others, GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: signer.privateKey } : env;

@@ -96,7 +96,7 @@ function spawnPrometheus(directory: string, port: number, logPath: string): Chil
     "--storage.tsdb.retention.time=1d",
     "--storage.tsdb.retention.size=512MB",
     `--web.listen-address=127.0.0.1:${port}`,
-    // Stores the trace id of a duration (an exemplar) if the gateway has tracing enabled.
+    // Stores the trace ID of a duration (an exemplar) if the gateway has tracing enabled.
     "--enable-feature=exemplar-storage",
     // By default, scripts on any page in this machine's browser may read Prometheus's responses.
     "--web.cors.origin=^$",

@@ -51,7 +51,7 @@ export function formatThingsToTry(
     ["see all services and the payments on one page", `${gatehouse} status --page --targets ${pages.join(" ")}`],
   ];
   const lines = things.map(([what, line], index) => `${index + 1}. ${what}:\n   ${paint("cyan", line)}`);
-  const title = paint("bold", "Six things to try; paste any line:");
+  const title = paint("bold", "Six things to try; paste any of these lines:");
   return [title, "", ...lines, "", "Ctrl-C stops everything."].join("\n");
 }
 

@@ -58,7 +58,7 @@ export function renderRoutesFile({ chainId, payee }: RoutesTerms, upstreamUrl: s
   });
   const routes = {
     "GET /data": route("/data", "A sample document"),
-    "GET /api/info": route("/api/info", "What the sample upstream is"),
+    "GET /api/info": route("/api/info", "Contents of the sample upstream"),
   };
   return [
     "// The routes for sale. The embedded stack writes this file at each start; use your own with",
@@ -96,7 +96,7 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
   return {
     [Symbol.dispose]: () => {
       const names = isNewLock && existsSync(root) ? readdirSync(root) : [];
-      // Removed while locked, so that no other process locks a file that is about to go.
+      // Removed while locked, so that no other process locks a file that is about to be removed.
       if (names.length > 0 && names.every(isLockFile)) {
         for (const name of names) rmSync(join(root, name));
         if (isNewDirectory) rmdirSync(root);

@@ -17,7 +17,7 @@ export function preferFile({ service, schema }: SettingsDefinition, own: Environ
   return Object.fromEntries(Object.entries(own).filter(([name]) => !given.has(name)));
 }
 
-/** Services and commands whose settings no part of the stack reads, and what to use instead. */
+/** Services and commands whose settings no part of the stack reads, and the reason or alternative. */
 const unused: Readonly<Record<string, string>> = {
   GATEHOUSE_GATEWAY_: "the sidecar is the gateway, with GATEHOUSE_SIDECAR_GATEWAY_…",
   GATEHOUSE_ENGINE_PROXY_: "the stack runs no containers",

@@ -3,7 +3,7 @@ import type { Logger } from "../log/log.ts";
 /** Audited changes to money or a node: each log line's `event.action` and its meaning. */
 export const auditActions = {
   "payment-settled": "A payment is on chain: the payer was charged and the payee was paid.",
-  "payment-failed": "A settlement finally failed without a charge; the signer may have paid for gas.",
+  "payment-failed": "A settlement failed for good without a charge; the signer may have paid for gas.",
   "payment-charged": "The resource server learned that a payment is settled; its response is owed.",
   "node-conf-written": "The sidecar changed or restored node.conf, or failed to.",
   "node-conf-edited":

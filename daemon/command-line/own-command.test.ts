@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, "../..");
 test.each([
   ["anywhere", formatOwnCommand(), tmpdir()],
   ["in the folder it was printed for", formatOwnCommand(root), root],
-])("the printed command runs this version %s, without a registry request", (_, command, cwd) => {
+])("the printed command runs this version %s, without querying the registry", (_, command, cwd) => {
   expect(command.startsWith("npx")).toBe(cwd === root);
   const printed = execFileSync("sh", ["-c", `${command} --version`], {
     cwd,
@@ -29,7 +29,7 @@ test("is short in the installation folder, and a full path elsewhere", () => {
   expect(formatOwnCommand()).toBe(quoteShellWord(join(root, "cli/gatehouse.sh")));
 });
 
-test("is the pages' spelling in a folder where the package is installed", async () => {
+test("is spelled as on the pages in a folder where the package is installed", async () => {
   const folder = await makeTestDirectory();
   expect(formatOwnCommand(folder)).toBe(formatOwnCommand());
   await mkdir(join(folder, "node_modules/.bin"), { recursive: true });
@@ -37,7 +37,7 @@ test("is the pages' spelling in a folder where the package is installed", async 
   expect(formatOwnCommand(folder)).toBe("npx gatehouse-evm");
 });
 
-test("is just the name if the shell finds this binary by it, and not if it finds a different one", async () => {
+test("is just the name if the shell resolves it to this binary, but not if it finds a different one", async () => {
   const folder = await makeTestDirectory();
   vi.stubEnv("PATH", folder);
   onTestFinished(() => void vi.unstubAllEnvs());

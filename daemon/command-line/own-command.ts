@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, "../..");
 /** The script installed as `gatehouse`; a bundle of the programs doesn't include it. */
 const launcher = join(root, "cli/gatehouse.sh");
 
-/** The command words that rerun this program: the single executable, or Node and this installation's entry point for `gatehouse`. */
+/** The words of a command that reruns this program: the single executable, or Node and this installation's entry point for `gatehouse`. */
 export const ownProgram: readonly [string, ...string[]] = isSea()
   ? [process.execPath]
   : [process.execPath, join(root, "cli/gatehouse.js")];

@@ -13,7 +13,7 @@ export function skipHanging(error: unknown): undefined {
   if (!(error instanceof HangingFileSystem)) throw error;
 }
 
-/** Explains, without a full stop, that the file system of a path hangs; undefined if it doesn't, even if nothing is at the path. */
+/** Explains, without a full stop, that the file system of a path hangs; undefined if it doesn't, even if the path doesn't exist. */
 export async function explainHanging(
   path: string,
   deadline: FileDeadline,

@@ -27,7 +27,7 @@ test.each([
   ["a directory", directory, "it is not a regular file"],
   ["a larger file", file, "it is larger than 9 bytes"],
   // Such a file reports a size of zero but has content.
-  ["a file that is longer than it says", "/proc/self/status", "it is larger than 9 bytes"],
+  ["a file that is longer than it reports", "/proc/self/status", "it is larger than 9 bytes"],
 ])("rejects %s at once", async (_, path, message) => {
   await expect(readRegularFile(path, 9)).rejects.toThrow(message);
   expect(() => readRegularText(path, 9)).toThrow(message);

@@ -13,7 +13,7 @@ let folder: string;
 let path: string;
 let lines: string[];
 beforeEach(async () => {
-  // Leaves only the periodic check of the file, so that a test can trigger it.
+  // Leaves only the periodic check of the file, which the test can trigger.
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   folder = await makeTestDirectory();
   path = join(folder, "data", "file.json5");
@@ -162,7 +162,7 @@ it("is reloaded when its folder link is swapped as by Kubernetes", async () => {
   }
 });
 
-it("reports the content in effect, and that the current file is not", async () => {
+it("reports the active content, and that the current file is not active", async () => {
   const { watched, taken, missed, listed, metric } = follow();
   await using _watched = watched;
   const first = listed();

@@ -80,7 +80,7 @@ export function registerForHotRestart(environment: NodeJS.ProcessEnv): HotRestar
   };
 }
 
-/** Sends nothing if the parent has exited: that shuts this process down in another way. */
+/** Sends nothing if the parent has exited, which shuts this process down anyway. */
 function sendToSupervisor(message: ServiceMessage, handle?: SocketHandle): void {
   if (process.connected) process.send?.(message, handle as unknown as SendHandle, {}, () => undefined);
 }

@@ -15,7 +15,7 @@ describe("settings files are read", () => {
     expect(judgeLooks(alone, "aaabbabbb")).toBe("-xx-x--xx");
   });
 
-  test("if stored apart, after they stay unchanged long enough for related files to arrive", () => {
+  test("if stored separately, once unchanged long enough for related files to arrive", () => {
     expect(judgeLooks(apart, "aaaaabbbbbbbbbbbbb")).toBe("---------------xxx");
     expect(judgeLooks(apart, "aaaaaaaaaaaab")).toBe("----------xx-");
   });

@@ -16,13 +16,13 @@ export type SupervisedService = Readonly<{
   service: string;
   settingsPath: string;
   environment: NodeJS.ProcessEnv;
-  /** Whether a process that has released its exclusive resources continues its remaining work, and reports what it can't do. */
+  /** Whether a process that has released its exclusive resources continues its remaining work, and reports what it no longer can do. */
   servesOn: boolean;
 }>;
 
 const checkIntervalMs = 500;
 
-/** Longer than any `shutdown.graceMs` and any request: a process that hangs longer would hang forever. */
+/** Longer than any `shutdown.graceMs` and any request: a process that takes longer hangs forever. */
 const leaveWithinMs = 660_000;
 
 /** Max consecutive kills of new processes before their settings are rejected. */

@@ -7,7 +7,7 @@ test("removes credentials from the URL and sends them as Basic authentication", 
   expect(headers).toEqual({ Authorization: `Basic ${btoa("user:p@ss")}` });
 });
 
-test("keeps a percent sign that escapes nothing", () => {
+test("keeps a percent sign that isn't an escape", () => {
   expect(parseHttpEndpoint("http://user:50%@node").headers).toEqual({ Authorization: `Basic ${btoa("user:50%")}` });
 });
 

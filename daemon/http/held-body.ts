@@ -21,7 +21,7 @@ export function rejectLargeBody({ headers }: IncomingMessage, limitBytes: number
 /**
  * Reads a request's body of at most `limitBytes` into a buffer that grows by doubling. The buffer's size is charged to the client's memory,
  * as bytes that wait for the client. Returns undefined and releases the memory when the memory limit is reached; the rest of the body is
- * not read.
+ * not wanted.
  *
  * @throws {BodyTooLargeError} when the body exceeds `limitBytes`, after releasing the memory.
  * @throws {ClientGoneError} when the client disconnects before the end.

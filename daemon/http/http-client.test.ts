@@ -46,7 +46,7 @@ it("sends requests and returns responses over one connection", async () => {
     const response = await send(url, { method: "POST", headers: { "x-own": "1" }, body });
     expect([response.status, response.headers["x-two"]]).toEqual([201, ["a", "b"]]);
     expect(String(Buffer.from(response.body))).toBe(`POST /a?b=%20 1 ${String(Buffer.from(body))}`);
-    // A connection is reused from the next event loop tick on.
+    // A connection can be reused from the next event loop tick on.
     await new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
   }
   expect(connections).toHaveLength(1);

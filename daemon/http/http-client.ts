@@ -20,9 +20,9 @@ export type OutgoingRequest = Readonly<{
   limitBytes: number;
   /** Returns whether to read the body. If not, the connection is closed, and the body is empty. Default: always. */
   isWanted?: (head: ResponseHead) => boolean;
-  /** Accounts for a part of the body, in bytes; an error that it throws closes the connection and rejects the request. */
+  /** Accounts for a part of the body, in bytes; if it throws, the connection is closed and the request rejected. */
   hold?: (bytes: number) => void;
-  /** Aborts this request: its connection is closed, and it rejects with the signal's reason. */
+  /** Aborts this request, which closes its connection and rejects with the signal's reason. */
   signal?: AbortSignal;
 }>;
 
@@ -113,7 +113,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#head = { status, headers };
     if (this.#request.isWanted?.(this.#head) === false) {
       this.#end();
-      return this.stop(new Error("the body is not read"));
+      return this.stop(new Error("the body is not wanted"));
     }
     this.#decoder = createDecoder(readHeader(headers, "content-encoding"))
       ?.on("data", (chunk: Uint8Array) => this.#take(chunk))

@@ -93,7 +93,7 @@ test("rejects a body over the limit with 413, by its Content-Length or as it arr
   expect(answers).toMatch(/^HTTP\/1\.1 413 [^]*the body exceeds 16 bytes; send less[^]*HTTP\/1\.1 200 [^]*"echo":"1"/);
 });
 
-test("drains an unread, incomplete body for a while, and then closes the connection", async () => {
+test("drains an unread, incomplete body for a while, then closes the connection", async () => {
   const answer = await exchange("POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n12");
   expect(answer).toMatch(/^HTTP\/1\.1 401 [^]*Connection: close[^]*\{"error":"no: \[masked\]"\}$/);
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createJsonRpcClient, type JsonRpcClientDependencies } from "./json-rpc-client.ts";
 import { listenLocally, type LocalServer } from "../testing/local-server.ts";
 
-/** Answers by path. */
+/** Responses by path. */
 const answers: Record<string, (incoming: IncomingMessage, response: ServerResponse) => unknown> = {
   "/echo": async (incoming, response) => {
     const { method, params } = JSON.parse(await text(incoming)) as { method: string; params: unknown };
@@ -107,7 +107,7 @@ it("stops at its timeout, or when its caller aborts it", async () => {
   expect(await whyNot("/silent", {}, AbortSignal.abort())).toMatchObject({ why: { kind: "timeout" } });
 });
 
-it("reports that no server listens", async () => {
+it("reports that no server is listening", async () => {
   const unused = createServer().listen(0, "127.0.0.1");
   await once(unused, "listening");
   const { port } = unused.address() as AddressInfo;

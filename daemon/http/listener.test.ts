@@ -48,7 +48,7 @@ function open(port: number): Socket {
   return socket;
 }
 
-/** Other work on the thread that takes a while in each event loop tick; counts the ticks. */
+/** Other work on the thread that takes some time in each event loop tick; counts the ticks. */
 function busyLoop(turnMs: number) {
   const loop = { turns: 0, stop: false };
   const turn = () => {
@@ -73,7 +73,7 @@ async function socketsAt(port: number): Promise<number> {
 const taken = (port: number) =>
   `port ${port} on ${host} is in use; stop the process that uses it, or set PORT to another port.`;
 
-/** A server on a system that does not allow a shared port, such as macOS. */
+/** A server on a system without shared ports, such as macOS. */
 function unable(server: Server): Server {
   const listenAlone = server.listen.bind(server);
   return Object.assign(server, {
@@ -87,7 +87,7 @@ function unable(server: Server): Server {
 }
 
 describe("a busy event loop", () => {
-  test("answers a newcomer behind 300 connections after a few ticks, not one per connection", async () => {
+  test("answers a new client behind 300 connections after a few ticks, not one tick per connection", async () => {
     const { port } = use(await listening());
     const loop = busyLoop(5);
     for (let at = 0; at < 300; at += 1) open(port);
@@ -151,7 +151,7 @@ describe("a listener with several sockets", () => {
 });
 
 describe("a port in use is reported", () => {
-  test("if held by another Gatehouse process", async () => {
+  test("if used by another Gatehouse process", async () => {
     const { port } = use(await listening());
     await expect(listening(port)).rejects.toThrow(taken(port));
     expect(await socketsAt(port)).toBe(16);
@@ -160,7 +160,7 @@ describe("a port in use is reported", () => {
   test.each([
     ["exclusively", {}],
     ["that would share it", { reusePort: true }],
-  ])("if held by a different process %s", async (_, options) => {
+  ])("if used by a different process %s", async (_, options) => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen({ host, port: 0, ...options }, resolve));
     const { port } = other.address() as AddressInfo;

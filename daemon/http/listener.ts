@@ -90,14 +90,14 @@ export async function listenHttp(
   return { ...listening, leave };
 }
 
-/** Idle timeout: longer than the minute of most proxies, so that none sends a request on a closing connection. */
+/** Idle timeout: longer than most proxies' minute, so that none sends a request on a closing connection. */
 const keepAliveMs = 65_000;
 /** Keep-alive timeout sent to clients, in seconds: in a hot restart, the old process waits until they have closed all connections. */
 const requestedKeepAliveSeconds = 5;
 /** Node closes an idle connection a second later than announced. */
 const marginMs = 2_000;
 
-/** Time for which, in a hot restart, the old process serves new connections as usual if their request is still arriving. */
+/** How long, in a hot restart, the old process keeps serving new connections as usual while their request is still arriving. */
 const newcomersMs = 1_000;
 
 /**
@@ -175,7 +175,7 @@ function explainListenFailure(
 /** A connection whose last response was in flight when closing started stays open as keep-alive; it is closed once idle. */
 const idleCheckIntervalMs = 20;
 
-/** Time for which an incomplete request may continue after shutdown starts; then it gets a 408. */
+/** How long an incomplete request may continue after shutdown starts; then it gets a 408. */
 const unfinishedMs = 1_000;
 
 async function close(

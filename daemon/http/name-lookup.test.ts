@@ -31,7 +31,7 @@ it("looks up a name once for concurrent requests", async () => {
   answer(null, [first, second]);
   expect(await Promise.all(finds)).toEqual(Array.from({ length: 3 }, () => [first, second]));
   void find("node.test");
-  expect(asked, "and again when it is wanted again").toHaveLength(2);
+  expect(asked, "and again when it is needed again").toHaveLength(2);
 });
 
 it("returns one address, of the requested family", async () => {
@@ -63,7 +63,7 @@ it("uses the last known address while no name server responds, and the new one a
   await vi.advanceTimersByTimeAsync(500);
   expect(await whileSilent).toEqual([first]);
   const joining = find("node.test");
-  expect(asked, "the second question is under way").toHaveLength(2);
+  expect(asked, "the second query is in flight").toHaveLength(2);
   answer(failure("EAI_AGAIN"));
   expect(await joining).toEqual([first]);
   const moved = find("node.test");

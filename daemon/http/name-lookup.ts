@@ -2,7 +2,7 @@ import { lookup as lookUpBySystem, type LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { pause } from "../time.ts";
 
-/** No name server returned an address for the host name. The host itself was not contacted, and is not at fault. */
+/** No name server returned an address for the host name. The host itself was not contacted and is not at fault. */
 export class UnresolvedNameError extends Error {
   override readonly name = "UnresolvedNameError";
   /** The system's code for "temporary failure in name resolution". */

@@ -9,7 +9,7 @@ const samplesOf = (text: string) =>
     .filter((line) => line !== "" && !line.startsWith("#"))
     .map((line) => line.replace(/ .*$/, ""));
 
-it("has the same series as the plain format, which stays unchanged", async () => {
+it("has the same series as the plain format, which is unaffected", async () => {
   const metrics = createMetrics("test");
   const registers = [metrics];
   new Counter({ name: "test_total", help: "Test.", labelNames: ["a"], registers }).inc({ a: 'b"c' });

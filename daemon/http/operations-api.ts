@@ -42,7 +42,7 @@ export const operationsApi: readonly ApiOperation[] = [
     summary: "Readiness for traffic",
     answers: {
       200: {
-        description: "Ready; degraded if a check fails that the service can do without for a while",
+        description: "Ready; degraded if a check fails that the service can temporarily do without",
         body: z.object({ status: z.enum(["ok", "degraded"]), checks }),
       },
       503: { description: "Not ready", body: z.object({ status: z.literal("unready"), checks }) },

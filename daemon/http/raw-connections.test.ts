@@ -13,7 +13,7 @@ import {
 } from "./raw-connections.ts";
 import { listenLocally } from "../testing/local-server.ts";
 
-/** Waits until something holds, and names it by its code where it does not. */
+/** Waits until a condition is true; on timeout, the error contains its code. */
 const soon = (holds: () => boolean) => until(holds.toString(), generousMs, holds);
 
 /** A server on a free port, until the end of the test. */
@@ -38,7 +38,7 @@ async function connected(port: number, server: Server): Promise<Readonly<{ accep
 describe("a socket with diverted reads", () => {
   it.each([
     ["into a shared buffer", {}],
-    ["by its push, on a Node without the private symbols", { useUserBuffer: undefined }],
+    ["through its `push`, on a Node without the private symbols", { useUserBuffer: undefined }],
   ])("delivers every read %s instead of its stream, until released", async (_, missing) => {
     const server = createServer();
     await using at = await listening(server);
@@ -149,7 +149,7 @@ describe("a socket with sliced reads", () => {
     accepted.destroy();
   });
 
-  it("does not read the socket again while a slice waits, and reads everything at once when released", async () => {
+  it("does not read the socket while a slice is waiting, and reads everything at once when released", async () => {
     const server = createServer();
     await using at = await listening(server);
     const { accepted, client } = await connected(at.port, server);

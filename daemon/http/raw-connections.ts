@@ -67,8 +67,8 @@ const readBytes = 65_536;
 const readBuffer = Buffer.allocUnsafeSlow(readBytes);
 
 /**
- * Symbols of a socket's read buffer and read callback; undefined if this Node version has different ones: sockets are then read by their
- * `push` alone, with 7 to 10% more CPU for a call that reaches the node, and a fifth more for one that shares its response.
+ * Symbols of a socket's read buffer and read callback; undefined if this Node version has different ones. Sockets are then read only
+ * through `push`, with 7 to 10% more CPU for a call that reaches the node, and a fifth more for one that shares its response.
  */
 const readInto = findReadSymbols();
 
@@ -138,7 +138,7 @@ export function pushBackBytes(socket: Socket, bytes: Buffer): void {
 export type SlicedReads = Readonly<{
   /** Passes on the next slices after `mustWait` returned true. */
   next: () => void;
-  /** Passes on about this many bytes, which cost their readers little, in slices of any size. */
+  /** Passes on about this many bytes, which are cheap to process, in slices of any size. */
   allow: (bytes: number) => void;
   /** Passes on the rest, and from now on everything unsliced. */
   release: () => void;
@@ -152,7 +152,7 @@ const sliceBytes = 4_096;
  * the socket is not read. Call it after node:http has attached its parser, which would parse at once whatever was read.
  */
 export function sliceReads(socket: Socket, mustWait: (isFirst: boolean) => boolean): SlicedReads {
-  // node:http reads a socket past its stream until the socket gets another listener for its data.
+  // node:http bypasses a socket's stream until the socket gets another data listener.
   socket.on("data", ignore).off("data", ignore);
   const push = socket.push.bind(socket);
   const readMore = socket._read.bind(socket);
@@ -162,7 +162,7 @@ export function sliceReads(socket: Socket, mustWait: (isFirst: boolean) => boole
   const next = () => {
     // A destroyed socket's parser may already serve another connection.
     while (rest.length > 0 && !socket.destroyed) {
-      // What a paused socket's stream buffers is parsed at once later.
+      // Whatever a paused socket's stream buffers is later parsed all at once.
       if (socket.isPaused()) return void socket.once("resume", () => setImmediate(next));
       const slice = rest.subarray(0, Math.max(sliceBytes, allowedBytes));
       rest = rest.subarray(slice.length);
@@ -184,7 +184,7 @@ export function sliceReads(socket: Socket, mustWait: (isFirst: boolean) => boole
       if (isFirst && !mustWait(true)) next();
       return rest.length === 0;
     },
-    // A socket's own methods read it again at once.
+    // A socket's own methods would immediately resume reading.
     read: Readable.prototype.read.bind(socket),
     resume: Readable.prototype.resume.bind(socket),
     _read: (size: number) => {

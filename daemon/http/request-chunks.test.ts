@@ -15,7 +15,7 @@ async function startServer(serve: RequestListener) {
   };
 }
 
-/** Sends a request, whatever the server answers meanwhile, and then reads all output until the connection is closed. */
+/** Sends a request regardless of early responses, then reads all output until the connection is closed. */
 async function exchange(port: number, request: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   const closed = once(socket, "close");
@@ -48,12 +48,12 @@ describe("a chunked request body", () => {
     expect(parts.length).toBeLessThan(10);
   });
 
-  it("may have any number of line-sized chunks", async () => {
+  it("may have any number of chunks the size of a line", async () => {
     await using server = await startServer(readBody([]));
     expect(await exchange(server.port, `${post}${chunk(" ".repeat(100)).repeat(10_000)}${end}`)).toContain("read");
   });
 
-  it("is rejected with 400 in tiny chunks, and the client gets the response after sending megabytes more", async () => {
+  it("is rejected with 400 if in tiny chunks, and the client gets the response even after sending megabytes more", async () => {
     const parts: Buffer[] = [];
     await using server = await startServer(readBody(parts));
     const answer = await exchange(server.port, `${post}${chunk(" ").repeat(1_000_000)}`);
@@ -64,7 +64,7 @@ describe("a chunked request body", () => {
   it.each([
     ["that was answered before", "GET / HTTP/1.1", [], "200 OK"],
     ["with an expectation that the server does not know", "POST / HTTP/1.1", ["Expect: x"], "417 Expectation Failed"],
-  ])("ends the connection of a request %s, after its response, in tiny chunks", async (_, line, lines, status) => {
+  ])("in tiny chunks, closes the connection of a request %s after its response", async (_, line, lines, status) => {
     await using server = await startServer((_incoming, response) => response.end());
     const answer = await exchange(
       server.port,

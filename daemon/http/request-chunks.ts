@@ -47,7 +47,7 @@ function receive(incoming: IncomingMessage, response: ServerResponse): void {
     process.nextTick(() => reject(incoming, response));
     return true;
   };
-  // The chunks of a body that nothing reads count, too.
+  // Chunks of an unread body count, too.
   Object.assign(incoming, { _dump: () => void incoming.resume() });
 }
 

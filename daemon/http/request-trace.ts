@@ -52,7 +52,7 @@ export function readRequestTrace(headers: IncomingHttpHeaders): RequestTrace {
   return { requestId: chooseRequestId(readHeader(headers, "x-request-id")), trace: context ?? startTrace() };
 }
 
-/** Reads a header's value; several of one name are joined (RFC 9110, section 5.3). */
+/** Reads a header's value; repeated headers are joined (RFC 9110, section 5.3). */
 export function readHeader(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value.join(", ") : value;

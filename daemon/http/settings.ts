@@ -4,7 +4,7 @@ import { positiveInteger, yesOrNo, allowedHosts, host, port } from "../settings/
 import { section } from "../settings/section.ts";
 import { fixed } from "../settings/fixed.ts";
 
-/** Max open connections per listener where nobody sets them. */
+/** Default max open connections per listener. */
 export const connectionsMax = 20_000;
 
 /** Settings for client connections, as part of a service's section. */

@@ -4,7 +4,7 @@ import { until } from "#daemon/testing/until.ts";
 import { createBoundedLog } from "./bounded-log.ts";
 import { createLog } from "./log.ts";
 
-/** Waits until something holds, and names it by its code where it does not. */
+/** Waits until a condition is true; on timeout, the error contains its code. */
 const soon = (holds: () => boolean) => until(holds.toString(), 5_000, holds);
 
 type Line = Readonly<{ message: string; gatehouse?: Readonly<{ omitted?: number; withinMs?: number; n?: number }> }>;
@@ -18,7 +18,7 @@ function written() {
   return { lines, log };
 }
 
-test("writes some of thousands of similar lines, and one with the number omitted", async () => {
+test("writes some of thousands of similar lines, and one line with the number omitted", async () => {
   const { lines, log } = written();
   const bounded = createBoundedLog(log, { lines: 20, everyMs: 50 });
   for (let n = 0; n < 5_000; n += 1) bounded.warn({ event: "call-slow", n }, "slow call");

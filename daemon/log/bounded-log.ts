@@ -9,7 +9,7 @@ export type BoundedLog = Readonly<{
   [Level in "info" | "warn" | "error"]: (facts: EventInfo<LogEvent<Level>>, message: string) => void;
 }>;
 
-/** Enough to see what happens and to which clients: two lines a second, some 50 MB a day, regardless of the number of clients. */
+/** Enough to see what is happening and to which clients: two lines a second, some 50 MB a day, regardless of the number of clients. */
 export const defaultBound: LineLimit = { lines: 20, everyMs: 10_000 };
 
 /**

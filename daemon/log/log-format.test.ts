@@ -41,7 +41,7 @@ describe("the log format", () => {
     );
   });
 
-  it("keeps a line that no service wrote", async () => {
+  it("keeps a line not written by a service", async () => {
     const pretty = await formatPrettyLines("pretty", {}, {});
     expect(pretty?.("Error: torn\n").trim()).toBe("Error: torn");
     expect(pretty?.("{broken\n").trim()).toBe("{broken");

@@ -35,7 +35,7 @@ describe("memory held for clients", () => {
     expect([budget.bytes, cut]).toEqual([100, []]);
   });
 
-  it("is counted if already allocated, and a holder over its limit is told to stop", () => {
+  it("is counted if already allocated, and a holder over its limit must stop", () => {
     const { budget, open } = startBudget();
     const first = open("a");
     expect([first.hold(40), first.hold(1)]).toEqual([true, false]);
@@ -63,7 +63,7 @@ describe("memory held for clients", () => {
     expect([budget.bytes, cut]).toEqual([94, ["a3"]]);
   });
 
-  it("has a margin for addresses that hold little while others fill the budget", () => {
+  it("has a margin for addresses with little memory while others fill the budget", () => {
     const { budget, cut, open } = startBudget(0, 64);
     for (const address of ["a", "b", "c", "d"]) expect(open(address).tryAcquire(25 * 64)).toBe(true);
     const little = open("e");

@@ -94,7 +94,7 @@ export class MemoryBudget {
     return this.#bytes + bytes + this.#cache.bytes() <= this.options.totalBytes;
   }
 
-  /** Finds, among addresses with at least an average share, the connection whose client has made no progress for longest. */
+  /** Finds, among addresses with at least an average share, the connection whose client has made no progress for the longest time. */
   #slowest(requester: MemoryHolder): MemoryHolder | undefined {
     const part = this.#bytes / this.#shares.size;
     let slowest: MemoryHolder | undefined;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { HeldRequests, ReceivedBytes } from "./received-bytes.ts";
 
-it("keeps bytes in order in any chunking, and forgets dropped ones", () => {
+it("keeps bytes in order in any chunking, and discards dropped ones", () => {
   const received = new ReceivedBytes();
   for (const piece of ["ab", "c", "defgh", "i"]) received.append(Buffer.from(piece));
   received.drop(3);
@@ -40,7 +40,7 @@ it("keeps the rest of a chunk when its buffer is reused", () => {
   expect(received.bytes.toString()).toBe("second third");
 });
 
-it("takes a request in a buffer of its own, which no longer waits for the client but stays charged", () => {
+it("takes a request in its own buffer, which no longer counts as waiting but stays charged", () => {
   const charged = { bytes: 0, waiting: 0 };
   const memory = {
     hold: () => true,

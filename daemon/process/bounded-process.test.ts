@@ -38,7 +38,7 @@ describe("a failed command is reported with the cause", () => {
   test("endless output", async () => {
     const result = await run("endless", "#!/bin/sh\nwhile :; do echo 0123456789012345678901234567890123456789; done\n");
     expect(words(result)).toBe(
-      "endless printed more than 1000 bytes, the limit, and was killed; check that it is the right program.",
+      "endless printed more than the limit of 1000 bytes and was killed; check that it is the right program.",
     );
   });
 
@@ -55,7 +55,7 @@ describe("a failed command is reported with the cause", () => {
   });
 });
 
-/** Programs for which Node's spawn throws at once instead of emitting an error event. */
+/** Programs for which Node's spawn throws synchronously instead of emitting an error event. */
 describe("a command that the system cannot run fails without a rejection", () => {
   type Case = readonly [errno: string, make: () => Promise<readonly [string, ...string[]]>, says: string];
   const cases: readonly Case[] = [

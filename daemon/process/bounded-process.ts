@@ -112,7 +112,7 @@ function followToEnd(child: Child, options: ProcessOptions): Promise<ProcessResu
       if (output.length <= options.outputLimitBytes) return;
       end(
         "TooMuchOutput",
-        `printed more than ${options.outputLimitBytes} bytes, the limit, and was killed; check that it is the right program.`,
+        `printed more than the limit of ${options.outputLimitBytes} bytes and was killed; check that it is the right program.`,
       );
     });
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
@@ -146,10 +146,13 @@ export function explainTimeout(timeoutMs: number): string {
   return `did not finish within ${timeoutMs} ms and was killed; run it manually to see why.`;
 }
 
-/** Explains that a program was killed because this process stops. */
+/** Explains that a program was killed because this process is stopping. */
 export const endedByStop = "was stopped because Gatehouse is stopping.";
 
-/** Kills the process group. If that fails, returns a message about what is left: this function runs in timers, where nothing would catch an error. */
+/**
+ * Kills the process group. If that fails, returns a message about the remaining process: this function runs in timers, where an error would
+ * be uncaught.
+ */
 export function endGroup(child: ChildProcess): string {
   if (child.pid === undefined || child.exitCode !== null) return "";
   try {

@@ -2,13 +2,13 @@ import { setFlagsFromString } from "node:v8";
 import v8Flags from "./v8-flags.json" with { type: "json" };
 
 const windowMs = 1_000;
-/** Shorter than the window: a burst of one second would be over by the end of it. */
+/** Shorter than the window, at whose end a one-second burst would be over. */
 const checkEveryMs = 50;
 
-/** Number of calls per second at which a process is busy, a count of the calls so far, and a function to call then. */
+/** Number of calls per second at which a process counts as busy, the number of calls so far, and a function to call when it is busy. */
 export type BusySignalOptions = Readonly<{ busyCalls: number; completed: () => number; becameBusy: () => void }>;
 
-/** Compares the calls since the start of each second with those at which a process is busy, and reports once when it is. */
+/** Compares each second's calls with the busy threshold, and reports once when it is reached. */
 export function watchBusy({ busyCalls, completed, becameBusy }: BusySignalOptions): Disposable {
   let before = completed();
   let sinceMs = performance.now();

@@ -19,7 +19,7 @@ const calls: readonly Call[] = [
 ];
 
 describe("the list of calls in Node's thread pool", () => {
-  it.each(calls)("includes $what until it is done", async ({ start }) => {
+  it.each(calls)("includes $what until it completes", async ({ start }) => {
     const { promise: done, resolve } = Promise.withResolvers<void>();
     // A call stays in Node's list briefly after it has finished.
     await expect.poll(listThreadPoolCalls).toEqual([]);

@@ -46,8 +46,7 @@ export function listThreadPoolCalls(): readonly string[] {
 
 /** Resolves when all output has been read, or can no longer be read. */
 export async function waitUntilPrinted(stream: Writable): Promise<void> {
-  // Without a listener, a closed reader would cause another uncaught error, which prints, exits the process by this function, and so on
-  // forever.
+  // Without a listener, a closed reader would cause another uncaught error, which would print and call this function again, endlessly.
   ignoreStreamErrors(stream);
   await new Promise<void>((resolve) => void stream.write("", () => resolve()));
 }

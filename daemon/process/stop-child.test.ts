@@ -5,7 +5,7 @@ import { stopChild } from "./stop-child.ts";
 
 const minuteMs = 60_000;
 
-/** A child process that has reported that it runs; `handler` is its reaction to SIGTERM. */
+/** A child process that has reported that it is running; `handler` is its SIGTERM handler. */
 async function startChild(handler?: string): Promise<ChildProcess> {
   const listen = handler === undefined ? "" : `process.on("SIGTERM", () => { ${handler} });`;
   const program = `${listen} process.stdin.on("end", () => process.exit(7)).resume(); console.log("runs");`;

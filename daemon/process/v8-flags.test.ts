@@ -12,13 +12,13 @@ function typeOf(name: string): string | undefined {
 const names = (flags: readonly string[]) => flags.map((flag) => flag.replace(/^--(no-)?/, "").replace(/=.*/, ""));
 
 describe("the flags that a process sets at run time", () => {
-  // V8 reports nothing when a flag that it no longer has is set at run time.
+  // V8 reports nothing when a removed flag is set at run time.
   it.each(Object.values(v8Flags).flat())("%s exists in this V8", (flag) => {
     const { name = "", value } = /^--(?:no-)?(?<name>[a-z-]+)(?:=(?<value>\d+))?$/.exec(flag)?.groups ?? {};
     expect([flag, typeOf(name)]).toEqual([flag, value === undefined ? "bool" : "int"]);
   });
 
-  it("for speed revert those for memory", () => {
+  it("for speed undo those for memory", () => {
     expect(names(v8Flags.speed)).toEqual(expect.arrayContaining(names(v8Flags.room)));
   });
 });

@@ -49,7 +49,7 @@ describe("a mask", () => {
     expect(masked(`token ${key}, abc`, url)).toBe("token [masked], abc");
   });
 
-  it("hides only long passwords, in every form in which they are sent", () => {
+  it("hides only long passwords, in every encoding in which they are sent", () => {
     const url = "https://me:long%20and%20hard%22@rpc.example/";
     expect(masked('"long and hard\\"" long%20and%20hard%22', url)).toBe('"[masked]" [masked]');
     expect(masked(`Basic ${Buffer.from('me:long and hard"').toString("base64")}`, url)).toBe("Basic [masked]");

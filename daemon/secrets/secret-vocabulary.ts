@@ -31,12 +31,12 @@ export const urlWithPassword = /:\/\/[^\s/@:]*:[^\s/@]+@/;
 /** A path segment that is a key of the kind that providers use: long, with both letters and digits. */
 export const keyInPath = /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/;
 
-/** Places where a digit adjoins a letter: words and dates have few, keys many. */
+/** Places where a digit adjoins a letter: few in words and dates, many in keys. */
 const mixed = /[a-z](?=\d)|\d(?=[a-z])/gi;
 const mixedMin = 3;
 const address = /^0x[0-9a-f]{40}$/i;
 
-/** Returns whether a path segment is a key, even if the path may be a file's: no address, and no words with a date. */
+/** Returns whether a path segment looks like a key, even in a file path: not an address, and not words with a date. */
 export function isUnmistakableKey(segment: string): boolean {
   return keyInPath.test(segment) && !address.test(segment) && (segment.match(mixed) ?? []).length >= mixedMin;
 }
@@ -52,9 +52,9 @@ export const secretShapes: readonly RegExp[] = [
   /(?<![\w-])eyJ[\w-]{4,}\.[\w-]{4,}\.[\w-]*/g,
   // Tokens by their providers' prefixes: Stripe, GitHub, GitLab, Slack, SendGrid, Google.
   /\b(?:(?:sk|rk|pk)_(?:live|test)_|whsec_|gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|SG\.|AIza)[\w.-]{4,}/g,
-  // Those of npm, PyPI, Hugging Face, Pulumi, DigitalOcean and OpenAI: with a digit, for words begin in the same way.
+  // Tokens of npm, PyPI, Hugging Face, Pulumi, DigitalOcean and OpenAI: with a digit, because some words start the same way.
   /\b(?:npm_|pypi-|hf_|pul-|dop_v1_|sk-)(?=[\w-]{0,40}\d)[\w.-]{10,}/g,
-  // Key ids of AWS.
+  // AWS key ids.
   /\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g,
 ];
 

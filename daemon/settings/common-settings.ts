@@ -18,7 +18,7 @@ export const commandSections = {
   }),
 };
 
-/** Further sections of every service. */
+/** Additional sections of every service. */
 export const serviceSections = {
   start: section({
     deadlineMs: fixed(120_000),
@@ -34,7 +34,7 @@ export const serviceSections = {
   }),
 };
 
-/** The shutdown of a service that has nothing to finish, or always the same. */
+/** The shutdown of a service whose remaining work is empty or constant. */
 export function defineShutdown(graceMs: number) {
   return section({
     /** Shutdown timeout; the process then exits regardless. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { describeExpected } from "./describe-issue.ts";
 
-/** For each of the schema library's codes: values that cause it, and the user's message. */
+/** For each of the schema library's issue codes: values that cause it, and the message shown. */
 const rejections: Readonly<Record<z.core.$ZodIssue["code"], readonly (readonly [z.ZodType, unknown, string])[]>> = {
   invalid_type: [
     [z.string(), undefined, "missing; expected text"],

@@ -81,7 +81,7 @@ function readRequirement(issue: Issue): Requirement {
   }
 }
 
-/** Text for a value whose schema reports only that it is invalid. */
+/** Text for a value whose schema doesn't say why it is invalid. */
 export const fallback = formatRequirement(anotherValue);
 
 /** Describes the schema issues in a file: one sentence per issue, starting with its position in the file. */

@@ -12,7 +12,7 @@ const definition = defineSettings("shop", [], {
 });
 const digest = (environment: Readonly<Record<string, string>>) => digestSettings(definition, environment);
 
-it("is the same for equal settings, in any order and among other variables", () => {
+it("is the same for identical settings, in any order and among other variables", () => {
   const first = digest({ GATEHOUSE_SHOP_LISTEN_PORT: "2", GATEHOUSE_SHOP_NAME: "a" });
   expect(first).toMatch(/^[0-9a-f]{64}$/);
   expect(digest({ PATH: "/bin", GATEHOUSE_SHOP_NAME: "a", GATEHOUSE_SHOP_LISTEN_PORT: "2" })).toBe(first);

@@ -4,9 +4,8 @@ import { explainRemovedSetting } from "./removed.ts";
 type Fixed = number | string;
 
 /**
- * A constant with a name and a unit in a settings section, which the code reads like a setting; for values that no
- * deployment tunes. Neither the settings file nor the environment can change it, and it is listed nowhere; settings
- * that still have it are rejected with the value.
+ * A constant with a name and a unit in a settings section, which the code reads like a setting; for values that no deployment tunes.
+ * Neither the settings file nor the environment can change it, and it is not documented; setting it is an error that states its value.
  *
  * @example
  * const pool = section({ connections: positiveInteger.default(64), queuedCalls: fixed(4_096) });
@@ -20,12 +19,12 @@ export function fixed(value: Fixed): z.ZodDefault<z.ZodType<Fixed>> {
     .meta({ fixed: true });
 }
 
-/** The same for a size that the code derives from another. */
+/** The same for a value that the code derives from others. */
 export function derived(): z.ZodDefault<z.ZodType<number | undefined>> {
   return (
     z
       .custom<number | undefined>(isNever, { error: explainRemovedSetting(explainFixed(undefined)) })
-      // The type demands a value, of which there is none.
+      // The type requires a value, but there is none.
       .default(undefined as never)
       .meta({ fixed: true })
   );

@@ -46,7 +46,7 @@ export function findNearestWord(written: string, names: readonly string[]): stri
   return isSimilar(written, nearest) ? nearest : findByWords(written, names);
 }
 
-/** Finds the only name with the fewest words more than the written one, as `PRIVATE_KEY` for `KEY`, or fewer. */
+/** Finds the one name with the fewest words added to the written one (`PRIVATE_KEY` for `KEY`), or removed from it. */
 function findByWords(written: string, names: readonly string[]): string | undefined {
   const words = listWords(written);
   const near = names.flatMap((name) => {

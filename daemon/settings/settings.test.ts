@@ -217,7 +217,7 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("keeps a problem in one piece if its key has a line break", () => {
+  it("reports a problem on one line even if its key has a line break", () => {
     const file = temporaryFile('{ "lis\\nten": 5 }');
     expect(problemsOf(right, file)).toEqual([
       `till: ${file}: line 1: lis\nten: no such setting; did you mean "listen"? Correct the key or remove it.`,

@@ -71,7 +71,7 @@ export const privateKeys = z
   .string()
   .regex(/^[\s,]*(0x)?[0-9a-fA-F]{64}([\s,]+(0x)?[0-9a-fA-F]{64}){0,31}[\s,]*$/)
   .transform((text) => (text.match(/[0-9a-fA-F]{64}/g) ?? []).map((key) => new Secret(`0x${key}`)))
-  .meta({ secret: true, expected: "private keys of 64 hexadecimal digits each (0x optional), one a line" });
+  .meta({ secret: true, expected: "private keys of 64 hexadecimal digits each (0x optional), one per line" });
 
 /** An EIP-155 chain id. */
 export const chainId = positiveInteger.meta({ expected: "an EIP-155 chain id, a whole number, 1 or more" });

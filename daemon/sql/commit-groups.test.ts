@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { CommitGroups } from "./commit-groups.ts";
 import { StoreError } from "./store.ts";
 
-/** A database whose flushes complete when the test says so. */
+/** A database whose flushes the test completes. */
 function openDatabase() {
   const database = new DatabaseSync(":memory:");
   database.exec("CREATE TABLE counter (id INTEGER PRIMARY KEY) STRICT");
@@ -44,7 +44,7 @@ const workAll = async () => {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => void setImmediate(resolve));
 };
 
-it("acknowledges a writer only after its commit is flushed, and flushes once for all that waited", async () => {
+it("acknowledges a writer only after its commit is flushed, and flushes once for all waiting writers", async () => {
   const { flushes, done, write, ids } = openDatabase();
   const all = [write(1), write(2)];
   await workAll();
@@ -59,7 +59,7 @@ it("acknowledges a writer only after its commit is flushed, and flushes once for
   expect([done, flushes.length]).toEqual([["1", "2", "3", "4", "5"], 2]);
 });
 
-it("rolls back only the statements of the failed writer in a group", async () => {
+it("rolls back only the failed writer's statements in a group", async () => {
   const { groups, flushes, done, insert, write, writeInTransaction, ids } = openDatabase();
   const failing = groups
     .transaction(async () => {
@@ -76,7 +76,7 @@ it("rolls back only the statements of the failed writer in a group", async () =>
   expect(done.toSorted()).toEqual(["1", taken, taken, "3", "its own"]);
 });
 
-it("shows a reader no partial group, and reports when the data it read is flushed", async () => {
+it("shows readers no partial group, and reports when the data that they read is flushed", async () => {
   const { groups, flushes, done, insert, ids } = openDatabase();
   const writing = groups.transaction(async () => {
     insert(1);
@@ -94,7 +94,7 @@ it("shows a reader no partial group, and reports when the data it read is flushe
   expect([done, flushes.length]).toEqual([["flushed"], 1]);
 });
 
-it("does not flush for an unsynced writer, except with the next synced one", async () => {
+it("does not flush for an unsynced writer until the next synced one", async () => {
   const { groups, flushes, insert, write, ids } = openDatabase();
   await groups.write(() => insert(1), { isUnsynced: true });
   expect([ids(), flushes.length]).toEqual([[1], 0]);

@@ -111,7 +111,7 @@ export class CommitGroups {
         const waiters = isUnsynced ? unsynced : synced;
         try {
           const ran = run();
-          // A single statement has run already.
+          // A single statement has already run.
           const result = ran instanceof Promise ? ((await ran) as unknown) : ran;
           waiters.push({ resolve: () => resolve(result), reject });
         } catch (error) {

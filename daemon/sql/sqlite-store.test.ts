@@ -10,7 +10,7 @@ import { openSqliteStore } from "./sqlite-store.ts";
 import { watchStore } from "./store-watch.ts";
 import { StoreError } from "./store.ts";
 
-/** Long enough for a statement to wait for another one of this process, but short. */
+/** Short, but long enough for a statement to wait for another one of this process. */
 const waitMs = 200;
 
 let folder: string;
@@ -39,14 +39,14 @@ it("is shared if opened as shared: each sees the other's writes", async () => {
   expect(await next.rows(text, ["a,c"])).toEqual([]);
 });
 
-it("is locked for all others if opened exclusively", async () => {
+it("is locked for all other processes if opened exclusively", async () => {
   await using _sole = open(false);
   for (const isShared of [true, false]) {
     expect(() => open(isShared)).toThrow(/is in use; stop the other test, or set ledger\.path to another file\./);
   }
 });
 
-it("throws a StoreError while another process writes for too long, and works again afterwards", async () => {
+it("throws a StoreError while another process writes for too long, and recovers afterwards", async () => {
   await using store = open(true);
   const other = new DatabaseSync(join(folder, "ledger.sqlite"));
   other.exec("BEGIN IMMEDIATE");
@@ -68,7 +68,7 @@ it("throws a StoreError for a full disk, and the database's own error for an inv
   await expect(store.change("INSERT INTO nowhere VALUES (1)")).rejects.not.toBeInstanceOf(StoreError);
 });
 
-it("writes nothing to a file that was moved, replaced or deleted, reports it, and works again once the file is back", async () => {
+it("writes nothing to a file that was moved, replaced or deleted, reports this, and recovers once the file is back", async () => {
   await using store = open(false);
   const [place, elsewhere] = [join(folder, "ledger.sqlite"), join(folder, "elsewhere.sqlite")];
   const log = createLog({ service: "test", level: "silent" });

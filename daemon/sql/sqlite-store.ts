@@ -88,7 +88,7 @@ function open({
 }: SqliteStoreOptions): DatabaseSync {
   try {
     const database = openSqlite(path, migrations, { setting, table, waitMs });
-    // A read doesn't detect a process with an exclusive lock, which blocks only writes.
+    // A read would not detect another process's exclusive lock, which blocks only writes.
     database.exec(isShared ? "BEGIN IMMEDIATE; COMMIT" : "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
     return database;
   } catch (cause) {
@@ -137,12 +137,12 @@ export function createStatements(database: DatabaseSync) {
   };
 }
 
-/** Log of what is committed; `nextTurn` replaces the event loop in tests. */
+/** Log of committed transactions; `nextTurn` replaces the event loop in tests. */
 type LogFile = Pick<CommitGroupsDependencies, "flush" | "nextTurn" | "requireFile"> & Readonly<{ close: () => void }>;
 
 /**
- * Pages of the write-ahead log, 16 MiB, from which on SQLite moves them into the database. It then waits for the disk on this thread: four
- * times as rarely as by its default, for about as long, since pages that were written again are moved once.
+ * Pages in the write-ahead log (16 MiB) at which SQLite checkpoints it, waiting for the disk on this thread: four times less often than by
+ * default, and for about as long, since repeatedly written pages are moved only once.
  */
 const logPages = 4_000;
 
@@ -155,7 +155,7 @@ function openLogFile(database: DatabaseSync, path: string): LogFile {
   database.exec(`PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${logPages}`);
   const file = openSync(`${path}-wal`, "r+");
   const { ino } = statSync(path);
-  // What SQLite writes to a file without a name is lost when this process exits.
+  // Data that SQLite writes to an unlinked file is lost when this process exits.
   const requireFile = (): void => {
     if (statSync(path, { throwIfNoEntry: false })?.ino === ino) return;
     throw new StoreError(

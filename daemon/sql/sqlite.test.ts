@@ -59,7 +59,7 @@ describe("openSqlite", () => {
     expect(rejection).toThrow(`${path} is damaged or not a SQLite database (`);
   });
 
-  it("reports in one line that a folder or file is not writable", () => {
+  it("reports in one line that a folder or file can't be written", () => {
     writeFileSync(join(folder, "file"), "");
     const inFile = join(folder, "file", "ledger.db");
     expect(() => openSqlite(inFile, [first], { setting: "GATEHOUSE_TILL_LEDGER_PATH" })).toThrow(

@@ -39,7 +39,7 @@ export function watchStore(
 ): AsyncDisposable & Pick<StoreState, "readiness"> {
   const { readiness, responded, failed } = trackStore({ log });
   const check = async (): Promise<void> => {
-    // Always writes a page, even of the same value.
+    // Always writes a page, even if the value is the same.
     await store.changeUnsynced("PRAGMA application_id = 0");
     responded();
   };

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { listFixed } from "../settings/fixed.ts";
 import { assignAt, getValueAt } from "../settings/value.ts";
 
-/** Parses a section in a test, which may give its constants (`fixed`) other values too. */
+/** Parses a section in a test, which may also override its constants (`fixed`). */
 export function parseSettings<Shape extends z.core.$ZodShape>(
   section: z.ZodPrefault<z.ZodObject<Shape>>,
   given: Readonly<Record<string, unknown>>,

@@ -4,7 +4,7 @@ import { listFixed } from "../settings/fixed.ts";
 import { toEnvironmentName } from "../settings/leaf.ts";
 import { readSettings, type SettingsDefinition } from "../settings/settings.ts";
 
-/** Reads a service's settings in a test, whose environment may give its constants (`fixed`) other values too. */
+/** Reads a service's settings in a test, whose environment may also override constants (`fixed`). */
 export function readWithConstants<Schema extends z.ZodObject>(
   definition: SettingsDefinition<Schema>,
   environment: Environment,

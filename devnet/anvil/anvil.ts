@@ -14,7 +14,7 @@ export type AnvilOptions = Readonly<{
   chainId: number;
   /** Block interval; fractions allowed. */
   blockTimeSeconds: number;
-  /** Directory that persists the chain across restarts; created when absent. If unset, the chain is lost when the process exits. */
+  /** Directory that persists the chain across restarts; created if absent. If unset, the chain is lost when the process exits. */
   stateDirectory?: string | undefined;
 }>;
 

@@ -14,6 +14,6 @@ export const validatorAddresses: readonly Hex[] = [
 /** Finds the validator that proposes a block: it becomes the block's `miner` and receives the priority fees. */
 export function findProposer(blockNumber: number): Hex {
   const proposer = validatorAddresses[blockNumber % validatorAddresses.length];
-  if (proposer === undefined) throw new RangeError(`block numbers are whole and not negative, got ${blockNumber}`);
+  if (proposer === undefined) throw new RangeError(`block numbers are whole and not negative, found ${blockNumber}`);
   return proposer;
 }

@@ -50,10 +50,10 @@ async function stopNode({ workspace, mode }: StopNodeOptions): Promise<string> {
   if (node === undefined) return "the node is not running\n";
   if (readParameters(join(workspace, "devnet.json")).profile === "pharos") {
     send(node, mode === "kill" ? "SIGKILL" : "SIGTERM");
-    return `process ${node.pid} was told to stop\n`;
+    return `process ${node.pid} received SIGTERM\n`;
   }
   send(node, "SIGTERM");
-  if (await hasEnded(node, gracefulStopMs[mode])) return `the node is stopped (process ${node.pid})\n`;
+  if (await hasEnded(node, gracefulStopMs[mode])) return `the node was stopped (process ${node.pid})\n`;
   if (mode === "wait") {
     throw new CommandError(
       `the node (process ${node.pid}) is still running after ${gracefulStopMs.wait} ms; "ops stop --force" kills it`,
@@ -61,7 +61,7 @@ async function stopNode({ workspace, mode }: StopNodeOptions): Promise<string> {
     );
   }
   send(node, "SIGKILL");
-  if (await hasEnded(node, killedStopMs)) return `the node is killed (process ${node.pid}): it did not stop in time\n`;
+  if (await hasEnded(node, killedStopMs)) return `the node was killed (process ${node.pid}): it did not stop in time\n`;
   throw new CommandError(`the node (process ${node.pid}) can't be killed; check it with: ps -l ${node.pid}`, 1);
 }
 

@@ -60,7 +60,7 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
     );
     const block = await within("eth_blockNumber", startDeadlineMs, readBlockNumber(httpUrl));
     const took = Math.round(performance.now() - startedAt);
-    return `the node is started (process ${child.pid}): ${httpUrl}, ${webSocketUrl}, block ${block}, after ${took} ms\n`;
+    return `the node was started (process ${child.pid}): ${httpUrl}, ${webSocketUrl}, block ${block}, after ${took} ms\n`;
   } catch (error) {
     child.kill("SIGKILL");
     if (!(error instanceof DeadlineError)) throw error;

@@ -19,7 +19,7 @@ function toItem({ title, page }: Entry) {
   return { text: title, link: toLink(page), ...(items.length === 0 ? {} : { collapsed: true, items }) };
 }
 
-/** Folders and files that pages name and that are no pages: the site has only their names. */
+/** Folders and files that pages mention but that aren't pages: the site shows only their names. */
 function isNoPage(href: string, page: string): boolean {
   if (/^(?:[a-z]+:|#)/.test(href)) return false;
   const target = posix.join(dirname(page), href.split("#")[0] ?? "");
@@ -27,7 +27,7 @@ function isNoPage(href: string, page: string): boolean {
   return existsSync(join(root, target)) && !isInSite;
 }
 
-/** The pages as a site, made from the same files as they are read in a clone. Search works without a network. */
+/** Builds the site from the Markdown files in the repository. Search works offline. */
 export default defineConfig({
   title: "Gatehouse",
   description: "Put your node's RPC on the internet, keep the node healthy, and get paid per request.",
@@ -35,7 +35,7 @@ export default defineConfig({
   srcExclude: ["CHANGELOG.md", "test/**", "dist/**", ".gatehouse/**", "**/node_modules/**"],
   cacheDir: "../node_modules/.cache/vitepress",
   rewrites: (page) => page.replace(/README\.md$/, "index.md"),
-  // Tables need the space of the outline, and names in them break where they must.
+  // Tables need the outline's space, and long names in them may wrap anywhere.
   transformPageData: ({ frontmatter, relativePath }) => {
     const text = readFileSync(join(root, relativePath.replace(/index\.md$/, "README.md")), "utf8");
     if (/^\|(?:[^|\n]+\|){4,}$/m.test(text)) frontmatter["aside"] = false;

@@ -11,6 +11,6 @@ const diagrams = pages.flatMap((page) =>
   ),
 );
 
-it.each(diagrams)("a diagram of %s can be drawn", (_, diagram) => {
+it.each(diagrams)("renders a diagram of %s", (_, diagram) => {
   expect(drawDiagram(diagram)).toContain("svg");
 });

@@ -1,25 +1,25 @@
 import { renderMermaidSVG } from "beautiful-mermaid";
 
-/** The site's own colours, so that a diagram is dark where the page is. */
+/** The site's own colours, so that a diagram is dark when the page is. */
 const colours = { bg: "var(--vp-c-bg)", fg: "var(--vp-c-text-1)", muted: "var(--vp-c-text-2)", transparent: true };
 
-/** Smallest scale at which a diagram is drawn to fit: its letters can still be read. */
+/** Smallest scale to which a diagram is shrunk to fit; its text is still legible. */
 const smallest = 0.75;
 
 /**
- * Draws a Mermaid diagram while the site is built, as an element for a page. One that does not fit is drawn smaller, and scrolls by itself
- * where that is not enough.
+ * Renders a Mermaid diagram as an HTML element while the site is built. A diagram that does not fit is shrunk and, if that is not enough,
+ * scrolls.
  *
- * @throws {Error} where the text is no diagram: the build fails then.
+ * @throws {Error} when the text is not a diagram, so that the build fails.
  */
 export function drawDiagram(text: string): string {
-  // The renderer asks a font of elsewhere, which the site brings along.
+  // The renderer links to an external font, which the site includes itself.
   const svg = renderMermaidSVG(text, colours).replace(/@import url\([^)]*\);/g, "");
   const fitting = svg.replace(/ width="([\d.]+)" height="[\d.]+" style="/, (_, width: string) => {
     const least = Math.round(Number(width) * smallest);
     return ` style="width:100%;max-width:${width}px;min-width:${least}px;height:auto;`;
   });
-  // Vue takes no <style> in a template.
+  // Vue doesn't allow <style> in a template.
   return `<div class="diagram" style="overflow-x: auto" tabindex="0" v-html="${escapeAttribute(JSON.stringify(fitting))}"></div>`;
 }
 

@@ -1,4 +1,4 @@
-/** The grammar by which the site colours queries of Prometheus (TextMate); Shiki has none. */
+/** TextMate grammar for highlighting PromQL on the site; Shiki has none. */
 export const promql = {
   name: "promql",
   scopeName: "source.promql",

@@ -6,11 +6,11 @@ import { paths, MalformedPaymentError } from "#x402/fields.ts";
 import { fingerprintPayment, readPaymentIdentifier } from "#x402/payment-identifier.ts";
 
 export type CallerInfo = Readonly<{
-  /** Seller whose API key the call carries, as identified by `api-keys.ts`: a name from `sellers`, or the key's hash. */
+  /** Seller that the API key belongs to, as identified by `api-keys.ts`: a name from `sellers`, or the key's hash. */
   seller?: string | undefined;
   /** Identifier of one sale of the seller; over HTTP, the `Idempotency-Key` header. */
   idempotencyKey?: string | undefined;
-  /** Whether a seller says that it checks its terms with an invented payment. */
+  /** Whether the seller declares this a check of its terms with a made-up payment. */
   isTermsCheck?: boolean | undefined;
   /** Caller's address, as a key of {@link toAddressKey}. */
   address?: string | undefined;
@@ -23,10 +23,9 @@ export type BoundIdentifier = Readonly<{ id: string; fingerprint: string }>;
 
 /**
  * Caller of an operation, which may own a payment's settlement:
- * - `sale`: one sale of one seller, identified by an `Idempotency-Key`. It gets the outcome on every request.
- * - `seller`: identified by an API key, or by the payment-identifier that the payer put into the payment. It may retry, unless it verified
- * the payment more than once: a middleware that receives one payment many times verifies each copy, and its calls are indistinguishable, so
- * only one of them gets a success.
+ * - `sale`: one sale of one seller, identified by an `Idempotency-Key`. It gets the outcome of every request. - `seller`: identified by an
+ * API key, or by the payment-identifier that the payer put into the payment. It may retry, unless it verified the payment more than once: a
+ * middleware that receives copies of a payment verifies each, and its calls are indistinguishable, so only one of them gets a success.
  * - `upfront-seller`: the same for a payment flow that settles before the work and verifies nothing (`@x402/core`'s flows `upfront` and
  * `escrow`). Copies can't be distinguished from retries, so a success is reported once.
  * - `call`: unidentified. Each call is its own caller.
@@ -37,7 +36,7 @@ export type Caller = Readonly<{
   owner: string;
   seller?: string | undefined;
   identifier?: BoundIdentifier | undefined;
-  /** Whether the operator knows it: it has an API key, or is part of this process. */
+  /** Whether the caller is known to the operator: it has an API key, or is part of this process. */
   isKnown?: boolean;
   request?: RequestTrace | undefined;
   /** Key for fair scheduling of its calls to the chain, and a signal that aborts when no client waits for their results. */
@@ -71,7 +70,7 @@ export function identifyCaller(
 
 const identified = z.object({ accepted: z.unknown(), resource: z.object({ url: z.string() }).optional() });
 
-/** Binds an identifier to the terms that its payer accepted, and to the resource; a payment doesn't have the request's method. */
+/** Binds an identifier to the terms that the payer accepted, and to the resource. A payment doesn't contain the request's method. */
 function bindIdentifier(parts: readonly string[], payload: unknown): BoundIdentifier {
   const { accepted, resource } = identified.safeParse(payload).data ?? {};
   const terms = readRequirements(accepted, `${paths.payment}.accepted`);
@@ -106,7 +105,7 @@ export function findNetwork<Network extends Readonly<{ network: string }>>(
   return networks.find(({ network }) => network === requirements.network);
 }
 
-/** A limit is reached: this caller's (429), or the global one (503). Nothing was done; retry later. */
+/** This caller's limit (429) or the global limit (503) is reached. Nothing was done; retry later. */
 export class OverloadError extends Error {
   override readonly name = "OverloadError";
   readonly code: "seller_limit" | "overloaded";

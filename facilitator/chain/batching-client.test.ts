@@ -114,19 +114,19 @@ test("throws a ChainError without the URL for an unreachable node", async () => 
 
 const verifying = (caller: string, signal?: AbortSignal) => ({ line: "verifying", caller, signal }) as const;
 
-test("counts a call's timeout from the call, including its time in the queue", async () => {
+test("starts a call's timeout when the call is made, before it is queued", async () => {
   await using node = await startNode(() => undefined);
   await using rpc = client(node.url, 500);
   const others = Array.from({ length: 4_000 }, (_, at) => rpc.call("eth_call", [at], verifying("flood")));
   const last = rpc.call("eth_chainId", []);
   const ended = await Promise.allSettled([last, ...others]);
   expect(ended.every(({ status }) => status === "rejected")).toBe(true);
-  // The waiting calls were cancelled together with those in flight; sent one at a time, they would add 40 requests.
+  // Queued calls were cancelled together with those in flight; sent one at a time, they would have added 40 requests.
   expect(node.bodies.length).toBeLessThan(20);
   await expect(last).rejects.toMatchObject({ fault: "timeout", message: "the node did not respond within 500 ms" });
 });
 
-test("sends calls of upkeep and settlements while all verification requests hang", async () => {
+test("sends calls for tracking and settlements while all verification requests hang", async () => {
   await using node = await startNode((body) =>
     JSON.stringify(body).includes("eth_call") ? undefined : answerAll(body),
   );
@@ -149,7 +149,9 @@ test("rejects calls beyond 20,000 in a queue", async () => {
     end.status === "rejected" ? end.reason : {},
   );
   const rejected = reasons.filter(({ fault }) => fault === "rejected");
-  expect(rejected.map(({ message }) => message)).toEqual(["20000 calls are already queued for the node, the limit"]);
+  expect(rejected.map(({ message }) => message)).toEqual([
+    "20000 calls are already queued for the node, which is the limit",
+  ]);
   expect(reasons.at(-1)).toMatchObject({ fault: "timeout" });
 });
 
@@ -173,12 +175,12 @@ test("drops queued calls of a disconnected caller", async () => {
   await held.promise;
   gone.abort();
   for (const { status } of await Promise.allSettled(hanging)) expect(status).toBe("rejected");
-  // The hung requests are not counted: they have ended.
+  // The hung requests don't count any more: they were cancelled.
   expect(await other).toEqual({ ok: true, result: "other" });
   expect(node.bodies.flat().filter(({ method }) => method === "hang").length).toBeLessThanOrEqual(400);
 });
 
-test("cancels a check of a node that hangs at its own deadline, and lets other calls wait", async () => {
+test("cancels a check at its own deadline when the node hangs, while other calls keep waiting", async () => {
   await using node = await startNode(() => undefined);
   await using rpc = client(node.url, 400);
   const check = limitCallTime(rpc, { deadlineMs: 50 }, { pause });

@@ -14,7 +14,7 @@ export type JsonRpcObserver = (
   seen: Readonly<{ calls: number; durationMs: number; outcome: "ok" | ChainFault }>,
 ) => void;
 
-/** Priorities of calls to the node: watching, sending and tracking; then payments to settle; then to verify. */
+/** Priorities of calls to the node: first watching, sending and tracking, then payments to settle, then payments to verify. */
 const lines = ["upkeep", "settling", "verifying"] as const;
 
 export type CallLocation = Readonly<{
@@ -26,12 +26,12 @@ export type CallLocation = Readonly<{
 
 /**
  * JSON-RPC client that batches concurrent calls: under load many payments share one HTTP request, and a single call is
- * sent without delay. Calls are queued in lines by priority, so that verifications never delay settlements.
+ * sent without delay. Calls are queued by priority, so that verifications never delay settlements.
  */
 export type BatchingClient = AsyncDisposable &
   Readonly<{
     /**
-     * Calls a method; without a `place`, as the process itself.
+     * Calls a method; without a `place`, on behalf of the process itself.
      *
      * @throws {ChainError} when the node returns no JSON-RPC response; its error responses are values.
      * @throws {AbandonedError} when the place's signal aborts.
@@ -39,7 +39,7 @@ export type BatchingClient = AsyncDisposable &
     call: (method: string, params: readonly unknown[], place?: CallLocation) => Promise<JsonRpcResponse>;
   }>;
 
-/** Call without a response yet; it is removed from its queue when it times out or its caller disconnects. */
+/** A call without a response yet; it is removed from its queue when it times out or its caller disconnects. */
 type WaitingCall = Readonly<{
   call: JsonRpcCall & Pick<CallLocation, "caller">;
   ended: Promise<JsonRpcResponse>;
@@ -48,7 +48,7 @@ type WaitingCall = Readonly<{
 }>;
 
 const usualBatchCallsMax = 100;
-/** Max concurrent requests. Each line leaves one of them free for every more urgent line. */
+/** Max concurrent requests. Each priority leaves one of them free for every higher priority. */
 export const requestsInFlightMax = 6;
 const waitingCallsMax = 20_000;
 const ownPlace: CallLocation = { line: "upkeep", caller: "" };
@@ -132,7 +132,7 @@ function enqueue(
   timeoutMs: number,
 ): WaitingCall {
   if (queue.size >= waitingCallsMax)
-    throw new ChainError("rejected", `${waitingCallsMax} calls are already queued for the node, the limit`);
+    throw new ChainError("rejected", `${waitingCallsMax} calls are already queued for the node, which is the limit`);
   const { promise, resolve, reject } = Promise.withResolvers<JsonRpcResponse>();
   const end = () => {
     clearTimeout(timer);
@@ -171,8 +171,8 @@ function requireAnswers(text: string): ReadonlyMap<number, JsonRpcResponse> {
 }
 
 /**
- * Gives each call of a client a deadline of its own, far below that of a settlement, for checks of whether the node responds. A late
- * call is cancelled, so that calls to a node that hangs don't pile up.
+ * Gives each call of a client its own deadline, far shorter than a settlement's, for health checks of the node. A late call is cancelled,
+ * so that calls to a hanging node don't pile up.
  */
 export function limitCallTime(
   rpc: BatchingClient,

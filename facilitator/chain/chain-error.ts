@@ -1,11 +1,11 @@
 import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
 
 /**
- * Reason why a call to the chain has no usable response; `signer`: the account could not sign, or can't pay for gas.
+ * Reason why a call to the chain has no usable response. `signer` means that the account could not sign, or can't pay for gas.
  */
 export type ChainFault = "unreachable" | "timeout" | "bad_answer" | "rejected" | "signer";
 
-/** Unreachable node or unusable response. It implies nothing about any payment; a later retry makes sense. */
+/** The node is unreachable or its response unusable. This implies nothing about any payment; retry later. */
 export class ChainError extends Error {
   override readonly name = "ChainError";
   readonly code = "chain_unavailable";
@@ -27,7 +27,7 @@ export class AbandonedError extends Error {
 const executionError =
   /revert|out of gas|gas required exceeds|invalid opcode|stack (under|over)flow|bad instruction|invalid jump|intrinsic gas/i;
 
-/** @throws {ChainError} when the error is the node's own, and says nothing about the payment. */
+/** @throws {ChainError} when the fault is the node's own, and implies nothing about the payment. */
 export function requireExecutionError({ code, message }: JsonRpcFailure): void {
   if (code === 3 || executionError.test(message)) return;
   throw new ChainError("rejected", `the node rejected the simulation of the payment: ${message} (code ${code})`);

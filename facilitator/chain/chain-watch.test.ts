@@ -23,7 +23,7 @@ const signature = { compact: new Uint8Array(64), yParity: 0 };
 const quote = async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });
 
 /**
- * A node as queried by the watch; `has` is the token's response at its head, and `ageMs` is the age of the head. The process's clock is
+ * A node as queried by the watch; `has` is the token's response at the head, `ageMs` the head's age. The process's clock is
  * ahead of the real time by `clockAheadMs`.
  */
 function createNode() {
@@ -70,9 +70,9 @@ function createNode() {
 
 describe("a token missing from the node", () => {
   it.each([
-    ["is syncing", { isSyncing: true }, /^the node is syncing; until it has caught up, there is no token/],
+    ["is syncing", { isSyncing: true }, /^the node is syncing; until it catches up, there is no token/],
     ["has only old blocks", { ageMs: 600_000 }, /^the node's newest block is more than 120 s old; until/],
-  ])("does not stop the start while the node %s, and is found after it caught up", async (_, behind, reason) => {
+  ])("does not abort the start while the node %s, and is found once the node caught up", async (_, behind, reason) => {
     const { node, start, warned } = createNode();
     Object.assign(node, behind);
     await using watch = await start();
@@ -80,13 +80,13 @@ describe("a token missing from the node", () => {
     expect(chain).toEqual({ ok: false, message: expect.stringMatching(reason) });
     expect(chain.message).toContain(`there is no token at ${token} on chain 1672`);
     expect(warned).toHaveLength(1);
-    expect(watch.contracts(), "which may be there, too").toBeUndefined();
+    expect(watch.contracts(), "which may exist there, too").toBeUndefined();
     Object.assign(node, { isSyncing: false, ageMs: 1_000, has: separator });
     await until("the token is found", generousMs, () => watch.checks().chain.ok);
     expect(watch.contracts()).toEqual(new Set());
   });
 
-  it("stops the start if the node is in sync", async () => {
+  it("aborts the start if the node is in sync", async () => {
     await expect(createNode().start()).rejects.toThrow(`no token at ${token} on chain 1672; correct assets.`);
   });
 });
@@ -135,11 +135,11 @@ it("starts when a signer has no gas, and reports how much to send it", async () 
   });
 });
 
-/** Ends only when it is aborted. */
+/** Ends only when aborted. */
 const waitUntilCut: Pause = (_, signal) =>
   new Promise((resolve) => void signal?.addEventListener("abort", () => resolve()));
 
-it("checks the chain at once when the last usable signer fails", async () => {
+it("checks the chain immediately when the last usable signer fails", async () => {
   const { node, start, signers } = createNode();
   Object.assign(node, { has: separator });
   await using watch = await start({ pause: waitUntilCut });
@@ -148,7 +148,7 @@ it("checks the chain at once when the last usable signer fails", async () => {
   await until("the key was tried again", generousMs, () => watch.checks().signer.ok);
 });
 
-it("fails both checks once the last success is older than two and a half intervals", async () => {
+it("fails both checks once their last success is older than two and a half intervals", async () => {
   const { node, start } = createNode();
   Object.assign(node, { has: separator });
   await using watch = await start({ pause: waitUntilCut });

@@ -19,7 +19,7 @@ export type TokenDecimals = ReadonlyMap<Hex, number | undefined>;
 
 const watchIntervalMs = 10_000;
 const failedWatchIntervalMs = 500;
-/** Age from which the last success says nothing about now: two missed checks and a half. */
+/** Age from which the last success is outdated: two and a half missed checks. */
 const successAgeMaxMs = 2.5 * watchIntervalMs;
 
 export type ChainWatchDependencies = Readonly<{
@@ -28,7 +28,7 @@ export type ChainWatchDependencies = Readonly<{
   signers: SignerWatch;
   clock: () => number;
   monotonicMs: () => number;
-  /** Aborts when the process stops: a check that this interrupts says nothing about the chain. */
+  /** Aborts when the process stops; a check interrupted by this implies nothing about the chain. */
   signal?: AbortSignal;
   log: Logger;
   pause?: Pause;
@@ -81,7 +81,7 @@ export async function startChainWatch(
       return { chain: expireSuccess(chainCheck, ageMs), signer: expireSuccess(signers.check(), ageMs) };
     },
     decimals: (): TokenDecimals => contracts?.decimals ?? unknownDecimals,
-    /** Canonical contracts that the chain has, and the wallet factories, by lowercase address; undefined until the chain is checked. */
+    /** The chain's canonical contracts and the wallet factories, by lowercase address; undefined until the chain was checked. */
     contracts: (): ReadonlySet<string> | undefined => contracts?.contracts,
     [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
   };
@@ -96,18 +96,18 @@ type ExpectedChain = Readonly<{
   chainId: number;
   rpcUrl: string;
   assets: readonly AcceptedAsset[];
-  /** Contracts that may create a payer's wallet. */
+  /** Contracts allowed to create a payer's wallet. */
   walletFactories: readonly Hex[];
 }>;
 
-/** Age of the newest block above which the node counts as behind its chain, and may get the tokens later. */
+/** If the newest block is older, the node counts as behind its chain, and may not have the tokens yet. */
 const headAgeMaxMs = 120_000;
 
 /**
  * Checks that the node is on the configured chain and that its tokens match the settings. Returns their decimals.
  *
  * @throws {StartupError} when they don't match: no payment could be settled, and waiting would not help.
- * @throws {ChainError} when the node can't respond, or is behind its chain and does not have the tokens yet.
+ * @throws {ChainError} when the node does not respond, or is behind its chain and does not have the tokens yet.
  */
 async function checkChainIdentity(
   { chainId, rpcUrl, assets, walletFactories }: ExpectedChain,
@@ -131,7 +131,7 @@ async function checkChainIdentity(
     const behind = error instanceof StartupError ? await describeBehind(chain, clock) : undefined;
     if (behind === undefined) throw error;
     const [problem = ""] = (error as StartupError).problems;
-    throw new ChainError("bad_answer", `${behind}; until it has caught up, ${problem}`);
+    throw new ChainError("bad_answer", `${behind}; until it catches up, ${problem}`);
   }
 }
 
@@ -170,7 +170,7 @@ export async function readTokenDecimals(
   };
   const found = await read(domainSeparatorCall);
   if (found === "0x") throw new StartupError(`there is no token at ${address} on chain ${chainId}; correct assets.`);
-  // A token without DOMAIN_SEPARATOR() reverts; then only a payment can verify name and version.
+  // A token without DOMAIN_SEPARATOR() reverts; then name and version are verified only by a payment.
   if (found === undefined || found === separator) {
     const decimals = Number((await read(decimalsCall)) ?? Number.NaN);
     return decimals <= decimalsMax ? decimals : undefined;

@@ -131,7 +131,7 @@ function buildCallObject({ from, to, data, gas, gasPrice }: MessageCall): Record
 }
 
 /**
- * Returns the result of a call that the node has no reason to reject.
+ * Returns the result of a call that the node should never reject.
  *
  * @throws {ChainError} when it rejected the call, or when the result does not match the method's schema.
  */

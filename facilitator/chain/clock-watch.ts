@@ -37,7 +37,7 @@ export function createClockWatch({
     return absentAtMs - blockMs > differenceMaxMs && !(await chain.syncing()) ? absentAtMs - blockMs : 0;
   };
 
-  /** @throws {ChainError} when the node can't respond. */
+  /** @throws {ChainError} when the node doesn't respond. */
   return async (): Promise<string | undefined> => {
     const aheadMs = await measureAheadMs();
     if (Math.abs(aheadMs) <= differenceMaxMs) {

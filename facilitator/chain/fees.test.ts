@@ -39,7 +39,7 @@ test("caps a quote at the limit, and throws if the chain charges more", async ()
     maxFeePerGas: parseGwei("15"),
   });
   await expect(quotesFor(parseGwei("10"), parseGwei("1"), 10.5).quotes.quote()).rejects.toThrow(
-    "the chain charges 11 gwei for gas, settlement.maxFeePerGasGwei allows 10.5",
+    "the chain charges 11 gwei for gas, but settlement.maxFeePerGasGwei allows 10.5",
   );
 });
 

@@ -17,7 +17,7 @@ export function createFeeQuotes(
   const limit = computeFeeLimit(maxFeePerGasGwei);
   let last: Readonly<{ fees: Fees; quotedAtMs: number }> | undefined;
   return {
-    /** @throws {ChainError} when the node can't respond, or when the chain charges more than the limit. */
+    /** @throws {ChainError} when the node doesn't respond, or when the chain charges more than the limit. */
     quote: async (): Promise<Fees> => {
       if (last !== undefined && monotonicMs() - last.quotedAtMs < quoteAgeMaxMs) return last.fees;
       const [{ baseFeePerGas }, tip] = await Promise.all([chain.head(), chain.priorityFee()]);
@@ -40,7 +40,7 @@ function computeFees(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
   if (needed > limit) {
     throw new ChainError(
       "rejected",
-      `the chain charges ${Value.formatGwei(needed)} gwei for gas, settlement.maxFeePerGasGwei allows ${Value.formatGwei(limit)}`,
+      `the chain charges ${Value.formatGwei(needed)} gwei for gas, but settlement.maxFeePerGasGwei allows ${Value.formatGwei(limit)}`,
     );
   }
   const generous = 2n * baseFeePerGas + tip;

@@ -10,7 +10,7 @@ const transactionHash: Hex = `0x${"cc".repeat(32)}`;
 const receipt: Receipt = { status: 1, blockNumber: 90, transactionHash, gasUsed: 1n, logs: [] };
 const nonce = 0x5_03n;
 
-/** A chain on which the payer cancelled Permit2 nonces: those of a mask, in a word. */
+/** A chain on which the payer cancelled the Permit2 nonces of a mask in a word. */
 function createChain(word: bigint, mask: bigint): Pick<Chain, "recentLogs" | "receipt" | "transactionCall"> {
   return {
     recentLogs: async (contract, topics) => {
@@ -37,7 +37,7 @@ test.each([
   }
 });
 
-test("finds a third party's settlement by Permit2 hundreds of blocks back", async () => {
+test("finds a third party's Permit2 settlement hundreds of blocks back", async () => {
   const { payer, payTo, amount, asset, callData } = sampleSettlement;
   const settlement = { ...sampleSettlement, contract: permit2Proxies.exact };
   const topics = [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)];

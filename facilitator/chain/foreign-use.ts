@@ -15,10 +15,10 @@ import {
 type ForeignUse = Readonly<{ receipt: Receipt; isPaid: boolean }>;
 
 /**
- * Finds a recent transaction of a third party that executed a payment, or cancelled its authorization: anyone may submit an EIP-3009
+ * Finds a recent third-party transaction that executed a payment or cancelled its authorization: anyone may submit an EIP-3009
  * authorization, or a Permit2 payment of scheme `exact`. Returns undefined if the node knows none.
  *
- * @throws {ChainError} when the node can't respond.
+ * @throws {ChainError} when the node doesn't respond.
  */
 export async function findForeignUse(
   transfer: Transfer,
@@ -70,7 +70,7 @@ function makesSamePayment(input: Hex, { callData }: Pick<Transfer, "callData">):
   return terms === undefined ? isSameHex(input, callData) : readSettleTerms(input) === terms;
 }
 
-/** Max transfers of one payer to one payee whose calls are read. */
+/** Max transfers from one payer to one payee whose calls are read. */
 const foreignMax = 20;
 
 /** Max queries for one kind of use of an authorization. */
@@ -89,7 +89,7 @@ async function findAuthorizationUse(
   });
 }
 
-/** Searches the blocks before a head, the newest first, as many at a time as a query may cover. */
+/** Searches the blocks before a head, newest first, in the largest ranges that a query may cover. */
 async function searchBack(
   headNumber: number,
   search: (headNumber: number) => Promise<Hex | undefined>,
@@ -101,7 +101,7 @@ async function searchBack(
   return undefined;
 }
 
-/** Finds a recent transaction in which a payer cancelled a Permit2 nonce. Using it for a payment logs no such event. */
+/** Finds a recent transaction in which a payer cancelled a Permit2 nonce. A payment that uses the nonce logs no such event. */
 async function findPermit2Cancellation(
   { payer, authorizationNonce }: Transfer,
   headNumber: number,

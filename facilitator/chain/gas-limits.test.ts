@@ -20,7 +20,7 @@ test.each([
   expect(limits.find(sampleSettlement)).toBe(limit);
 });
 
-test("keeps the newest estimate of each of the newest payments", async () => {
+test("caches the latest estimate of each of the newest payments", async () => {
   const limits = create(0);
   for (const [id, gas] of [
     [1, 10],
@@ -33,7 +33,7 @@ test("keeps the newest estimate of each of the newest payments", async () => {
   expect([1, 2, 3].map((id) => limits.find({ ...sampleSettlement, id: idOf(id) }))).toEqual([30n, undefined, 40n]);
 });
 
-test("stores no estimate after a node's error, and rejects a malformed amount of gas", async () => {
+test("caches no estimate after a node's error, and rejects a malformed amount of gas", async () => {
   const limits = create();
   const error = { ok: false, error: { code: 3, message: "execution reverted" } };
   expect(await limits.estimate(sampleSettlement, { estimateGas: async () => error } as unknown as Chain)).toEqual(
@@ -90,7 +90,7 @@ test("reuses a batch's estimate for the payee's batches for a minute, unless the
   ]);
 });
 
-test("simulates a payee's payments with the last minute's estimate, and estimates those that need more", async () => {
+test("simulates a payee's payments with an estimate from the last minute, and re-estimates those that need more", async () => {
   let nowMs = 0;
   const { chain, made, needs } = recordCalls();
   const limits = create(20, 10, () => nowMs);
@@ -101,7 +101,7 @@ test("simulates a payee's payments with the last minute's estimate, and estimate
   };
   expect(await simulate(1, 60_000)).toBe(72_000n);
   expect(await simulate(2, 65_000)).toBe(72_000n);
-  expect(await simulate(3, 80_000), "a payee whose account is empty by now").toBe(96_000n);
+  expect(await simulate(3, 80_000), "a payee whose account is now empty").toBe(96_000n);
   expect(await simulate(4, 60_000, `0x${"03".repeat(20)}`), "another payee").toBe(72_000n);
   nowMs = 60_000;
   expect(await simulate(5, 60_000)).toBe(72_000n);

@@ -33,7 +33,7 @@ const estimateSchema = z
   .regex(/^0x[0-9a-fA-F]{1,16}$/)
   .transform(BigInt);
 
-/** Creates the gas limits of transactions; `signer` stands for any account that may submit them. */
+/** Creates the gas limits of transactions; `signer` is the sender used in simulations, on behalf of any submitting account. */
 export function createGasLimits(
   { gasLimit, gasMarginPercent, entriesMax }: GasLimitOptions,
   { signer, fees, monotonicMs }: Readonly<{ signer: Hex; fees?: FeeQuotes }> & Pick<Clock, "monotonicMs">,
@@ -49,7 +49,7 @@ export function createGasLimits(
   /** Gas that each payment adds to a batch. */
   const byPayeeInBatch = createRecentEstimates({ entriesMax }, { monotonicMs });
 
-  /** Simulates a call with its expected gas and half the margin; estimates, which is slow, only if that fails. */
+  /** Simulates a call with its expected gas and half the margin; runs the slow estimate only if that fails. */
   const measure = async (
     call: Omit<MessageCall, "gas">,
     { expected, gasMax }: Readonly<{ expected: bigint | undefined; gasMax: bigint }>,
@@ -68,8 +68,7 @@ export function createGasLimits(
     chain: Chain,
   ): Promise<GasResult> => {
     const { id, contract, callData, walletSignature } = transfer;
-    // Without a gas price, a wallet's contract could distinguish a simulation from a transaction, and reject only the
-    // latter.
+    // Without a gas price, a wallet's contract could tell a simulation from a transaction, and reject only the latter.
     const price = walletSignature && fees && { gasPrice: (await fees.quote()).maxFeePerGas };
     const call = { from: getNamedSigner(transfer) ?? signer, to: contract, data: callData, ...price };
     const limit = most(transfer);
@@ -81,15 +80,14 @@ export function createGasLimits(
   };
   return {
     most,
-    /** Simulates a payment and caches its gas for the payee's others. An error means that the payment would fail. */
+    /** Simulates a payment and caches its gas for other payments to the payee. An error means that the payment would fail. */
     simulate: (transfer: AuthorizedTransfer, chain: Chain): Promise<GasResult> =>
       measurePayment(transfer, byPayee.find(namePayee(transfer)), chain),
     estimate: (transfer: AuthorizedTransfer, chain: Chain): Promise<GasResult> =>
       measurePayment(transfer, undefined, chain),
     /**
-     * Returns the gas limit of a call with several payments, all of which must succeed: its gas plus the margin, capped
-     * at `gasMax`; undefined if the call would fail. The gas of a batch to one payee is used for its further batches,
-     * as in `simulate`.
+     * Returns the gas limit of a call with several payments, all of which must succeed: its gas plus the margin, capped at `gasMax`;
+     * undefined if the call would fail. As in `simulate`, the gas of a batch to one payee is reused for its later batches.
      */
     estimateBatch: async (
       transfers: readonly AuthorizedTransfer[],
@@ -125,7 +123,7 @@ function createRecentEstimates(
   };
   return {
     find,
-    /** One payer's expensive wallet must not raise the limit of others' payments: those that need more are estimated anyway. */
+    /** One payer's expensive wallet must not raise the limit of other payers' payments: a payment that needs more is estimated anyway. */
     keepLeast: (name: string, gas: bigint): void => {
       const known = find(name);
       if (known === undefined || gas < known) retainNewest(estimates, name, { gas, atMs: monotonicMs() }, entriesMax);
@@ -144,7 +142,7 @@ function parseEstimate(result: unknown): bigint {
   throw new ChainError("bad_answer", "the node's response to eth_estimateGas is not an amount of gas");
 }
 
-/** Key of payments that need about the same gas; the length of call data reveals their method. */
+/** Key of payments that need about the same gas; the call data's length distinguishes their methods. */
 function namePayee({ asset, contract, payTo, callData }: AuthorizedTransfer): string {
   return `${asset} ${contract} ${payTo} ${callData.length}`.toLowerCase();
 }

@@ -6,7 +6,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { ChainError } from "./chain-error.ts";
 import { computeAddress, type DigestSignature, type SigningKey } from "./transaction-signer.ts";
 
-/** The used part of `@aws-sdk/client-kms`: an optional peer, because few deployments need its 24 packages. */
+/** The part of `@aws-sdk/client-kms` that is used here. It is an optional peer, because few deployments need its 24 packages. */
 type KmsPackage = Readonly<{
   KMSClient: new (options: object) => Readonly<{
     send: (command: object, options: Readonly<{ abortSignal: AbortSignal }>) => Promise<KmsResponse>;
@@ -19,7 +19,7 @@ type KmsResponse = Readonly<{ PublicKey?: Uint8Array; Signature?: Uint8Array }>;
 
 const packageName = "@aws-sdk/client-kms";
 
-/** Max time of one request, with the package's own retries. */
+/** Max time of one request, including the package's own retries. */
 const requestTimeoutMs = 5_000;
 
 /**
@@ -55,7 +55,7 @@ async function loadPackage(): Promise<KmsPackage> {
   try {
     return (await import(packageName)) as KmsPackage;
   } catch (cause) {
-    const message = `signer.kmsKeys needs ${packageName}, which is not installed; run \`npm install ${packageName}\` next to Gatehouse.`;
+    const message = `signer.kmsKeys needs ${packageName}, which is not installed; run \`npm install ${packageName}\` where Gatehouse is installed.`;
     throw new StartupError(message, { cause });
   }
 }
@@ -73,7 +73,7 @@ async function readPublicKey(id: string, request: () => Promise<KmsResponse>): P
   }
 }
 
-/** Converts a DER signature, which may have a high `s` (EIP-2) and has no parity. */
+/** Converts a DER signature, which may have a high `s` (EIP-2) and lacks the parity. */
 function readSignature(der: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): DigestSignature {
   const compact = secp256k1.signatureNormalize(secp256k1.signatureImport(der));
   const isOf = (parity: number) =>

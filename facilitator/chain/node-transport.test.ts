@@ -54,7 +54,7 @@ test("fails over to the second node, and returns to the first after its recovery
   expect(events()).toEqual(["node-failed http://first", "node-recovered http://first"]);
 });
 
-test("fails over from a node that its callers gave up on only if it does not respond to a probe either", async () => {
+test("fails over from a node after its callers gave up only if a probe fails, too", async () => {
   const [first, second] = [createNode("first"), createNode("second")];
   const { ask, giveUp, time } = open(first, second);
   time.nowMs = 5_000;
@@ -71,7 +71,7 @@ test("fails over from a node that its callers gave up on only if it does not res
   expect(first.posted).toEqual(["ask", "eth_chainId", "ask", "ask", "eth_chainId"]);
 });
 
-test("never uses a node of another chain", async () => {
+test("never uses a node on another chain", async () => {
   const [first, wrong, third] = [createNode("first"), createNode("wrong", 1), createNode("third")];
   const { ask, events } = open(first, wrong, third);
   first.behaviour = "is down";
@@ -80,7 +80,7 @@ test("never uses a node of another chain", async () => {
   expect(events()).toContain("node-wrong-chain http://wrong");
 });
 
-test("does not retry a rejected call on another node, and names the setting if all are down", async () => {
+test("does not retry a rejected call on another node, and names the setting if all nodes are down", async () => {
   const [first, second] = [createNode("first"), createNode("second")];
   const { ask } = open(first, second);
   first.behaviour = "rejects";

@@ -68,16 +68,15 @@ export type UpstreamNode = Readonly<{ transport: HttpTransport; origin: string }
 const retryAfterMs = 5_000;
 const probeTimeoutMs = 5_000;
 
-/** Faults of a node; any other error is about the request. */
+/** Faults of a node; any other error is due to the request. */
 const nodeFaults: ReadonlySet<ChainFault> = new Set(["unreachable", "timeout", "bad_answer"]);
 
 type NodeState = UpstreamNode & { isHealthy: boolean; isChecked: boolean; probedAtMs: number };
 
 /**
- * Creates a transport that uses the first healthy node of several, in their order. A request that a node fails goes to
- * the next one; the failed node is probed (`eth_chainId`) until it responds. A node other than the first is used only
- * after its chain id was checked. Requests can be repeated on another node: reads by nature, a signed transaction
- * because the chain accepts it once.
+ * Creates a transport that uses the first healthy node of several, in their order. A request that a node fails goes to the next one; the
+ * failed node is probed (`eth_chainId`) until it responds. A node other than the first is used only after its chain id was checked. All
+ * requests can be repeated on another node: reads have no effect, and the chain accepts a signed transaction only once.
  */
 export function createFailover(
   nodes: readonly UpstreamNode[],
@@ -111,7 +110,7 @@ export function createFailover(
     node.probedAtMs = monotonicMs();
   };
 
-  /** Probes a node that failed, or on which its callers gave up: they may have left, or it may hang. */
+  /** Probes a node that failed, or whose callers gave up: they may have left, or the node may hang. */
   const probeAgain = (node: NodeState): void => {
     if (monotonicMs() - node.probedAtMs < retryAfterMs) return;
     const recover = (isRight: boolean): void => {

@@ -48,7 +48,7 @@ test.each([
   ["that prints other text", `console.log("${keyB.slice(0, 60)}")`, /must print private keys of 64 hexadecimal digits/],
   ["that prints an invalid key", `console.log("${"f".repeat(64)}")`, /^a key that signer\.command printed is not a/],
   ["that prints a configured key", `console.log("${keyA}")`, /^signer: two keys belong to account 0x/],
-])("refuses to start with a key program %s, without printing its output", async (_, script, message) => {
+])("doesn't start with a key program %s, and doesn't print its output", async (_, script, message) => {
   const opened = openSigners({ privateKey: [new Secret(keyA)], command: runScript(script) }, { signal });
   const error: unknown = await opened.catch((found: unknown) => found);
   expect(error).toMatchObject({ message: expect.stringMatching(message) });
@@ -72,7 +72,7 @@ test.skipIf(!hasKms)("signs with an AWS KMS key exactly as with the local key", 
   await signer.check();
 });
 
-test.skipIf(!hasKms)("refuses to start with an unknown KMS key, and names the likely causes", async () => {
+test.skipIf(!hasKms)("doesn't start with an unknown KMS key, and lists the likely causes", async () => {
   await startKms({});
   await expect(openSigners({ kmsKeys: ["alias/none"] }, { signal })).rejects.toThrow(
     "signer.kmsKeys: AWS KMS returns no usable public key for alias/none: Invalid keyId 'alias/none'. Check the key, the region, and the permissions kms:GetPublicKey and kms:Sign.",

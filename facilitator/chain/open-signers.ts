@@ -7,7 +7,7 @@ import type { Hex } from "#x402/hex.ts";
 import { openKmsKeys } from "./kms-keys.ts";
 import { createLocalKey, createTransactionSigner, type TransactionSigners } from "./transaction-signer.ts";
 
-/** Locations of the signing accounts' keys; all given ones are used, in this order. */
+/** Locations of the signing accounts' keys; all configured ones are used, in this order. */
 export type KeySources = Readonly<{
   privateKey?: readonly Secret[] | undefined;
   command?: readonly [string, ...string[]] | undefined;
@@ -17,8 +17,8 @@ export type KeySources = Readonly<{
 /**
  * Creates the signers of all configured keys.
  *
- * @throws {StartupError} when a key is invalid or not available, or two belong to the same account, whose queues would
- * assign the same nonces.
+ * @throws {StartupError} when a key is invalid or unavailable, or when two belong to the same account: their queues would assign the same
+ * nonces.
  */
 export async function openSigners(
   { privateKey = [], command, kmsKeys = [] }: KeySources,

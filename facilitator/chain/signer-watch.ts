@@ -53,8 +53,8 @@ export function createSignerWatch(
     log.warn({ event: "signer-unusable", ...where, problem }, `${effect}: ${problem}`);
   };
   /**
-   * Returns why an account, or without one every account, can't settle: too little for gas, or a key that can't sign. Undefined if it
-   * can, or if this is unknown.
+   * Returns why the given account, or without one every account, can't settle: too little for gas, or a key that can't sign. Undefined if
+   * it can, or if this is unknown.
    */
   const shortage = (asked?: Hex): string | undefined => {
     const found = findAsked(accounts, asked);
@@ -65,7 +65,7 @@ export function createSignerWatch(
     /**
      * Queries the balances, and whether keys that failed can sign again.
      *
-     * @throws {ChainError} when the node can't respond.
+     * @throws {ChainError} when the node doesn't respond.
      */
     look: async (maxFeePerGas: bigint): Promise<void> => {
       await Promise.all(accounts.map((account) => checkAccount(account, chain)));
@@ -86,7 +86,7 @@ export function createSignerWatch(
       findAsked(accounts, asked).some(
         (account) => explain(account) === undefined && (account.balance ?? Infinity) >= gas * gasPrice,
       ),
-    /** Takes an account out of use until the next {@link SignerWatch.look} finds that it can settle. */
+    /** Suspends an account until the next {@link SignerWatch.look} finds that it can settle. */
     recordProblem: (address: Hex, problem: string): void => {
       const account = accounts.find(({ signer }) => signer.address === address);
       if (account === undefined) return;
@@ -94,7 +94,7 @@ export function createSignerWatch(
       report(account);
       if (shortage() !== undefined) notifyShortage?.();
     },
-    /** Registers a listener that is called as soon as a problem leaves no account that can settle. */
+    /** Registers a listener that is called as soon as no account can settle any more. */
     onShortage: (listener: () => void): void => void (notifyShortage = listener),
     /** In the chain's native currency; unknown balances are absent. */
     balances: (): ReadonlyMap<Hex, number> => new Map(accounts.flatMap(readBalance)),

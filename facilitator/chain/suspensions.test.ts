@@ -41,7 +41,7 @@ function createClocked(paid: readonly number[] = []) {
   };
 }
 
-test("rejects a payer for a minute, then two, until one of its payments is settled", async () => {
+test("rejects a payer for one minute, then for two, until one of its payments is settled", async () => {
   const { state, add, end, reject } = createClocked();
   add({ kind: "payer" }, parties(1));
   expect((await reject(1, "0x", 7))?.message).toMatch(/the payer 0x0+1 .* rejected for another 60 s/);
@@ -121,7 +121,7 @@ test("rejects neither payers with a key nor channel calls after three failed wal
   const reject = (changes: object, code: Hex = "0x") =>
     suspensions.reject({ ...payment(1), ...changes }, { code: async () => code });
   fail("0x60", [2, 3, 4]);
-  expect(await reject({ contract: multicall3Address }), "a wallet to be created").toBeUndefined();
+  expect(await reject({ contract: multicall3Address }), "a wallet not created yet").toBeUndefined();
   fail("0x", [5, 6, 7]);
   expect((await reject({ contract: multicall3Address }))?.reason).toBe("invalid_exact_evm_transaction_failed");
   expect(await reject({}), "a key").toBeUndefined();

@@ -9,14 +9,17 @@ import { multicall3Address } from "#x402/wallet-signature.ts";
 import type { Chain } from "./chain.ts";
 import { isWithinChannels } from "./transfer-method.ts";
 
-/** Party that made a transaction fail although the chain had accepted it in simulation; a wallet is a payer with code, `0x` if its payment was to create it. */
+/**
+ * Party that made a transaction fail although its simulation succeeded. A wallet is a payer with code, `0x` if its payment was to create
+ * it.
+ */
 export type SuspectedParty = Readonly<{ kind: "token" | "payer" } | { kind: "wallet"; code: Hex }>;
 
 type Parties = Readonly<{ asset: Hex; payer: Hex }>;
 
 export type SuspendablePayment = Parties & Readonly<{ contract: Hex; callData: Hex }>;
 
-/** Tokens and payers whose payments cost gas in vain: rejected for a minute, doubled with each failure. */
+/** Tokens and payers whose payments wasted gas: rejected for a minute, doubled with each failure. */
 export type Suspensions = ReturnType<typeof createSuspensions>;
 
 export type SuspensionDependencies = Pick<Clock, "monotonicMs"> &
@@ -32,7 +35,7 @@ const suspension = { initialMs: 60_000, maxMs: hourMs };
 const codeSuspension = { initialMs: 60_000, maxMs: 600_000 };
 const entriesMax = 1_000;
 const wastedMax = 3;
-/** Max failed wallets, with any code, within an hour; above it, those that never paid here are rejected. */
+/** Max failed wallets, with any code, within an hour; beyond it, wallets that never paid here are rejected. */
 const wastedPerHour = 10;
 
 const causes: Readonly<Record<SuspectedParty["kind"], string>> = {
@@ -92,7 +95,7 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
      * wallets that never paid here: those with the same code share their failures, and all of them share an hourly
      * budget, because anyone can create any number of wallets.
      *
-     * @throws {ChainError} when the node can't respond, and {StoreError} when the ledger can't.
+     * @throws {ChainError} when the node doesn't respond, and {StoreError} when the ledger doesn't.
      */
     reject: async (payment: SuspendablePayment, chain: Pick<Chain, "code">): Promise<Rejection | undefined> => {
       if (isWithinChannels(payment)) return undefined;

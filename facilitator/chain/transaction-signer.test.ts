@@ -20,7 +20,7 @@ const transactions = fc.record({
   more: wei,
 });
 
-/** Below the group order, and not zero. */
+/** Below the group order and nonzero. */
 const keys = hex({ minLength: 32, maxLength: 32 }).filter((key) => !/^0x(?:f{8}|0{64})/.test(key));
 
 it("produces the same address, bytes and hash as viem", async () => {

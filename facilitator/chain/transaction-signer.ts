@@ -22,17 +22,17 @@ type Transaction = Readonly<{
 export type TransactionSigner = Readonly<{
   address: Hex;
   sign: (transaction: Transaction) => Promise<SignedTransaction>;
-  /** Signs something that is not a transaction, to check whether the key signs. Throws like `sign`. */
+  /** Signs something other than a transaction, to check whether the key can sign. Throws like `sign`. */
   check: () => Promise<void>;
 }>;
 
-/** Signing accounts of one chain; the first one can do everything that any of them can. */
+/** Signing accounts of one chain. The first one has every capability that any of them has. */
 export type TransactionSigners = readonly [TransactionSigner, ...TransactionSigner[]];
 
 /** Signature by secp256k1: 64 bytes with a low `s` (EIP-2), and the parity of the point's `y`. */
 export type DigestSignature = Readonly<{ compact: Uint8Array; yParity: number }>;
 
-/** Key of an account, local or at a remote service; only this type knows where keys are. */
+/** An account's key, local or in a remote service; no other type knows where keys are. */
 export type SigningKey = Readonly<{
   address: Hex;
   signDigest: (digest: Uint8Array) => DigestSignature | Promise<DigestSignature>;

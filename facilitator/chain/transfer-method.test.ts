@@ -52,7 +52,7 @@ test("accepts our own transaction by its transfer log alone", () => {
   expect(showsTransfer(receipt({ ...transfer(), address: payer }), settlement)).toBe(false);
 });
 
-test("requires the authorization's use right before the transfer in a foreign transaction", () => {
+test("in a foreign transaction, requires the authorization's use right before the transfer", () => {
   const otherNonce: Hex = `0x${"0d".repeat(32)}`;
   expect(showsAuthorizedTransfer(receipt(use(), transfer()), settlement)).toBe(true);
   expect(showsAuthorizedTransfer(receipt(transfer()), settlement)).toBe(false);
@@ -88,6 +88,6 @@ test("accepts a deposit by the transfer to its collector, a refund or settle by 
   expect([settle, refund].map((each) => showsTransfer(receipt(paidBy(payTo)), each))).toEqual([true, false]);
   expect([settle, refund].map((each) => showsTransfer(receipt(paidBy(payer)), each))).toEqual([false, true]);
   expect([settle, refund].map((each) => showsTransfer(receipt(transfer()), each))).toEqual([false, false]);
-  const noChain = { read: () => Promise.reject(new TypeError("no nonce of a payer is used")) };
+  const noChain = { read: () => Promise.reject(new TypeError("it uses no payer's nonce")) };
   expect(await isNonceUsed(refund, noChain)).toBe(false);
 });

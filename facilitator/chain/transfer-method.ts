@@ -50,7 +50,7 @@ export function getNonceSpace(transfer: Pick<Transfer, "asset" | "contract" | "c
 /**
  * Returns whether the payment's nonce is used or cancelled, at a block if given.
  *
- * @throws {ChainError} when the node can't respond.
+ * @throws {ChainError} when the node doesn't respond.
  */
 export async function isNonceUsed(
   transfer: Pick<Transfer, "asset" | "contract" | "payer" | "authorizationNonce" | "callData">,
@@ -69,14 +69,14 @@ export async function isNonceUsed(
   return (parseWord(bitmap) & mask) !== 0n;
 }
 
-/** What a payer can pay with, and whether the limit is Permit2's allowance rather than the balance. */
+/** How much a payer can pay, and whether Permit2's allowance rather than the balance limits it. */
 export type AvailableFunds = Readonly<{ held: bigint; isAllowance: boolean }>;
 
 /**
  * Reads how much the payer can pay with a payment's method: the balance, capped at Permit2's allowance unless the
- * payment itself approves it. At the latest block, or including the node's pending transactions.
+ * payment itself approves it. Reads at the latest block, or including the node's pending transactions.
  *
- * @throws {ChainError} when the node can't respond.
+ * @throws {ChainError} when the node doesn't respond.
  */
 export async function readAvailableFunds(
   { asset, contract, payer, callData }: Pick<Transfer, "asset" | "contract" | "payer" | "callData">,
@@ -103,7 +103,7 @@ export function rejectUnfunded(
   if (!isAllowance)
     return {
       reason: reason.balance,
-      message: `the balance of ${payer} is ${held} of ${asset}, the payment is ${amount}.`,
+      message: `the balance of ${payer} is ${held} of ${asset}, but the payment is ${amount}.`,
     };
   const message = `Permit2's allowance is ${held} of ${payer}'s ${asset}, but the payment is ${amount}; approve ${permit2Address} on the token, or send the extension eip2612GasSponsoring.`;
   return { reason: reason.permit2Allowance, message };
@@ -130,7 +130,7 @@ export function showsTransfer(
   );
 }
 
-/** Returns who receives the tokens: the payee, or for a deposit the channels' contract or a collector in between. */
+/** Returns who receives the tokens: the payee or, for a deposit, the channels' contract or its collector. */
 export function listRecipients({
   payTo,
   ...transfer
@@ -149,7 +149,7 @@ export function canShareTransaction({ asset, contract }: Pick<Transfer, "asset" 
   return isSameHex(contract, asset) || isSameHex(contract, permit2Proxies.exact);
 }
 
-/** Returns whether a receipt of both payments would not tell them apart: Permit2 logs no nonce. */
+/** Returns whether a receipt of both payments could not distinguish them: Permit2 logs no nonce. */
 export function areIndistinguishable(a: Transfer, b: Transfer): boolean {
   if (!usesPermit2(a) && !usesPermit2(b)) return false;
   const [one, other] = [a, b].map(({ asset, payer, payTo, amount }) => `${asset} ${payer} ${payTo} ${amount}`);

@@ -113,10 +113,10 @@ function compareRefund({ refund, receipts }: Found): Comparison | "" {
   return (receipt.status === 1) === (refund.state === "refunded") ? "agrees" : "differs";
 }
 
-/** Text that a spreadsheet would run as a formula (OWASP, "CSV Injection"). */
+/** Matches text that a spreadsheet would run as a formula (OWASP, "CSV Injection"). */
 const formula = /^[=+\-@\t\r]/;
 
-/** Formats one record of CSV (RFC 4180). Text that begins like a formula gets an apostrophe before it. */
+/** Formats one record of CSV (RFC 4180). Text that looks like a formula gets a leading apostrophe. */
 export function formatCsv(cells: readonly string[]): string {
   const written = cells.map((cell) => {
     const text = formula.test(cell) ? `'${cell}` : cell;

@@ -14,7 +14,7 @@ import { showsTransfer } from "../chain/transfer-method.ts";
 import type { NetworkOptions } from "../network-options.ts";
 import type { LedgerAccess } from "./open-ledger-access.ts";
 
-/** Refund request: a payment by its name or its settlement's id, in full if no amount is given. */
+/** Refund request: a payment, by its name or its settlement's id; without an amount, all of it. */
 export type RefundRequest = Readonly<{
   payment: string;
   amount: bigint | undefined;
@@ -50,7 +50,7 @@ const pollMs = 500;
 
 /**
  * Sends a payment back from the payee's account to the payer, once. The signed transaction is recorded before it is
- * sent, and every later run looks for it on the chain, so that a kill never leads to a second one.
+ * sent, and every later run looks for it on the chain, so that a kill never causes a second refund.
  *
  * @throws {RefundError} if the payment is not refunded, or not yet.
  */
@@ -89,7 +89,7 @@ export async function refundPayment(request: RefundRequest, dependencies: Refund
   const signed = await signRefund(found, request, dependencies);
   if (signed === undefined) throw new RefundError("not confirmed; nothing was sent.");
   if (!(await refunds.begin(signed, lost)))
-    throw new RefundError("another run has just recorded a refund of it; rerun the same command to follow that one.");
+    throw new RefundError("another run has just recorded a refund of it; rerun the same command to track that one.");
   return follow({ ...signed, state: "sent" }, found, dependencies);
 }
 
@@ -148,12 +148,12 @@ async function follow(
   const untilMs = monotonicMs() + receiptTimeoutMs;
   let answer = "";
   for (let isSent = false; !signal.aborted && monotonicMs() < untilMs; await pause(pollMs, signal)) {
-    // Before the receipt: a transaction mined in between is found then.
+    // Read before the receipt, so that a transaction mined in between is still found.
     const isUsed = await isNonceUsed(refund, signer, chain);
     const [receipt, head] = await Promise.all([chain.receipt(hash), chain.head()]);
     if (receipt !== undefined && head.number - receipt.blockNumber + 1 >= confirmations) {
       if (receipt.status === 1 && !showsTransfer(receipt, transfer))
-        throw new RefundError(`${hash} succeeded without the transfer; check it manually, nothing is resent.`);
+        throw new RefundError(`${hash} succeeded without the transfer; check it manually. Nothing is resent.`);
       await refunds.end(refund, receipt.status === 1 ? "refunded" : "failed");
       if (receipt.status === 1) return output.out(`refunded ${amount} by ${hash}\n`);
       throw new RefundError(
@@ -172,9 +172,9 @@ async function follow(
   throw new RefundError(`${hash} is recorded but not on the chain yet${answer}; rerun the same command.`);
 }
 
-/** Returns whether a transaction can't be mined any more because its nonce is used. */
+/** Returns whether a transaction can no longer be mined, because its nonce is used. */
 async function hasLost(refund: Refund, signer: TransactionSigner, chain: Chain): Promise<boolean> {
-  // In this order: a transaction mined in between has a receipt.
+  // In this order, because a transaction mined in between has a receipt.
   return (await isNonceUsed(refund, signer, chain)) && (await chain.receipt(refund.hash)) === undefined;
 }
 

@@ -32,7 +32,7 @@ export async function runContractsCheck(
   return reportFailure("check", rpcUrl, output, async () => {
     const { chain } = connect(rpcUrl);
     const chainId: unknown = await chain.request({ method: "eth_chainId" });
-    // From JSON that is not JSON-RPC, every contract would count as missing.
+    // If the response were JSON but not JSON-RPC, every contract would count as missing.
     if (typeof chainId !== "string") throw new DeploymentError("this is not a JSON-RPC endpoint; correct --rpc-url");
     const codes = await Promise.all(contracts.map(({ address }) => chain.getCode({ address })));
     const table = new Table({

@@ -17,7 +17,7 @@ import {
 import { canonicalContracts } from "#x402/contracts.ts";
 
 /**
- * How a contract gets to its canonical address on any chain: through a call of the CREATE2 deployer, or through a
+ * How a contract is created at its canonical address on any chain: through a call of the CREATE2 deployer, or through a
  * transaction that was signed without a chain id (before EIP-155), whose sender must be funded first.
  */
 export type Creation = Readonly<{ initCode: Hex }> &
@@ -95,7 +95,7 @@ async function hasCode(chain: PublicClient, address: Address, blockNumber?: bigi
   return (await chain.getCode({ address, ...block })) !== undefined;
 }
 
-/** Returns the call data for the CREATE2 deployer, or a whole transaction that creates a contract on any chain. */
+/** Returns the call data for the CREATE2 deployer, or a complete transaction, that creates a contract on any chain. */
 function readCreatingBytes(transaction: Transaction): Hex | undefined {
   const { to, input } = transaction;
   if (to !== null) return isAddressEqual(to, canonicalContracts.create2Deployer.address) ? input : undefined;

@@ -20,7 +20,7 @@ export type PlannedStep = Readonly<{
   contract: CanonicalContract;
   creation: Creation;
   gas: bigint;
-  /** Wei that the sender of a presigned transaction is missing. */
+  /** Wei that the sender of a presigned transaction lacks. */
   fund: bigint;
   costMax: bigint;
 }>;
@@ -170,7 +170,7 @@ async function sendPresigned(
     await chain.sendRawTransaction({ serializedTransaction: raw });
   } catch (error) {
     if (!(error instanceof BaseError)) throw error;
-    // An interrupted run may have sent it.
+    // An interrupted run may already have sent it.
     const known = await chain.getTransaction({ hash }).catch(() => undefined);
     if (known === undefined) {
       throw new DeploymentError(

@@ -14,7 +14,7 @@ import { createSignerQueues, type SignerQueues } from "./submit/signer-queues.ts
 import { createTracker } from "./track/tracker.ts";
 
 /**
- * Signs, sends and tracks the transactions of all signers. Only one instance may run at a time, because it assigns the signers' nonces.
+ * Signs, sends and tracks all signers' transactions. Only one instance may run at a time, because it assigns their nonces.
  * Disposal waits until signed transactions are sent; the next instance resumes settlements without an outcome.
  */
 export type Settling = AsyncDisposable &
@@ -93,8 +93,7 @@ export async function startSoleEngine(
     ...createSettler(context, { ...settling, ledger, ownership }),
     progress: async ({ id }) => {
       const running = book.get(id);
-      // Until the ledger has been read, the owner is the last caller, which may have sent a copy of a payment settled
-      // long ago.
+      // Until the ledger was read, the owner is the last caller, which may have sent a copy of a payment settled long ago.
       const isKnown = running !== undefined && (running.unrecorded || running.signed);
       const recorded = isKnown ? undefined : await ledger.progress(id);
       return recorded ?? (running && { state: "begun", owner: running.owner });
@@ -111,7 +110,7 @@ export async function startSoleEngine(
 /** Max interval; it doubles up to this while checks fail. */
 const failedIntervalMaxMs = 2_000;
 
-/** Creates a shared polling loop for everything awaited; it is idle while there is nothing, until it is woken. */
+/** Creates a shared polling loop for everything awaited; it is idle while nothing is, until it is woken. */
 export function createPollLoop(
   intervalMs: number,
   { hasWork, poll }: Readonly<{ hasWork: () => boolean; poll: () => Promise<void> }>,

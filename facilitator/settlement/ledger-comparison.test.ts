@@ -105,7 +105,7 @@ test("counts a mismatch for an hour, and logs it once", async () => {
   expect(ledger.comparison()?.mismatches).toBe(0);
 });
 
-test("compares every settlement once before any twice when there are more than one check's max", async () => {
+test("with more settlements than one check's max, compares each once before any twice", async () => {
   await using ledger = comparedLedger();
   const first = await ledger.settle(1_200);
   await ledger.minute();
@@ -127,7 +127,7 @@ test("reports no count after a failed check, and keeps the last successful check
   lose(ledger, await ledger.settle(1));
   Object.assign(ledger.state, { isNodeDown: true, isSettler: true });
   await ledger.minute();
-  expect(ledger.comparison(), "no look has worked").toBeUndefined();
+  expect(ledger.comparison(), "no check has succeeded").toBeUndefined();
   ledger.state.isNodeDown = false;
   await ledger.minute();
   const atMs = ledger.state.nowMs;

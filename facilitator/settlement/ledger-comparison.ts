@@ -24,22 +24,22 @@ type Dependencies = Readonly<{
   isSettler: () => boolean;
 }>;
 
-/** Age of the oldest compared settlement: a reorganization, or a node that lost data, shows up in recent settlements. */
+/** Age of the oldest settlement compared: a reorganization or a node's data loss shows up in recent settlements. */
 const windowMs = 3_600_000;
 /** With several nodes behind one URL, a lagging node may not have the newest blocks yet. */
 const settledLongEnoughMs = 30_000;
-/** Max settlements per check that are not known mismatches; at the default interval, more than eight a second. */
+/** Max settlements per check, besides known mismatches; at the default interval, more than eight a second. */
 const comparedMax = 500;
 const recheckedMax = 100;
 const knownMax = 1_000;
-/** Concurrent calls share one JSON-RPC batch with the payments' own calls; this small number leaves capacity for them. */
+/** Concurrent calls share JSON-RPC batches with the payments' calls; this small number leaves capacity for those. */
 const receiptsAtOnce = 20;
 
 /**
- * Compares the ledger with the chain: each settlement of the last hour must have a receipt of a successful transaction
- * with the transfer. Each check takes the next settlements, from the oldest to the newest and then again. A mismatch
- * is remembered for an hour, or until the chain has the settlement, so that an alert that waits for minutes sees it.
- * Changes nothing: the operator decides which of the two is right. Disposal stops it.
+ * Compares the ledger with the chain: each settlement of the last hour must have a receipt of a successful transaction with the transfer.
+ * Each check continues where the previous one stopped, from the oldest to the newest and then again. A mismatch counts for an hour, or
+ * until the chain has the settlement, so that an alert that waits for minutes sees it. Changes nothing: the operator decides which of the
+ * two is correct. Disposal stops it.
  */
 export function startLedgerComparison(
   { chainId, compareIntervalMs }: Readonly<{ chainId: number; compareIntervalMs: number }>,
@@ -89,7 +89,7 @@ function report({ settlement, transaction, found }: Mismatch, log: Logger): void
   const { id, payer, payTo, asset, amount } = settlement;
   log.error(
     { event: "ledger-mismatch", settlement: id, transaction, found, payer, payTo, asset, amount: String(amount) },
-    "the ledger says that a payment is settled, and the chain does not have it",
+    "the ledger has a payment as settled, but the chain does not have it",
   );
 }
 
@@ -98,7 +98,7 @@ async function findMismatches(
   chain: Dependencies["chain"],
 ): Promise<readonly Omit<Mismatch, "foundAtMs">[]> {
   if (settlements.length === 0) return [];
-  // Before the receipts: a node that catches up in between is then still reported as behind, never the reverse.
+  // Read before the receipts, so that a node that catches up in between is reported as behind, never the reverse.
   const head = await chain.head();
   const mismatched: Omit<Mismatch, "foundAtMs">[] = [];
   for (let at = 0; at < settlements.length; at += receiptsAtOnce) {

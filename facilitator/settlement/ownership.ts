@@ -6,13 +6,13 @@ import type { SettleAnswer } from "#x402/answer.ts";
 /**
  * Ownership of recorded settlements. The first call of `/settle` owns the payment: the statement that records the settlement also writes
  * column `owner`. Only its owner gets a success, so that one payment never pays two sellers, or one seller twice. If the owner has
- * disclaimed it, the column is empty, and the next caller may acquire it. Each method is one statement, except one method with up to two.
+ * disclaimed it, the column is empty, and the next caller can acquire it.
  */
 export type Ownership = ReturnType<typeof createOwnership>;
 
 export type NotesLocation = Readonly<{ fromMs: number; beforeMs: number }>;
 
-/** Owner of settlements that can no longer be owned; no caller has this name. */
+/** Owner recorded for settlements that can no longer be owned; no caller has this name. */
 const closed = "closed";
 
 const acquireSql = `UPDATE settlement SET owner = $3 WHERE chain_id = $1 AND id = $2 AND (owner IS NULL OR owner = $3)`;
@@ -20,8 +20,8 @@ const releaseSql = "UPDATE settlement SET owner = NULL WHERE chain_id = $1 AND i
 const closeSql = `UPDATE settlement SET owner = '${closed}' WHERE chain_id = $1 AND id = $2 AND owner = $3`;
 
 /**
- * Max notes of one payer. A client that can pay once can sign any number of payments, each with any number of
- * identifiers, and have them verified for free; a settlement that ends removes its notes.
+ * Max verification records per payer. A client that can pay once can sign any number of payments, each with any number of identifiers, and
+ * have them verified for free. A settlement's end removes its records.
  */
 export const payerNotesMax = 500;
 
@@ -35,7 +35,7 @@ const forgetLaterSql = `UPDATE verification SET times = times - 1 WHERE ${ofVeri
 const verifiedSql = `SELECT times FROM verification WHERE ${ofVerification}`;
 
 const stepEndSql = "SELECT at_ms FROM verification WHERE at_ms >= $1 AND at_ms < $2 ORDER BY at_ms LIMIT 1 OFFSET $3";
-// For a recorded payment, one verification is equivalent to none, and another one would be rejected.
+// For a recorded payment, a single verification has no effect, and another one would be rejected.
 const forgetNotesSql = `DELETE FROM verification WHERE at_ms >= $1 AND at_ms < $2 AND (times = 1 OR NOT EXISTS (
   SELECT 1 FROM settlement WHERE settlement.chain_id = verification.chain_id AND settlement.id = verification.id
     AND settlement.owner = verification.owner))`;
@@ -53,12 +53,15 @@ export function createOwnership(
     },
     close: async (id: Hex, owner: string): Promise<boolean> =>
       (await store.change(closeSql, [chainId, id, owner])) === 1,
-    /** Records that a seller is about to verify a payment. Returns false and records nothing if its payer already has {@link payerNotesMax} notes. */
+    /**
+     * Records that a seller is about to verify a payment. Returns false and records nothing if its payer already has {@link payerNotesMax}
+     * records.
+     */
     recordVerified: async ({ id, payer }: Readonly<{ id: Hex; payer: Hex }>, owner: string): Promise<boolean> =>
       (await store.change(recordVerifiedSql, [chainId, id, owner, clock(), payer.toLowerCase()])) === 1,
-    /** Removes the record of a verification whose payment was rejected, because the seller delivers nothing for it. */
+    /** Removes the verification record of a rejected payment, for which the seller delivers nothing. */
     forgetRejected: async (id: Hex, owner: string): Promise<void> => {
-      // A concurrent verification between the two statements leaves one extra note, which denies a second success.
+      // A concurrent verification between the two statements leaves one extra record, which denies a second success.
       if ((await store.change(forgetFirstSql, [chainId, id, owner])) === 1) return;
       await store.change(forgetLaterSql, [chainId, id, owner]);
     },
@@ -68,8 +71,8 @@ export function createOwnership(
     verifiedOnce: async (id: Hex, owner: string): Promise<boolean> =>
       (await store.rows(`${verifiedSql} AND times > 1`, [chainId, id, owner])).length === 0,
     /**
-     * Deletes notes from a time range, except those of a payment's owner that prevent a second success. Processes about `max` notes, and
-     * returns where the next step starts; undefined when done.
+     * Deletes verification records from a time range, except a payment owner's that prevent a second success. Processes about `max`
+     * records, and returns where the next step starts; undefined when done.
      */
     forgetNotes: async ({ fromMs, beforeMs }: NotesLocation, max: number): Promise<number | undefined> => {
       const [end] = await store.rows(stepEndSql, [fromMs, beforeMs, max]);
@@ -84,8 +87,8 @@ type KnownSettlement = Readonly<{ id: Hex; answer: SettleAnswer; caller: Caller;
 
 /**
  * Derives the response for one caller. Any caller may learn that nothing was charged; a success, or its possibility, is only for the owner.
- * An unidentified caller that gets `settlement_pending` can't be recognized later, so the settlement has no owner from then on, and the
- * next call gets the outcome. That covers the retry of `@x402/core`'s middleware, and a client that returns with its payment.
+ * An unidentified caller that gets `settlement_pending` can't be recognized later, so the settlement then has no owner, and the next call
+ * gets the outcome. This covers the retry of `@x402/core`'s middleware, and a client that resends its payment.
  */
 export async function respondTo(
   { id, answer, caller, isOwner }: KnownSettlement,

@@ -5,7 +5,7 @@ import { createPayerFunds } from "./payer-funds.ts";
 const asset = `0x${"a5".repeat(20)}` as const;
 const spending = { asset, contract: asset, payer: `0x${"01".repeat(20)}`, amount: 10n, callData: "0x" } as const;
 
-/** The totals for a node whose balance the test sets, and whose responses the test releases. */
+/** The funds as seen through a node whose balance the test sets and whose responses the test releases. */
 function openFunds(balance: bigint) {
   const node = { balance, reads: 0, answers: Promise.resolve() };
   const chain = {
@@ -22,7 +22,7 @@ function openFunds(balance: bigint) {
 const inFlight = () => Promise.withResolvers<void>();
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-test("reads no balance for a payer's only simulated settlement, but for the next one", async () => {
+test("reads no balance for a payer's first simulated settlement, but reads it for the next one", async () => {
   const { node, funds } = openFunds(20n);
   const [first, second] = [inFlight(), inFlight()];
   expect(await funds.open(spending).reserve(first.promise, { isSimulated: true })).toBeUndefined();
@@ -31,7 +31,7 @@ test("reads no balance for a payer's only simulated settlement, but for the next
   expect(node.reads).toBe(1);
 });
 
-test("holds an uncovered settlement until those in flight end, then rejects it", async () => {
+test("queues an uncovered settlement until those in flight end, then rejects it", async () => {
   const { node, funds } = openFunds(10n);
   const first = inFlight();
   funds.add(spending, first.promise);
@@ -78,7 +78,7 @@ test("rereads a balance if another settlement ended during the read", async () =
   expect(node.reads).toBe(2);
 });
 
-test("ignores a simulation from before another settlement's end", async () => {
+test("ignores a simulation made before another settlement ended", async () => {
   const { node, funds } = openFunds(0n);
   const other = inFlight();
   const judged = funds.open(spending);

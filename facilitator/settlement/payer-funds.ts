@@ -7,23 +7,26 @@ import { readAvailableFunds, rejectUnfunded, type AvailableFunds } from "../chai
 
 export type Spending = Readonly<{ asset: Hex; contract: Hex; payer: Hex; amount: bigint; callData: Hex }>;
 
-/** Whether the payment was simulated, and the check to repeat if a Permit2 approval changed the allowance meanwhile. */
+/** Whether the payment was simulated, and the check to repeat if a Permit2 approval has changed the allowance since. */
 type ReserveOptions = Readonly<{ isSimulated: boolean; recheck?: () => Promise<Rejection | undefined> }>;
 
 export type CheckedSpending = Disposable &
   Readonly<{
     /**
      * Waits until the payer's balance covers the amount in addition to the payer's other in-flight settlements, and reserves it until
-     * `ended` resolves. Returns a rejection, and reserves nothing, if no others are left and the balance is insufficient. `isSimulated`
-     * means that the chain would have accepted the payment at some time since it was opened; then no balance is read for a payer without
-     * others.
+     * `ended` resolves. If no others are left and the balance is insufficient, returns a rejection and reserves nothing. `isSimulated`
+     * means that the chain would have accepted the payment at some time since it was opened; then no balance is read if the payer has no
+     * other settlement.
      *
-     * @throws {ChainError} when the node can't respond.
+     * @throws {ChainError} when the node doesn't respond.
      */
     reserve: (ended: Promise<unknown>, options?: ReserveOptions) => Promise<Rejection | undefined>;
   }>;
 
-/** Sums of the in-flight settlement amounts, by payer and token: each settlement passes a simulation on its own, but only the first would be paid. */
+/**
+ * Totals of the in-flight settlement amounts, by payer and token: each settlement passes a simulation on its own, but only the first would
+ * be paid.
+ */
 export type PayerFunds = ReturnType<typeof createPayerFunds>;
 
 /** Time for which a balance can be reused for more settlements, minus the amounts spent since it was read. */
@@ -40,7 +43,7 @@ type Account = {
   balance: Balance | undefined;
 };
 
-/** Balance as read, the amount that may have been spent since the read started, and the time of the read. */
+/** The balance as read, the amount that may have been spent since the read started, and the time of the read. */
 type Balance = {
   readonly contract: Hex;
   readonly approves: boolean;

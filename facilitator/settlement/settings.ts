@@ -82,7 +82,7 @@ export const ledger = section({
   path: filePath
     .optional()
     .describe(
-      "SQLite file for settlements and their signed transactions; one process at a time may use it, or two during a hot restart. Default, without ledger.url: .gatehouse/facilitator.sqlite",
+      "SQLite file for settlements and their signed transactions; only one process may use it, or two during a hot restart. Default, without ledger.url: .gatehouse/facilitator.sqlite",
     ),
   ...postgresSettings,
   retentionDays: z

@@ -5,7 +5,7 @@ import { createInFlightSettlements } from "./settlement.ts";
 const rival = { ...sampleSettlement, id: `0x${"2d".repeat(32)}` } as const;
 const ending = new Error("the node is away");
 
-test("ending an abandoned settlement twice keeps its retry in flight", () => {
+test("a retry stays in flight although its abandoned settlement ends twice", () => {
   const book = createInFlightSettlements({ clock: Date.now, monotonicMs: () => 0 });
   const abandoned = book.add(sampleSettlement, []);
   book.end(abandoned, ending);
@@ -32,12 +32,12 @@ test("reports the age of the oldest request, never below zero", () => {
 test.each([
   ["from its wall-clock age", 1_000, 5_000 - 1_000],
   ["as now if it was signed in the future", 9_000, 5_000],
-])("computes when an earlier process's transaction was priced, %s", (_, signedAtMs, pricedAtMs) => {
+])("computes when an earlier process set its transaction's fee, %s", (_, signedAtMs, pricedAtMs) => {
   const book = createInFlightSettlements({ clock: () => 2_000, monotonicMs: () => 5_000 });
   expect(book.add(sampleSettlement, [{ ...sampleAttempt, signedAtMs }])).toMatchObject({ pricedAtMs });
 });
 
-test("dates a settlement without a transaction from now", () => {
+test("uses the current time for a settlement without a transaction", () => {
   const book = createInFlightSettlements({ clock: () => 2_000, monotonicMs: () => 5_000 });
   expect(book.add(sampleSettlement, [])).toMatchObject({ pricedAtMs: 5_000, sentAtMs: undefined });
 });

@@ -7,12 +7,12 @@ import type { Reason } from "#x402/reason.ts";
 import { namePayment } from "#x402/payment-identifier.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
-/** Payment to be submitted to the chain: all data needed to sign its transaction again and to recognize its success. */
+/** A payment to be submitted to the chain: all data needed to sign its transaction again and to recognize its success. */
 export type Settlement = Transfer &
   Readonly<{
     /** EIP-712 digest of what the payer signed. */
     id: Hex;
-    /** Seconds since 1970; from then on the authorization is expired. */
+    /** Seconds since 1970, from which the authorization is expired. */
     validBefore: bigint;
     /** Time of the first request to settle it, in milliseconds since 1970; stored in the ledger, so that restarts don't reset it. */
     begunAtMs: number;
@@ -30,14 +30,17 @@ export type Attempt = Readonly<{
   maxFeePerGas: bigint;
   maxPriorityFeePerGas: bigint;
   signedAtMs: number;
-  /** Position among the settlements of its transaction; undefined if it has one. */
+  /** Position among its transaction's settlements; undefined if it is the only one. */
   batch?: Readonly<{ index: number; size: number }> | undefined;
 }>;
 
-/** Record of a settlement in the ledger, with its owner; undefined if unowned. Responses to callers are another union, `Answer` of `x402/answer.ts`. */
+/**
+ * A settlement's record in the ledger, with its owner; undefined if unowned. Responses to callers are another union, `Answer` of
+ * `x402/answer.ts`.
+ */
 export type RecordedSettlement = Readonly<(Begun | Outcome) & { owner: string | undefined }>;
 
-/** In flight; with its newest transaction if it exists and was selected. */
+/** In flight; with its newest transaction if there is one and the query selected it. */
 type Begun = Readonly<{ state: "begun"; transaction?: Hex | undefined }>;
 
 export type Outcome = Readonly<
@@ -102,7 +105,7 @@ export type InFlightSettlement = {
   signed: boolean;
   /** Whether its caller gave up before anything was signed; nothing will be signed. */
   abandoned: boolean;
-  /** Whether it gets its own transaction, because a shared one failed or was rejected. */
+  /** Whether it needs its own transaction, because a shared one failed or was rejected. */
   isSeparate: boolean;
   /** Whether its last transaction ran out of gas; the next one gets the max gas of a settlement. */
   lackedGas: boolean;
@@ -152,7 +155,7 @@ export function createInFlightSettlements({
       return entry;
     },
     end: (entry: InFlightSettlement, answer: SettleAnswer | Error): void => {
-      // An abandoned settlement may end a second time, when its payment is in flight again.
+      // An abandoned settlement may end a second time, while its payment is in flight again.
       if (byId.get(entry.settlement.id) === entry) {
         byId.delete(entry.settlement.id);
         idByAuthorization.delete(formatAuthorizationKey(entry.settlement));

@@ -19,7 +19,7 @@ import {
 } from "./settlement.ts";
 
 export function createSettlementOverload(full: "caller" | "all", most: number): OverloadError {
-  const all = `${most} settlements are under way, which is the most`;
+  const all = `${most} settlements are in flight, which is the limit`;
   const what = full === "caller" ? "too many of your settlements are in flight" : all;
   return new OverloadError(503, `${what}; try again in a moment`);
 }
@@ -85,7 +85,7 @@ export function createSettler(
     if (book.hasConflict(settlement)) return undefined;
     if (book.size() >= inFlightMax) throw createSettlementOverload("all", inFlightMax);
     const place = acquireSettlementSlot(slots, caller);
-    // Add it to the book before querying the ledger, so that concurrent callers with the same payment find it there.
+    // Add it before querying the ledger, so that concurrent callers with the same payment find it.
     const entry = book.add(settlement, []);
     void entry.ended.then(() => place?.[Symbol.dispose]());
     void begin(entry, payment);
@@ -98,7 +98,7 @@ export function createSettler(
       await waitForOther(payment, book, context);
       const entry = book.get(id) ?? startSettlement(payment, caller);
       if (entry === undefined) {
-        // A rival that the ledger is about to reject must not hide the outcome of the earlier payment.
+        // A conflicting payment that the ledger is about to reject must not hide the earlier payment's outcome.
         const recorded = await ledger.progress(id);
         if (recorded === undefined || recorded.state === "begun") return { state: "rejected", rejection: nonceUsed };
         const isOwner = await ownership.acquire(id, caller.owner);
@@ -136,7 +136,7 @@ export const nonceUsed: Rejection = {
     "another payment with the same authorization nonce was settled or is being settled; sign one with a new nonce.",
 };
 
-/** Waits until another call for the same payment, which may be rejected although this one is valid, is sent or ends. */
+/** Waits until another call for the same payment is sent or ends; it may be rejected although this one is valid. */
 async function waitForOther(
   { id, callData }: SignedPayment,
   book: InFlightSettlements,

@@ -42,12 +42,12 @@ export async function startEngine(
     oldestMs: () => settling()?.book.oldestMs() ?? 0,
     /** Undefined in a replica that is not settling. */
     signerStates: () => settling()?.queues.states(),
-    /** Records a payment that a third party executed before it was sent from here, for its first caller; undefined if none did. */
+    /** Records, for its first caller, a payment that a third party executed before we sent it; undefined if none did. */
     adopt: (payment: SignedPayment, caller: Caller) =>
       adoptExternalPayment(payment, caller, { ...context, ledger, ownership }),
     /** Returns whether a settlement has started with the same signature, valid then. Throws `StoreError`. */
     hasBegun: async (payment: Pick<SignedPayment, "id" | "callData" | "walletSignature">): Promise<boolean> =>
-      // The ledger first: in-flight settlements stay in flight until they are recorded.
+      // Query the ledger first: settlements stay in flight until they are recorded.
       hasSameSignature(await findCall(payment.id), payment) || hasSameSignature(callInFlight(payment.id), payment),
     /** `undefined` before the first successful comparison with the chain, and in a replica that does not settle. */
     comparison,
@@ -55,7 +55,7 @@ export async function startEngine(
   };
 }
 
-/** Returns whether a call has a payment's signature, perhaps for another amount: contracts take the signature last. */
+/** Returns whether a call contains a payment's signature, perhaps for another amount; the signature is always the last argument. */
 function hasSameSignature(
   call: Hex | undefined,
   { callData, walletSignature }: Pick<SignedPayment, "callData" | "walletSignature">,
@@ -65,9 +65,9 @@ function hasSameSignature(
 }
 
 /**
- * Adopts a payment that was verified here and submitted by someone else before it was settled here: the payer has paid.
+ * Adopts a payment that was verified here but submitted by someone else: the payer has paid.
  *
- * @throws {ChainError} when the node can't respond.
+ * @throws {ChainError} when the node doesn't respond.
  * @throws {StoreError} when the ledger is unavailable.
  */
 async function adoptExternalPayment(
@@ -93,7 +93,7 @@ async function adoptExternalPayment(
   if (number - blockNumber + 1 < confirmations) return { state: "pending", transaction };
   const outcome = { state: "settled", transaction, amount: payment.amount } as const;
   const isNew = await recordForeign({ chainId, store, clock }, settlement, outcome);
-  // A settlement with the same nonce was recorded meanwhile, and the transaction counts for that.
+  // A settlement with the same nonce was recorded in the meantime, and the transaction counts for that one.
   if (!isNew && (await ledger.progress(payment.id)) === undefined) return undefined;
   if (isNew) audit?.add(auditSettlement(settlement, outcome, `eip155:${chainId}`));
   const isOwner = await ownership.acquire(payment.id, caller.owner);

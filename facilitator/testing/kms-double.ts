@@ -4,7 +4,7 @@ import secp256k1 from "secp256k1";
 import type { Hex } from "#x402/hex.ts";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 
-/** What the double does with requests to sign. */
+/** How the double handles signing requests. */
 type SigningMode = "signs" | "rejects" | "hangs";
 
 /** AWS KMS on a free port, with asymmetric keys of secp256k1 by id. */
@@ -12,15 +12,15 @@ export type KmsDouble = AsyncDisposable &
   Readonly<{
     env: Readonly<Record<string, string>>;
     setMode: (mode: SigningMode) => void;
-    /** Actions asked for, such as `Sign`. */
+    /** Requested actions, such as `Sign`. */
     asked: readonly string[];
   }>;
 
-/** SubjectPublicKeyInfo (RFC 5480) of a secp256k1 key up to its point. */
+/** SubjectPublicKeyInfo (RFC 5480) of a secp256k1 key, without its point. */
 const publicKeyPrefix = Buffer.from("3056301006072a8648ce3d020106052b8104000a034200", "hex");
 const groupOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 
-/** Starts the double. Every second signature has a high `s`, as KMS does not normalize them. */
+/** Starts the double. Every second signature has a high `s`, because KMS does not normalize them. */
 export async function startKmsDouble(keys: Readonly<Record<string, Hex>>): Promise<KmsDouble> {
   const asked: string[] = [];
   let mode: SigningMode = "signs";

@@ -19,7 +19,7 @@ export const settlement: Settlement = {
   owner: "the first",
 };
 
-/** Transaction of {@link settlement}. */
+/** A transaction of {@link settlement}. */
 export const attempt: Attempt = {
   hash: `0x${"aa".repeat(32)}`,
   signer: `0x${"51".repeat(20)}`,
@@ -30,7 +30,7 @@ export const attempt: Attempt = {
   signedAtMs: 1_000,
 };
 
-/** Replacement of it, signed after the clock was set back. */
+/** Its replacement, signed after the clock was set back. */
 const second: Attempt = { ...attempt, hash: `0x${"bb".repeat(32)}`, maxFeePerGas: 10n ** 20n, signedAtMs: 500 };
 export const settled = { state: "settled", transaction: attempt.hash } as const;
 
@@ -74,7 +74,7 @@ export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): vo
 type Scene = (guard?: () => Promise<void>) => Promise<AsyncDisposable & Ledger & Readonly<{ ownership: Ownership }>>;
 
 function testJournal(scene: Scene): void {
-  test("returns unfinished settlements with their transactions in order, although the clock went back", async () => {
+  test("returns unfinished settlements with their transactions in order even if the clock went back", async () => {
     await using ledger = await scene();
     await ledger.begin([{ settlement, attempt }]);
     await ledger.begin([{ settlement, attempt: second }]);
@@ -103,7 +103,7 @@ function testJournal(scene: Scene): void {
     await ledger.finish(new Map());
   });
 
-  test("deletes a settlement with its only transaction, but not with one of two", async () => {
+  test("deletes a settlement with its only transaction, but not with one of its two", async () => {
     await using ledger = await scene();
     await ledger.begin([{ settlement, attempt }]);
     await ledger.begin([{ settlement, attempt: second }]);
@@ -138,7 +138,7 @@ function testJournal(scene: Scene): void {
 }
 
 function testWithdrawals(scene: Scene): void {
-  test("deletes a rejected transaction whose withdrawal failed before another transaction begins", async () => {
+  test("before another transaction starts, deletes a rejected one whose withdrawal failed", async () => {
     let isDown = false;
     await using ledger = await scene(async () => {
       if (isDown) throw new StoreError("the disk fails");
@@ -210,7 +210,7 @@ function testRivals(scene: Scene): void {
 function testOwners(scene: Scene): void {
   const owner = "the first";
 
-  test("the first caller keeps owning a settlement after a second start and its outcome", async () => {
+  test("the first caller still owns a settlement after a second start and after its outcome", async () => {
     await using ledger = await scene();
     const { acquire } = ledger.ownership;
     await ledger.begin([{ settlement, attempt }]);
@@ -225,7 +225,7 @@ function testOwners(scene: Scene): void {
     const { acquire, release } = ledger.ownership;
     await ledger.begin([{ settlement, attempt }]);
     await release(settlement.id, "somebody else");
-    expect(await ledger.progress(settlement.id), "only its owner gives it up").toMatchObject({ owner });
+    expect(await ledger.progress(settlement.id), "only its owner can give it up").toMatchObject({ owner });
     await release(settlement.id, owner);
     expect(await ledger.progress(settlement.id)).toEqual({ state: "begun", owner: undefined });
     const taken = await Promise.all(["a", "b", "c", "d"].map((name) => acquire(settlement.id, name)));

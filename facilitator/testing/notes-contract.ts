@@ -15,7 +15,7 @@ function createScenes(open: (name: string) => Promise<LedgerUnderTest>) {
 }
 
 function testPayerLimit(scene: ReturnType<typeof createScenes>): void {
-  test("limits the notes of a payer until its settlements end", async () => {
+  test("limits a payer's verification records until its settlements end", async () => {
     await using ledger = await scene();
     const { recordVerified } = ledger.ownership;
     for (let note = 0; note < payerNotesMax - 1; note += 1) await recordVerified(settlement, `seller ${note}`);
@@ -29,13 +29,13 @@ function testPayerLimit(scene: ReturnType<typeof createScenes>): void {
   });
 }
 
-/** Defines the tests of notes that every settlement ledger must pass. `open` opens a separate empty ledger for a name. */
+/** Defines the tests of verification records that every settlement ledger must pass. `open` opens a separate empty ledger for a name. */
 export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): void {
   const scene = createScenes(open);
   testPayerLimit(scene);
   const [all, most] = [{ fromMs: 0, beforeMs: contractMs + 1 }, 10];
 
-  test("counts each seller's verifications of a payment until its notes expire", async () => {
+  test("counts each seller's verifications of a payment until its records expire", async () => {
     await using ledger = await scene();
     const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
     const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
@@ -50,7 +50,7 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
     expect(await answers()).toEqual([true, true]);
   });
 
-  test("keeps the notes of a recorded payment's owner, and deletes those of others", async () => {
+  test("keeps a recorded payment's verifications by its owner, and deletes those by others", async () => {
     await using ledger = await scene();
     const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
     const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
@@ -66,20 +66,20 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
     expect(await answers()).toEqual([true, true]);
   });
 
-  test("deletes notes in bounded steps, and returns where the next one starts", async () => {
+  test("deletes verification records in bounded steps, and returns where the next step starts", async () => {
     await using ledger = await scene();
     const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
     for (const name of [owner, owner, "another", "another"]) await recordVerified(settlement, name);
     const place = { fromMs: 0, beforeMs: contractMs + 10 };
     const next = await forgetNotes(place, 1);
-    expect(next, "what is of one millisecond is not split").toBe(contractMs);
+    expect(next, "records of one millisecond are not split").toBe(contractMs);
     expect(await verifiedOnce(settlement.id, owner)).toBe(false);
     const last = await forgetNotes({ ...place, fromMs: next ?? Number.NaN }, 1);
     expect(await verifiedOnce(settlement.id, owner)).toBe(true);
     expect(await forgetNotes({ ...place, fromMs: last ?? Number.NaN }, 1)).toBeUndefined();
   });
 
-  test("deletes a rejected verification, and no other", async () => {
+  test("deletes only a rejected verification", async () => {
     await using ledger = await scene();
     const { recordVerified, forgetRejected, verifiedOnce } = ledger.ownership;
     for (let times = 0; times < 3; times += 1) await recordVerified(settlement, owner);

@@ -39,7 +39,7 @@ export function testSales(open: Open): void {
 }
 
 function testSellers(open: Open): void {
-  test("counts gas for its seller once, for 24 hours across midnight", async () => {
+  test("counts a seller's gas once, over 24 hours across midnight", async () => {
     await using scene = await openScene(open);
     const { sales, time } = scene;
     for (const id of ["0x1", "0x2"] as const) await sales.add({ id, payer, seller: "alice", identifier: undefined });
@@ -63,7 +63,7 @@ function testSellers(open: Open): void {
     expect(await sales.forget(time.nowMs - 1, 10)).toBe(3);
   });
 
-  test("counts gas recorded by day until a day after that day's first hour", async () => {
+  test("counts gas recorded per day until a day after that day's first hour", async () => {
     await using scene = await openScene(open);
     const { sales, store, time } = scene;
     const day = new Date(time.nowMs).toISOString().slice(0, 10);
@@ -132,8 +132,8 @@ function testPayers(open: Open): void {
       { ...scene, clock: () => time.nowMs },
     );
     const reused = { id: "1", fingerprint: "b" };
-    expect(await elsewhere.isConflict(payer, reused), "an identifier is of all networks").toBe(true);
-    expect(await add(payer, "1"), "the same is none").toBe(true);
+    expect(await elsewhere.isConflict(payer, reused), "an identifier covers all networks").toBe(true);
+    expect(await add(payer, "1"), "the same one is no conflict").toBe(true);
   });
 
   test("binds an identifier to one of ten concurrent fingerprints", async () => {
@@ -163,12 +163,12 @@ function testRefunds(open: Open): void {
     expect(await refunds.begin(sign("a4"), first?.hash)).toBe(true);
     if (first !== undefined) await refunds.end(first, "failed");
     const second = await refunds.find(id);
-    expect(second, "the outcome of one that was replaced is not its").toMatchObject({ state: "sent", hash: "0xa4" });
+    expect(second, "a replaced refund's outcome is ignored").toMatchObject({ state: "sent", hash: "0xa4" });
     if (second !== undefined) await refunds.end(second, "failed");
     expect(await refunds.begin(sign("a5"))).toBe(true);
     const third = await refunds.find(id);
     if (third !== undefined) await refunds.end(third, "refunded");
-    expect(await refunds.begin(sign("a6"), "0xa5"), "refunded is final").toBe(false);
+    expect(await refunds.begin(sign("a6"), "0xa5"), "a refund is final").toBe(false);
     const { asset, payer: from, authorizationNonce } = settlement;
     const name = ["eip155:1672", asset, from, authorizationNonce].join("|");
     expect(await findSettled(name, chain, { store })).toMatchObject({ id });
@@ -213,7 +213,7 @@ function testRefunds(open: Open): void {
 function testQueries(open: Open): void {
   const startMs = 1_000;
 
-  test("reads settlements after a position, oldest first, then by id", async () => {
+  test("reads settlements after a position, oldest first, with equal times by id", async () => {
     await using store = await open();
     const write = (number: number, finishedAtMs: number, state = "settled", chainId = chain.chainId) =>
       store.change(

@@ -5,7 +5,7 @@ import type { Attempt, Settlement } from "../settlement/settlement.ts";
 /** Time of samples, in milliseconds since 1970. */
 export const sampleMs = 1_800_000_000_000;
 
-/** Settlement whose authorization is valid for five minutes of sample time. */
+/** A settlement whose authorization is valid for five minutes of sample time. */
 export const sampleSettlement: Settlement = {
   id: `0x${"1d".repeat(32)}`,
   asset: `0x${"a5".repeat(20)}`,
@@ -38,7 +38,7 @@ export function encodeSample(gas: bigint): Hex {
   return TxEnvelopeEip1559.serialize({ type: "eip1559", chainId: 1_672, gas });
 }
 
-/** Transaction of it, signed one second ago. */
+/** Its transaction, signed one second ago. */
 export const sampleAttempt: Attempt = {
   hash: `0x${"aa".repeat(32)}`,
   signer: `0x${"51".repeat(20)}`,

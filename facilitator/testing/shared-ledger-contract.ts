@@ -3,7 +3,7 @@ import type { SqlStore } from "#daemon/sql/store.ts";
 import { termLifeMs, type SharedLedger } from "../settlement/leader/shared-ledger.ts";
 import { attempt, settlement } from "./ledger-contract.ts";
 
-/** Database shared by replicas: each `connect` returns another replica, and `passTime` ages its terms by that time. */
+/** A database shared by replicas: each `connect` returns another replica, and `passTime` ages its terms. */
 export type SharedDatabase = AsyncDisposable &
   Readonly<{ connect: () => SharedLedger; passTime: (ms: number) => Promise<void> }>;
 
@@ -35,12 +35,12 @@ function testLease(open: () => Promise<SharedDatabase>): void {
     expect(await second.lease.acquire()).toBe(2);
     expect(await first.lease.renew(1)).toBe(false);
     await first.lease.release(1);
-    expect(await first.lease.acquire(), "only its own term is ended by who ends one").toBeUndefined();
+    expect(await first.lease.acquire(), "a replica can end only its own term").toBeUndefined();
     const late = first.inTerm(1);
     await expect(late.ledger.begin([{ settlement, attempt }])).rejects.toThrow("another replica settles now");
     const current = second.inTerm(2);
     await current.ledger.begin([{ settlement, attempt }]);
-    // The second replica goes silent, as after kill -9; the first takes over when the term has expired.
+    // The second replica stops responding, as after kill -9; the first takes over once the term has expired.
     await database.passTime(termLifeMs + marginMs);
     expect(await first.lease.acquire()).toBe(3);
     await expect(current.ledger.withdraw(attempt)).rejects.toThrow("another replica settles now");
@@ -52,7 +52,7 @@ function testLease(open: () => Promise<SharedDatabase>): void {
     expect(await first.requests.unsentReason(settlement.id)).toBeUndefined();
   });
 
-  test("extends a term by renewals, and lets its holder start another", async () => {
+  test("renewals extend a term, and its holder can start another", async () => {
     await using database = await open();
     const [first, second] = [database.connect(), database.connect()];
     expect(await first.lease.acquire()).toBe(1);

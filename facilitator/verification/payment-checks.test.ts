@@ -16,6 +16,6 @@ test("rejects a signature when the payer's wallet reverts", async () => {
   expect(await checkWallet(3, "execution reverted")).toMatchObject({ reason: "invalid_exact_evm_signature" });
 });
 
-test("throws a ChainError for a node's own error during a wallet check", async () => {
+test("throws a ChainError if the node itself fails during a wallet check", async () => {
   await expect(checkWallet(-32_000, "header not found")).rejects.toThrow(ChainError);
 });

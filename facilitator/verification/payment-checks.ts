@@ -41,7 +41,7 @@ const openApproval: Rejection = {
     "another payment of this payer is awaiting settlement, and a signed approval is valid for only one payment; approve Permit2 on the token.",
 };
 
-/** Returns why no signer can pay for a seller's call with several claims, which only the seller can split. */
+/** Returns why no signer can pay for a seller's call with several claims; only the seller can split it. */
 function rejectCostly(
   payment: SignedPayment,
   { gas, shortage, canPay }: Pick<PaymentCheckDependencies, "gas" | "shortage" | "canPay">,
@@ -64,7 +64,7 @@ export function createPaymentChecks(
     askWallet(payment, chainFor(caller));
   return {
     recent,
-    /** Returns why a payment is not valid at this time, or the chain would not accept it, on behalf of a caller. */
+    /** Returns, on behalf of a caller, why a payment is not valid now or the chain would not accept it. */
     check: async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
       const untimely = rejectTime(payment.authorization, clock());
       if (untimely !== undefined) return untimely;
@@ -74,7 +74,7 @@ export function createPaymentChecks(
       const chain = chainFor(caller);
       return (await suspensions.reject(payment, chain)) ?? checkOnChain(payment, { chain, gas });
     },
-    /** The same for a payment about to be settled, unless it was just checked. */
+    /** Like `check`, for a payment about to be settled, unless it was just checked. */
     checkAgain: async (payment: SignedPayment): Promise<Rejection | undefined> => {
       const chain = chainAt({ line: "settling", caller: "" });
       const rejection = rejectTime(payment.authorization, clock()) ?? (await suspensions.reject(payment, chain));
@@ -119,7 +119,7 @@ type ChainCheckDependencies = Readonly<{ chain: Chain; gas: GasLimits }>;
  * checks balance, nonce, time and signature, and the result sets the transaction's gas limit. Only if it fails do further requests
  * determine the reason.
  *
- * @throws {ChainError} when the node can't respond.
+ * @throws {ChainError} when the node doesn't respond.
  */
 async function checkOnChain(
   payment: SignedPayment,
@@ -131,8 +131,8 @@ async function checkOnChain(
 }
 
 /**
- * Reads the balance after the same pending transactions as the simulation did: a transfer among them may be why it failed. If this payment
- * itself is among them, the simulation's own words are right: its transaction may still be dropped, so its nonce isn't reported as used.
+ * Reads the balance after the same pending transactions as the simulation: a transfer among them may be why it failed. If this payment
+ * itself is among them, the simulation's message is reported: the transaction may still be dropped, so its nonce isn't reported as used.
  */
 async function diagnose(payment: SignedPayment, chain: Chain): Promise<Rejection | undefined> {
   const { asset, payer, amount, authorization } = payment;
@@ -157,7 +157,7 @@ function explainSimulation(error: JsonRpcFailure, gasLimit: bigint): Rejection {
   };
 }
 
-/** Min remaining validity of an authorization, so that a block can still include it; same as in the reference implementation. */
+/** Min remaining validity of an authorization, so that a block can still include it; the same as in the reference implementation. */
 const settlementMarginSeconds = 6n;
 
 /**
@@ -184,10 +184,10 @@ export function rejectTime(
   return undefined;
 }
 
-/** Max gas of a wallet's check; signatures of several owners or by passkeys take a few hundred thousand. */
+/** Max gas of a wallet's check; multi-owner or passkey signatures take a few hundred thousand. */
 const checkGas = 1_000_000;
 
-/** Time for which an account without code is not checked again: any client can invent signatures for it. */
+/** How long an account without code is not checked again, because any client can invent signatures for it. */
 const accountMs = 10_000;
 
 export type WalletSigned = Parameters<Transfers["checkWallet"]>[0];

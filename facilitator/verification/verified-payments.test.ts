@@ -32,7 +32,7 @@ function remember(entriesMax = 100) {
   return { time, recent: createRecentVerdicts({ entriesMax }, { monotonicMs: () => time.nowMs }) };
 }
 
-test("caches a recovered signature, but no other signature of the payment and no invalid one", () => {
+test("caches a valid signature, but no invalid one and no other signature of the payment", () => {
   const { recent } = remember();
   const recovered: string[] = [];
   const ask = (asked: SignedPayment, isGood: boolean) =>
@@ -75,7 +75,7 @@ test("invalidates the verdict of a payer's second payment once the first is sett
   expect(others.map(recent.acquireGood), "another payer's, and the payer's in another token").toEqual([true, true]);
 });
 
-test("discards a verdict requested before the payer's last settlement started or ended", () => {
+test("discards a verdict requested before a settlement of the payer started or ended", () => {
   const { recent, time } = remember();
   const verifiedAtMs = time.nowMs;
   time.nowMs += 1;

@@ -3,7 +3,9 @@ import { retainNewest } from "#daemon/memoize.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
-/** Time for which the chain's verdict about a payment is valid. It is close to the block interval, and a seller's work between verify and settle is short. */
+/**
+ * How long the chain's verdict about a payment is valid: about a block interval, since a seller's work between verify and settle is short.
+ */
 export const verdictFreshMs = 2_000;
 
 export type RecentVerdicts = ReturnType<typeof createRecentVerdicts>;
@@ -17,7 +19,7 @@ export function createRecentVerdicts(
   const payers = new Map<string, PayerVerdicts>();
   const good = new Map<string, true>();
 
-  /** Records that a settlement of the payer ended, which invalidates the chain's earlier verdicts. */
+  /** Records that a settlement by the payer ended, which invalidates the chain's earlier verdicts. */
   const forgetPayer = (payment: Pick<SignedPayment, "asset" | "payer">): void =>
     retainNewest(payers, namePayer(payment), { changedAtMs: monotonicMs(), verdicts: new Map() }, entriesMax);
   return {
@@ -30,7 +32,7 @@ export function createRecentVerdicts(
     },
     /** Returns whether the chain would have accepted the payment when a caller had it checked, however long ago. */
     wasGood: ({ id }: Pick<SignedPayment, "id">, caller: string): boolean => good.has(`${id} ${caller}`),
-    /** Records that the chain, queried for a caller at that monotonic time, would accept the payment. */
+    /** Records that the chain, queried for a caller at this monotonic time, would accept the payment. */
     recordGood: (payment: SignedPayment, verifiedAtMs: number, caller: string = ""): void => {
       retainNewest(good, `${payment.id} ${caller}`, true, entriesMax);
       const name = namePayer(payment);
@@ -42,8 +44,8 @@ export function createRecentVerdicts(
       retainNewest(payers, name, payer, entriesMax);
     },
     /**
-     * Returns whether the chain's verdict about a payment to settle is still valid. A verdict is valid once, and consuming it invalidates
-     * those about the payer's other payments in the token, because together they may exceed the payer's balance.
+     * Returns whether the chain's verdict about a payment to settle is still valid. A verdict can be used once, which invalidates those
+     * about the payer's other payments in the token: together they may exceed the balance.
      */
     acquireGood: (payment: SignedPayment): boolean => {
       const verdict = payers.get(namePayer(payment))?.verdicts.get(payment.id);
@@ -66,8 +68,8 @@ const verdictsPerPayerMax = 16;
 type Reservation = Readonly<{ account: string; amount: bigint; untilSeconds: bigint }>;
 
 /**
- * Creates the reservations of verified payments with a maximum that are not settled yet: their payer must be able to pay the maximum of all
- * of them together. Evicts the oldest of more than `entriesMax`.
+ * Creates the reservations of verified but unsettled payments with a maximum: the payer must be able to pay all their maximums together.
+ * Evicts the oldest of more than `entriesMax`.
  */
 export function createReservations(
   { entriesMax }: Readonly<{ entriesMax: number }>,

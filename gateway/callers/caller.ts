@@ -9,5 +9,5 @@ export type Caller = Readonly<{
 
 export type CallerIdentity = Readonly<{ kind: "caller"; caller: Caller }> | RejectedIdentity;
 
-/** Rejection of a request's caller. `retryAfterSeconds` means that the caller may retry, because its credentials were not found to be invalid. */
+/** Rejection of a request's caller. `retryAfterSeconds` means that the caller may retry, because its credentials could not be checked. */
 export type RejectedIdentity = Readonly<{ kind: "rejected"; message: string; retryAfterSeconds?: number }>;

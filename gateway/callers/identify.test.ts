@@ -12,7 +12,7 @@ it("remembers an address that sent a token without retaining the request head it
     apiKeys: () => undefined,
     tokens: { recall: () => undefined, verify: () => Promise.resolve(undefined) },
     policy: () => {
-      throw new Error("no token is valid here, so that no tier is looked for");
+      throw new Error("no token is valid here, so no tier is looked up");
     },
     verifications,
     addressOf: ({ forwardedFor = "" }) => forwardedFor,

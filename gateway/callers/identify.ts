@@ -15,7 +15,7 @@ export type Identify = (facts: RequestInfo) => CallerIdentity | Promise<CallerId
 /** Max number of cached identities, and max length of a cached name; others are computed on each request. */
 const kept = { max: 10_000, nameLength: 256 };
 
-/** Matches lists whose characters could only form IPv4 addresses. */
+/** Matches lists that consist only of characters of IPv4 addresses. */
 const plainList = /^[\d., ]+$/;
 
 /** Identifies callers only by address and assigns all of them the same tier. */
@@ -118,7 +118,7 @@ export type ProxyNotice = (isTrusted: boolean, facts: ForwardedBy & Readonly<{ r
 const pauseMs = 3_600_000;
 
 /**
- * Logs signs that a proxy does not match the settings, because all its clients would then share one client's limits: an untrusted peer
+ * Logs signs of a proxy that the settings don't match, because all its clients then share one client's limits: an untrusted peer
  * sends a forwarding header with an address, or a trusted proxy sends no address in the configured header.
  */
 export function logProxyNotices(

@@ -46,6 +46,6 @@ it("caches verified tokens up to the limit, then clears the cache and verifies t
   for (const token of all.slice(0, 3)) expect(await isKnown(token)).toBe(true);
   expect(await isKnown(all[3])).toBe(false);
   expect(await isKnown(all[3])).toBe(true);
-  // The other three are verified again; the third is again one too many.
+  // The other three are verified again; the third exceeds the limit again.
   expect(await known()).toEqual([false, false, false, false]);
 });

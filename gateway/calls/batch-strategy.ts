@@ -9,7 +9,7 @@ import type { CallAccounting } from "./call-accounting.ts";
 
 const nodeBatchesAtOnce = 4;
 
-/** How the calls of one client's batch reach the node. */
+/** How the calls of a client's batch reach the node. */
 export type BatchStrategy = Readonly<{
   /**
    * How many calls ahead of the first unanswered call this call may start. `inTurn`: it starts once all earlier calls are answered, and
@@ -26,7 +26,7 @@ export type BatchStrategy = Readonly<{
 /**
  * Chooses how a batch's calls reach the node. Reads are grouped, in up to four node batches at a time. Heavy calls go alone,
  * `batchParallel` at a time, but never more than the caller's concurrency limit: otherwise a batch would reject its own calls.
- * Non-repeatable calls, above all transactions, are sent in order: a node that receives the whole batch keeps that order, and transaction
+ * Non-repeatable calls, mainly transactions, are sent in order: a node that receives the whole batch keeps that order, and transaction
  * nonces depend on it.
  */
 export function chooseBatchStrategy({ policy, tier, key, context }: CallAccounting): BatchStrategy {
@@ -59,9 +59,9 @@ export function startInTurn(turns: SharedTurns, caller: string, begin: () => Res
 }
 
 /**
- * Admits those calls of one client's batch that go to the node in batches. Each of the caller's in-flight slots that the batch takes
- * carries `callsPerPlace` calls. A batch without a slot waits for one in its caller's queue. A batch with slots waits only for its own
- * calls; while other batches wait, it releases all its slots but one as its calls end.
+ * Admits those calls of one client's batch that go to the node in batches. Each of the caller's in-flight slots that the batch takes covers
+ * `callsPerPlace` calls. A batch without a slot waits for one in its caller's queue. A batch with slots waits only for its own calls; while
+ * other batches wait, it releases all its slots but one as its calls end.
  */
 class BatchGate implements CallGate {
   readonly #gate: LoadGate;
@@ -140,7 +140,7 @@ class BatchGate implements CallGate {
   #resume(mayEnter: boolean): void {
     this.#isResuming = false;
     this.#leaveQueue = undefined;
-    // After one wait has timed out, the batch's other calls must not wait as long again.
+    // After one wait timed out, the batch's other calls must not wait that long again.
     this.#hasGivenUp ||= !mayEnter;
     const all = [...this.#waiting];
     this.#waiting.clear();

@@ -9,7 +9,7 @@ import type { NodeBatch } from "../upstream/node-batches.ts";
 
 const noSender: NodeBatch = {
   send: () => noFlow,
-  addUnbatched: () => expect.unreachable("no read is plain here"),
+  addUnbatched: () => expect.unreachable("treats no read as plain"),
   gather: () => undefined,
   release: () => undefined,
 };
@@ -47,7 +47,7 @@ const calls = (count: number, params = "[]") =>
 test("a batch whose client disconnects during dispatch still sends the calls that another caller waits for", async () => {
   const sent: string[] = [];
   let clock = 0;
-  // Each reading of the clock ends the tick; the later ticks never run.
+  // Each clock reading ends the tick; later ticks never run.
   const { context } = createTestContext({
     now: () => (clock += 1_000),
     later: () => undefined,
@@ -129,6 +129,6 @@ test("a batch whose responses exceed their limit rejects the remaining calls qui
   const sink = { ...discardedResponse, chunk: (part: Buffer) => parts.push(part) > 0 };
   run(calls(count), answerLong, { ahead: 1, responseBytes: 100, sink });
   expect(JSON.parse(Buffer.concat(parts).toString())).toHaveLength(count);
-  // Less than a tenth of a second; it was two minutes, by the square of their number.
+  // Takes less than a tenth of a second; a quadratic implementation took two minutes.
   expect(performance.now() - beganMs).toBeLessThan(10_000);
 });

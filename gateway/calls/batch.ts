@@ -10,7 +10,7 @@ import type { CallAccounting } from "./call-accounting.ts";
 import type { PlainReads } from "./plain-reads.ts";
 import { TextSink, type LongResponse, type RunReceiver, type TextResponse } from "../responses/text-sink.ts";
 
-/** Min bytes that each call in a batch counts for in an event loop tick. */
+/** Min bytes that each call in a batch counts as, in an event loop tick. */
 const callBytes = 128;
 
 export type BatchDependencies = Readonly<{

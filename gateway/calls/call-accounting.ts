@@ -17,7 +17,7 @@ export function computeBytesCost(lengthBytes: number, unitsPerKiB: number): numb
   return Math.floor(lengthBytes / bytesOfKiB) * unitsPerKiB;
 }
 
-/** Placeholder for a method that the caller can't call, or that does not exist. */
+/** Placeholder for a method that does not exist, or that the caller may not call. */
 export const unavailableMethod: Method = defineMethod("unknown", [], "an error", neverCached, 1, "No method", {
   audience: "nobody",
 });
@@ -39,10 +39,10 @@ export class CallAccounting {
   readonly hasPaidBytes: boolean;
   /** How the calls of a batch reach the node together; undefined for a single call. */
   batch: Readonly<{ sender: NodeSender; gate: CallGate }> | undefined;
-  /** Units that bought time of the node for the batch's calls, less the time up to `#countedTo`. */
+  /** Units paid for node time by the batch's calls, less the time up to `#countedTo`. */
   #paidUnits = 0;
   #countedTo = 0;
-  /** Number of plain reads that are answered but not yet counted, by method, and the time when the node was asked. */
+  /** Number of plain reads that are answered but not yet counted, by method, and the time when the node was queried. */
   #answered: Map<Method, number> | undefined;
   #answeredFrom: number | undefined;
 
@@ -64,7 +64,7 @@ export class CallAccounting {
     return this.context.limiter.acquire(this.key, costUnits, this.tier);
   }
 
-  /** Prices the bytes of a call: whole KiB that were not charged with the message. */
+  /** Computes the cost of a call's bytes: whole KiB that were not charged with the message. */
   priceBytes(kib: number): number {
     return this.hasPaidBytes ? 0 : kib * this.policy.settings.rateLimit.unitsPerKiB;
   }
@@ -131,8 +131,8 @@ export class CallAccounting {
   }
 
   /**
-   * Charges the node's time for a call that runs contract code, beyond what its units bought. Calls that go to the node in batches run one
-   * after the other, so each moment counts once. The time was not known before the call, so the caller may go into debt.
+   * Charges the node's time for a call that runs contract code, beyond what its units already paid for. Calls that go to the node in
+   * batches run one after the other, so each moment counts once. The time is not known before the call, so the caller may go into debt.
    */
   oweNodeTime({ gate, method, costUnits, requestedAt }: AdmittedCall, endedAt: number): void {
     const { enabled, unitsPerNodeMs } = this.policy.settings.rateLimit;
@@ -162,13 +162,13 @@ export class CallAccounting {
     this.#answered?.clear();
   }
 
-  /** Labels a method in the metrics. A name that comes only from the client never becomes a label, or clients could create series. */
+  /** Labels a method in the metrics. A name known only from the client never becomes a label; otherwise clients could create series. */
   label(method: Method): string {
     return method === unavailableMethod || this.policy.catalogue.has(method.name) ? method.name : "unlisted";
   }
 }
 
-/** Whether a method runs contract code: only the time that the node takes reveals how much work a call is. */
+/** Whether a method runs contract code, so that only the node's time reveals how much work a call is. */
 export function runsCode({ limit }: Readonly<{ limit?: Method["limit"] | undefined }>): boolean {
   return limit?.kind === "gas" || limit?.kind === "tracer" || limit?.kind === "lastTracer";
 }

@@ -56,7 +56,7 @@ describe("node time of calls that run contract code", () => {
 
 const kib = 1_024;
 
-/** A call's record as the sink of its response: what its caller owes, how it ended, and what its client received. */
+/** A call's record as the sink of its response: the caller's debt, how the call ended, and what the client received. */
 function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
   const { context, owed, outcomes } = createCountingContext(rateLimit);
   const texts: string[] = [];

@@ -170,8 +170,8 @@ function waitOrReject(
 }
 
 /**
- * Returns the cached response. While the node is unfit, returns only a response that stays valid without the node, and none if the node may
- * be on another chain.
+ * Returns the cached response. While the node is unhealthy, returns only a response that stays valid without the node, and none if the node
+ * may be on another chain.
  */
 function findCachedAnswer({ account, method, key, hash }: CallRecord, unfit: RpcError | undefined) {
   const { reads } = account.context;
@@ -179,7 +179,7 @@ function findCachedAnswer({ account, method, key, hash }: CallRecord, unfit: Rpc
   return isOffChain(unfit) ? undefined : reads.lasting(method, key, hash);
 }
 
-/** Returns the error that explains why the node must not be queried; undefined if the node is fit. */
+/** Returns the error that explains why the node must not be queried; undefined if the node is healthy. */
 function explainUnfit({ account, method }: CallRecord): RpcError | undefined {
   const fitness = account.context.fitness.current;
   if (fitness === "fit") return undefined;

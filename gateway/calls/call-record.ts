@@ -17,7 +17,7 @@ import { minChargedBytes, unavailableMethod, type CallAccounting } from "./call-
 /** Interval in bytes at which a streamed response is charged, and the max bytes for which a disconnecting caller is not charged. */
 const stepBytes = 65_536;
 
-/** Memory of a call that has ended: nothing more is counted. */
+/** Memory of a completed call: nothing more is counted. */
 const nothingHeld: HeldBytes = { hold: () => true, tryAcquire: () => false, release: () => undefined };
 
 /**
@@ -47,7 +47,7 @@ export class CallRecord implements NodeRead {
   /** The gate that admitted the call to the node, and the time of admission; undefined if the call did not go there. */
   gate: CallGate | undefined;
   requestedAt = 0;
-  /** Time when a streamed response began: after that, its reader sets the pace. */
+  /** Time when a streamed response started; after that, its reader sets the pace. */
   #beganAt: number | undefined;
   readonly #client: ResponseSink;
   #answerBytes = 0;
@@ -94,7 +94,7 @@ export class CallRecord implements NodeRead {
     this.gate = undefined;
   }
 
-  /** Ends the call, once: releases its slot, charges the node's time for it, and counts, times and traces it. */
+  /** Ends the call once: releases its slot, charges the node's time, and records metrics and trace. */
   ended(outcome: CallOutcome): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -122,7 +122,7 @@ export class CallRecord implements NodeRead {
     this.ended("cancelled");
   }
 
-  /** Responds with data that the gateway has. */
+  /** Responds with data that the gateway already has. */
   answer(json: string): ResponseFlow {
     this.text(json, "gateway");
     return finishedFlow;
@@ -157,10 +157,10 @@ export class CallRecord implements NodeRead {
     return this.rejectTemporarily(rateExceeded(seconds), seconds, "rate");
   }
 
-  /** Responds. Unless the call has ended in another way, it ends with the source of its response. */
+  /** Responds. Unless the call has already ended, its outcome is the source of the response. */
   text(json: string, source: ResponseSource, retryAfterSeconds?: number): void {
     this.#answered(source);
-    // A response caused by a limit incurs no further cost.
+    // A response caused by a limit costs nothing extra.
     if (retryAfterSeconds === undefined) this.#came(json.length);
     this.#client.text(json, source, retryAfterSeconds);
   }

@@ -9,7 +9,7 @@ import { SharedTurns } from "../wire/shared-turns.ts";
 import { createMessageHandler } from "./message-handler.ts";
 
 type Given = Readonly<{
-  /** Milliseconds that pass with each reading of the clock. */
+  /** Milliseconds that pass with each clock reading. */
   lookMs?: number;
   limits?: object;
   tier?: object;
@@ -40,7 +40,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     const flow = handleMessage(body, { caller: testCaller, memory: roomyMemory, traceContext: undefined }, sink);
     return { texts, flow };
   };
-  /** Runs the later ticks, and counts those that had work. */
+  /** Runs the later ticks, and counts those with work. */
   const turn = () => {
     turns.used = 0;
     for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) run();
@@ -95,7 +95,7 @@ describe("the message handler", () => {
     );
   }, 3_600_000);
 
-  it("reads and answers a long batch over several ticks, and a short one at once while that is quick", () => {
+  it("reads and answers a long batch over several ticks, and a short one in a single tick if that is fast enough", () => {
     const slow = startHandler({ lookMs: 0.4, limits: {} });
     const long = slow.begin(batchOf(100, 1_000));
     expect(long.texts).toEqual([]);
@@ -133,7 +133,7 @@ describe("the message handler", () => {
     expect(long.ask(batchOf(2, 40_000))[0]).toMatch(/"id":null,.*"code":-32005,"message":"rate limit exceeded/);
   });
 
-  it("rejects a queued call if responses received meanwhile used up its caller's units", async () => {
+  it("rejects a queued call if responses received in the meantime used up its caller's units", async () => {
     const { begin, passed, gate, limiter, policy } = startHandler({ tier: { concurrency: 1, computeUnitBurst: 100 } });
     const tier = policy.tiers.get("public")!;
     const { overload } = policy.settings;

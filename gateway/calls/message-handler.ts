@@ -46,7 +46,7 @@ export function createMessageHandler(context: GatewayContext): MessageHandler {
     const trace = tracing?.batch(account.message, calls.length);
     const strategy = chooseBatchStrategy(account);
     account.batch = strategy;
-    // A traced call has a span of its own, which a plain read has not.
+    // A traced call has its own span, which a plain read doesn't.
     const isPlain = reads.isCaching && trace === undefined;
     const flow = runBatch(calls, account, strategy, {
       handle: (call, itemSink) => handleCall(account, call, itemSink, trace?.call()),
@@ -82,7 +82,7 @@ export function createMessageHandler(context: GatewayContext): MessageHandler {
 }
 
 /**
- * Counts a message that is not small in its connection's memory until it is answered, and charges the bytes of a large one before it is
+ * Counts a message, unless it is small, in its connection's memory until it is answered, and charges the bytes of a large one before it is
  * parsed. Callers that can't pay are rejected with id null. `proceed` responds to the sink that it receives.
  */
 function chargeMessage(

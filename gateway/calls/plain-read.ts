@@ -35,9 +35,9 @@ export type PlainReadOwner = Readonly<{
 }>;
 
 /**
- * A read in a batch that neither the cache nor an in-flight read can answer. As long as nothing but its response happens to it, it is one
- * small object instead of a call's full state. It becomes a regular read when another read joins it, or when it fails, is cancelled or goes
- * to the node alone.
+ * A read in a batch that neither the cache nor an in-flight read can answer. As long as nothing but its response happens, it is one small
+ * object instead of a call's full state. It becomes a regular read when another read joins it, or when it fails, is cancelled or goes to
+ * the node alone.
  */
 export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadContext {
   readonly call: TypicalCall;
@@ -105,7 +105,7 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadCon
     return this.method.timeoutMs;
   }
 
-  /** A piece that is being answered has this read even after the read has been cancelled and replaced by its entry. */
+  /** A piece that is being answered contains this read even after it was cancelled and replaced by its entry. */
   get isOver(): boolean {
     return this.#own?.entry?.isOver ?? false;
   }

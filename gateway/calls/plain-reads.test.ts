@@ -20,10 +20,10 @@ const trace = {
   requestNode: () => ({ traceparent: "", tracestate: undefined }),
   end: () => undefined,
 };
-/** Makes each call of a batch one with a trace of its own, so that none is a plain read. */
+/** Gives each call of a batch its own trace, so that none is a plain read. */
 const tracing: Tracing = { call: () => trace, batch: () => ({ call: () => trace, end: () => undefined }) };
 
-/** A gateway without sockets, with or without plain reads; its node responds when the test says so, and no rate limit recovers. */
+/** A gateway without sockets, with or without plain reads; its node responds when the test triggers it, and no rate limit recovers. */
 function startGateway(isPlain: boolean) {
   const sent: NodeCall[] = [];
   const bodies: string[] = [];
@@ -157,18 +157,17 @@ type Request = Readonly<{
 
 /** Rarely generated: the batch is too long for all its calls to get a response. */
 const tooLong: [Request[], Way[]][] = [
-  // The response to a call cancels the next one, which the node has left out: no reason to send the next batch's calls
-  // separately.
+  // The response to a call cancels the next one, which the node omitted: this is no reason to send the next batch's calls separately.
   [
     [batchOf([0, 1, 2, 3, 4, 5, 6, 5, 7], 0), batchOf([8, 9], 1)],
     ["one missing", "in order"],
   ],
-  // The responses to 5 and 6, delivered together, leave no room for the response to 1, which arrived earlier: the calls
+  // The responses to 5 and 6, delivered together, leave no space for the response to 1, which arrived earlier: the calls
   // after it, in another piece, are cancelled.
   [[batchOf([0, 1, 2, 3, 4, 4, 5, 6, 1, 7, 8], 0, 9)], ["in order"]],
 ];
 
-/** Reads of such accounts' balances; at `newPiece`, a call has the id of the first call, and needs another piece. */
+/** Reads these accounts' balances; at `newPiece`, a call has the first call's id, and so needs another piece. */
 function batchOf(accounts: readonly number[], answeredBefore: number, newPiece?: number): Request {
   const batch = accounts.map((data, place): Call => ({
     id: place === newPiece ? 0 : place,

@@ -29,9 +29,9 @@ export class PlainReads implements PlainReadOwner {
   readonly #account: CallAccounting;
   readonly #way: BatchStrategy;
   readonly #receiver: RunReceiver;
-  /** Methods that have been looked up so far, by name; undefined: its calls are no plain reads. */
+  /** Methods looked up so far, by name; undefined if their calls are never plain reads. */
   readonly #methods = new Map<string, Method | undefined>();
-  /** Undefined between ticks, and while no read is plain. */
+  /** Undefined between ticks, and while no read counts as plain. */
   #moment: TickSnapshot | undefined;
   readonly #leaveMoment = () => {
     this.#moment = undefined;
@@ -124,7 +124,7 @@ export class PlainReads implements PlainReadOwner {
     return this.#reads.share(read, record);
   }
 
-  /** Takes the snapshot for the rest of this tick; returns undefined if no read is plain in this tick. */
+  /** Takes the snapshot for the rest of this tick; returns undefined if no read counts as plain in it. */
   #enterMoment(): TickSnapshot | undefined {
     const { fitness, limiter, now } = this.#account.context;
     if (fitness.current !== "fit" || limiter.acquireNow === undefined || !this.#way.isGrouped()) return undefined;

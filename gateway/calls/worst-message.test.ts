@@ -4,7 +4,7 @@ import { watchTurns, type TurnTimes } from "../testing/turn-watch.ts";
 
 /** Max time that one message may block everything else. */
 const turnMs = 5;
-/** Number of tries per message: other load on the machine can only add to a time, so one fast run is enough. */
+/** Number of tries per message: other load can only slow a run down, so one fast run is enough. */
 const tries = 40;
 
 const measure = watchTurns();

@@ -8,7 +8,10 @@ const searchedParamsBytes = 16_384;
 
 export type Catalogue = ReadonlyMap<string, Method>;
 
-/** Creates the catalogue from the specification's methods and the operator's changes; a name that the specification lacks becomes a node method. */
+/**
+ * Creates the catalogue from the specification's methods and the operator's changes; a method missing from the specification is answered by
+ * the node.
+ */
 export function createCatalogue(changes: Readonly<Record<string, MethodChange>>): Catalogue {
   const methods = new Map(specifiedMethods.map((method) => [method.name, method]));
   for (const [name, change] of Object.entries(changes)) {
@@ -35,7 +38,7 @@ function applyChange(method: Method, change: MethodChange): Method {
  */
 export function buildAddedMethod(name: string): Method {
   const limit = findLimit(name);
-  return defineMethod(name, [], "what the node answers", neverCached, 50, "Added by the operator's settings", {
+  return defineMethod(name, [], "the node's result", neverCached, 50, "Added by the operator's settings", {
     audience: "private",
     repeatable: false,
     paramsBytes: findParamsBytes(limit),
@@ -43,7 +46,10 @@ export function buildAddedMethod(name: string): Method {
   });
 }
 
-/** Returns the limit that an added method inherits, so that no alias evades it: log filters inherit range limits, other trace methods inherit tracer limits. */
+/**
+ * Returns the limit that an added method inherits, so that an alias can't evade it: log filters inherit range limits, other trace methods
+ * inherit tracer limits.
+ */
 function findLimit(name: string): ParamLimit | undefined {
   if (name === "eth_newFilter") return { kind: "logsAtOnce" };
   return name.startsWith("debug_trace") ? { kind: "lastTracer" } : undefined;

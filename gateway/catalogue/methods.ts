@@ -54,7 +54,7 @@ const overWebSocket = { answeredBy: "gateway", repeatable: false, webSocketOnly:
 const subscribes = { ...overWebSocket, paramsBytes: listBytes };
 const takesList = { paramsBytes: listBytes } as const;
 const runsCall = { limit: { kind: "gas" }, paramsBytes: dataBytes } as const;
-/** geth bounds an eth_call to 5 s (--rpc.evmtimeout), and eth_createAccessList not at all. */
+/** geth limits eth_call to 5 s (--rpc.evmtimeout), but not eth_createAccessList. */
 const runsCallOften = { limit: { kind: "gas", isRepeated: true }, paramsBytes: dataBytes, timeoutMs: 5_000 } as const;
 const submits = { repeatable: false, whileBehind: true, paramsBytes: dataBytes } as const;
 const readsLogs = { limit: { kind: "logs" }, paramsBytes: listBytes, timeoutMs: 20_000 } as const;

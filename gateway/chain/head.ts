@@ -56,7 +56,7 @@ export class Head {
     if (this.#known !== undefined) this.#known = { latest: this.#known.latest, finalized: number };
   }
 
-  /** Resets everything known, because the node, or the connection to it, may have been replaced. */
+  /** Resets all state, because the node, or the connection to it, may have been replaced. */
   lose(): void {
     this.#known = undefined;
     this.#hash = "";

@@ -31,15 +31,15 @@ const fullTextBytesMax = 65_536;
 const bytesOfKiB = 1_024;
 const zero = 0x30;
 
-/** Texts around the id, method and params of a call, in the form that most clients write and the node receives. */
+/** Texts around the id, method and params of a call, as most clients write them and as the node receives them. */
 const idFirst = '{"jsonrpc":"2.0","id":';
 const methodNext = ',"method":';
 const paramsNext = ',"params":';
-/** Number of keys in such a call, plus the number of values before its params. */
+/** Number of keys in such a call, plus the values before its params. */
 const usualValues = 7;
-/** Max length of a call that takes this fast path: a call that turns out to have another form is scanned twice. */
+/** Max length of a call that takes this fast path, because a call in another form is scanned twice. */
 const usualBytes = 4_096;
-/** Max digits of a numeric id that loses no precision. */
+/** Max digits of a numeric id without loss of precision. */
 const idDigits = 15;
 
 const invalid: BadCall = { id: "null", error: rpcErrors.invalidRequest };
@@ -75,7 +75,7 @@ export class CallReader {
     return this.at !== notJson && skipSpace(this.#bytes, this.at) === this.#bytes.length;
   }
 
-  /** Moves into a batch. */
+  /** Enters a batch. */
   openBatch(): "empty" | "calls" {
     this.at = skipSpace(this.#bytes, this.at + 1);
     this.#isBatch = true;
@@ -228,7 +228,7 @@ export class CallReader {
     return this.#text === undefined ? this.#bytes.toString("latin1", start, end) : this.#text.slice(start, end);
   }
 
-  /** Returns the envelope member whose key is at offset `at`; the scanner has already verified that the key is a string. */
+  /** Returns the envelope member whose key is at `at`, which the scanner has verified to be a string. */
   #memberAt(at: number): Member | undefined {
     const bytes = this.#bytes;
     if (isAt(bytes, at, '"jsonrpc"')) return "jsonrpc";

@@ -18,7 +18,7 @@ export type Call = Readonly<{
   kib?: number;
 }>;
 
-/** An invalid value in place of a call; the client gets an error with this id (JSON text). */
+/** An invalid value instead of a call; the client gets an error with this id (JSON text). */
 export type BadCall = Readonly<{
   id: string;
   error: RpcError;
@@ -160,8 +160,8 @@ const known: (string | undefined)[] = Array.from({ length: places });
 
 /**
  * Reads the name in the JSON string at `at` if it is short and contains no escape, as is the case for every known method; otherwise returns
- * undefined. A known name is the same string object each time: a slice of a message would keep the whole message alive and need hashing on
- * each map lookup.
+ * undefined. A known name is the same string object each time; a slice would keep the whole message alive and need hashing on each map
+ * lookup.
  */
 export function readName(bytes: Buffer, at: number): string | undefined {
   if (bytes[at] !== quote) return undefined;

@@ -11,7 +11,7 @@ const looked = Buffer.allocUnsafeSlow(2 * lookedAt);
 const words = new Int32Array(looked.buffer);
 
 const space = 0x20;
-/** Mask of the hash bits: few enough for a V8 small integer, which takes no memory beyond the object that contains it. */
+/** Mask of the hash bits: few enough for a V8 small integer, which needs no separate allocation. */
 const hashBits = 0x7fffffff;
 
 /**

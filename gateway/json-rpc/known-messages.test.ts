@@ -27,7 +27,7 @@ const ids = [
   '"4"',
   "{}",
 ];
-/** Calls without their id, which goes where `#` is. */
+/** Calls with `#` in place of their id. */
 const shapes = [
   '{"jsonrpc":"2.0","id":#,"method":"eth_call","params":[{"to":"0x1"},"latest"]}',
   '{"jsonrpc":"2.0","id":#,"method":"eth_chainId"}',
@@ -54,7 +54,7 @@ function withId(shape: string, id: string): Buffer {
   return Buffer.from(shape.replaceAll("#", id), "utf8");
 }
 
-/** Reads a message without the key, which only known calls have and which is checked here. */
+/** Reads a message and omits the key, which only known calls have and which is checked here. */
 function readBy(read: MessageReader, body: Buffer, bounds = limits): Message {
   const message = read(body, bounds);
   if (message.kind === "batch" || isBad(message.call) || message.call.key === undefined) return message;
@@ -124,7 +124,7 @@ describe("a reader that recognizes repeated messages", () => {
     ['{"jsonrpc":"2.0","id":', ',"method":"m","params":[1]}'],
     ['{"jsonrpc":"2.0","method":"m","params":[1],"id":', "}"],
     ['{"method":"m","params":[1],"id":', ',"jsonrpc":"2.0"}'],
-  ])("recognizes %s…%s from the third time on, with any id", (before, after) => {
+  ])("recognizes %s…%s from its third arrival on, with any id", (before, after) => {
     const read = createMessageReader();
     expect(["1", "22", "333", "999999999999999", "0"].map((id) => isKnown(read, `${before}${id}${after}`))).toEqual([
       false,
@@ -192,10 +192,10 @@ describe("a reader that recognizes repeated messages", () => {
     for (let number = 0; number < 2_000; number += 1) {
       const text = `{"jsonrpc":"2.0","id":1,"method":"m","params":[${number}]}`;
       for (let time = 0; time < 3; time += 1) read(Buffer.from(text), limits);
-      // Between two of them, a gateway allocates small buffers, too.
+      // Between two messages, a gateway also allocates small buffers.
       for (let other = 0; other < 100; other += 1) Buffer.from("x".repeat(1_000));
     }
-    await until("memory that nothing needs is free", generousMs, () => grownMegabytes() < 5);
+    await until("unneeded memory is freed", generousMs, () => grownMegabytes() < 5);
     expect(isKnown(read, '{"jsonrpc":"2.0","id":1,"method":"m","params":[1999]}')).toBe(true);
   }, 20_000);
 });

@@ -7,7 +7,7 @@ import { readMessage } from "./read-message.ts";
 const places = 1_024;
 /** Max length of a cached message. */
 const knownBytes = 512;
-/** Max digits of a numeric id that loses no precision. */
+/** Max digits of a numeric id without loss of precision. */
 const idDigits = 15;
 
 const zero = 0x30;
@@ -20,7 +20,7 @@ const versionLast = ',"jsonrpc":"2.0"}';
 
 /** A parsed call with the text of its message, in which only the digits of the id vary. */
 type KnownMessage = Readonly<{
-  /** Allocated separately: a slice of the pool that small buffers share would keep the whole pool alive. */
+  /** Allocated separately: a slice of the shared pool of small buffers would keep the whole pool alive. */
   bytes: Uint8Array;
   idStart: number;
   idEnd: number;
@@ -42,7 +42,7 @@ export type MessageReader = (body: Buffer, limits: MessageLimits) => Message;
  */
 export function createMessageReader(): MessageReader {
   const known: (KnownMessage | undefined)[] = Array.from({ length: places });
-  /** Hashes of earlier messages: a message that never repeats costs no memory. */
+  /** Hashes of earlier messages, so that a message that never repeats costs no memory. */
   const seen = new Uint32Array(places);
   let limitsOfAll: MessageLimits | undefined;
 

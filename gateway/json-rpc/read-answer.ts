@@ -48,7 +48,7 @@ export function formatErrorJsonResponse(id: string, error: string): string {
   return `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
 }
 
-/** Formats the node's response under an id, JSON text, that may differ from the one under which the node answered. */
+/** Formats the node's response under an id (JSON text) that may differ from the one in the node's response. */
 export function formatAnswer(id: string, { kind, json }: NodeResponse): string {
   return kind === "result" ? formatResultResponse(id, json) : formatErrorJsonResponse(id, json);
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { findElement } from "./read-object.ts";
 
 describe("an array element", () => {
-  it("is the JSON text at its index, whatever surrounds or fills it", () => {
+  it("is the JSON text at its index, whatever surrounds or pads it", () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), fc.constantFrom(0, 1, 3), (values, indent) => {
         const array = Buffer.from(JSON.stringify(values, undefined, indent)).toString("latin1");

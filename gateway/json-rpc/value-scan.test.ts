@@ -58,7 +58,7 @@ describe.each([1, 2, 3, 7, 64, 1e6])("a value scanned %i bytes at a time", (step
   });
 });
 
-it("a step through a long string or many values never exceeds its limit", () => {
+it("a step through a long string or many values never exceeds the step limit", () => {
   const texts = [`"${"x".repeat(1e6)}"`, `[${"1,".repeat(5e5)}1]`, `[${'"a\\n",'.repeat(1e5)}1]`];
   for (const text of texts) {
     const scan = scanOf(text);

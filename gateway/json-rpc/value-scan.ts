@@ -21,8 +21,8 @@ const colon = 0x3a;
 type Place = "value" | "string" | "key" | "next";
 
 /**
- * Scans JSON values one by one, like `skipValue`, but in steps, for values so long that scanning them at once would block everything else.
- * The text is trusted, and its reader limits its length.
+ * Scans JSON values one by one, like `skipValue`, but in steps, because scanning a long value at once would block everything else.
+ * The text is trusted, and its reader limits the length.
  */
 export class ValueScan {
   readonly #bytes: Uint8Array;

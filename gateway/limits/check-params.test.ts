@@ -10,7 +10,7 @@ const head: ChainHead = { latest: 1_000n, finalized: 900n };
 const address = `0x${"ab".repeat(20)}`;
 const hash = `0x${"cd".repeat(32)}`;
 
-/** The basis of a check under a new policy. */
+/** The inputs of a check under a new policy. */
 function basisOf(
   name: string,
   { known = head as ChainHead | null, splitBlocks = 1, overrides = false } = {},
@@ -31,7 +31,7 @@ function rejection(name: string, params: unknown, known: ChainHead | null = head
 }
 
 describe("eth_getLogs", () => {
-  it("accepts up to 100 blocks, both ends included", () => {
+  it("accepts up to 100 blocks, including both ends", () => {
     const filter = { fromBlock: "0x1", toBlock: "0x64", address: [address], topics: [null, [hash]] };
     expect(check("eth_getLogs", [filter])).toEqual({ kind: "pass", params: JSON.stringify([filter]) });
     expect(rejection("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x65" }])).toBe(
@@ -310,7 +310,7 @@ describe("tracer options", () => {
     });
   });
 
-  it("charge a traced call without gas for five times the cap, and send it without gas", () => {
+  it("charge a traced call without gas as five times the cap, and send it without gas", () => {
     for (const call of [{ to: address }, { gas: null, to: address }]) {
       expect(check("debug_traceCall", [call, "latest"])).toEqual({
         kind: "pass",
@@ -327,11 +327,11 @@ function chargedGas(call: object): number | string | undefined {
 }
 
 describe("eth_createAccessList", () => {
-  it("is charged for several runs of its gas, or of the cap if it specifies none", () => {
+  it("is charged for several runs with its gas, or with the cap if it specifies none", () => {
     expect(chargedGas({ to: address })).toBe(250_000_000);
     expect(chargedGas({ to: address, gas: "0xffffffff" })).toBe(250_000_000);
     expect(chargedGas({ to: address, gas: "0x186a0" })).toBe(500_000);
-    // Not all nodes read this name.
+    // Not all nodes know this name.
     expect(chargedGas({ to: address, gasLimit: "0x186a0" })).toBe(250_000_000);
   });
 
@@ -356,7 +356,7 @@ describe("the gas of a call", () => {
     `{${to},"gas":"4294967295"}`,
     `{${to},"gas":"0x${"0".repeat(100)}ffffffff"}`,
     `{${to},"gas":"0x1","gas":"0xffffffff"}`,
-  ])("reduces gas above the cap and keeps the rest: %s", (call) => {
+  ])("reduces gas above the cap and keeps everything else: %s", (call) => {
     expect(gasOf(call)).toBe(`[{${to},"gas":${capped}},"latest"]`);
   });
 
@@ -399,7 +399,7 @@ describe("the gas of a call with a block override", () => {
   };
 
   it.each([[{ gasLimit: "0x47868c00" }], [{ GasLimit: "0x1" }], [{ gaslimit: 1 }], [positional]])(
-    "is the cap if the call names none: %j",
+    "is the cap if the call specifies none: %j",
     (override) => {
       for (const name of ["eth_call", "eth_estimateGas"]) {
         for (const gas of [undefined, null, "0x0", "all"]) {
@@ -414,14 +414,14 @@ describe("the gas of a call with a block override", () => {
     },
   );
 
-  it("is what the call names below the cap, under the name that all nodes read, and enough for a transaction", () => {
+  it("is the call's own amount below the cap, in the spelling that all nodes read, and enough for a transaction", () => {
     const override = { gasLimit: "0x47868c00" };
     for (const [call, gas] of [
       [{ gas: "0x186a0" }, 100_000],
       [{ gasLimit: "0x186a0" }, 100_000],
       [{ Gas: 100_000.5, gas: "0x1" }, 100_000],
       [{ gas: "0xffffffff" }, 50_000_000],
-      // A node that estimates gas ignores an amount that no transaction can have.
+      // When estimating gas, a node ignores an amount too low for any transaction.
       [{ gas: "0x1" }, 21_000],
     ] as const) {
       expect(checkOverridden(call, override)).toEqual([{ gas: `0x${gas.toString(16)}` }, gas, true]);
@@ -443,7 +443,7 @@ describe("the gas of a call with a block override", () => {
     });
   });
 
-  it("is not read from a call in the form of an array", () => {
+  it("is not read from a call given as an array", () => {
     expect(gasOf('["0x1","0x2"]')).toBe("reject");
     expect(maySpecifyGas('[ ["0x1"]]')).toBe(true);
   });
@@ -505,7 +505,7 @@ describe("cached checks", () => {
     const all = Array.from({ length: 1_000 }, (_, at) => `[{"address":"0x${String(at).padStart(40, "0")}"}]`);
     const outcomes = new Map<string, CheckedRead>(all.map((params) => [params, checks(basis, params)]));
     expect(all.every((params) => checks(basis, params) === outcomes.get(params))).toBe(true);
-    // All slots are taken: the next check frees them, and none of the earlier checks is remembered.
+    // The cache is full: the next check clears it, and no earlier check is remembered.
     const next = checks(basis, filter);
     expect(checks(basis, filter)).toBe(next);
     expect(checks(basis, all[0] ?? "")).not.toBe(outcomes.get(all[0] ?? ""));

@@ -50,10 +50,10 @@ const gasNames: ReadonlySet<string> = new Set(["GAS", "GASLIMIT"]);
 const transactionGas = 21_000;
 
 /**
- * Caps the gas of a call object, which is the first parameter. Like geth (`--rpc.gascap`), it does so silently, since a client that asks
- * for more wants the max available. A call object without gas gets the node's own cap, and counts as `unnamedGas`. If a later parameter may
- * override the block's gas limit, which some nodes take for the gas of a call without gas, the call gets gas in the spelling that all nodes
- * read: its own, or the cap.
+ * Caps the gas of a call object, which is the first parameter. As in geth (`--rpc.gascap`), this is silent, since a client that asks for
+ * more wants the max available. A call object without gas gets the node's own cap, and counts as `unnamedGas`. If a later parameter may
+ * override the block's gas limit, which some nodes take for the gas of a call without gas, the call gets its own gas, or the cap, in the
+ * spelling that all nodes read.
  */
 function limitGas(params: string, cap: number, unnamedGas = 0): CheckedParams {
   const [call = "", ...rest] = splitElements(params);
@@ -115,7 +115,7 @@ export type CheckedRead =
 export type RememberedChecks = (basis: CheckBasis, params: string) => CheckedRead;
 
 /**
- * Caches the outcomes of checks as long as the policy and the head are unchanged: polling clients repeat the same filter. Rejected
+ * Caches the outcomes of checks while policy and head are unchanged, because polling clients repeat the same filter. Rejected
  * parameters are checked each time.
  */
 export function rememberChecks(): RememberedChecks {

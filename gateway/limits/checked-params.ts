@@ -3,8 +3,8 @@ import { asBinary } from "../json-rpc/read-answer.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 
 /**
- * Outcome of a parameter check: the JSON text for the node, with the gas that a call specifies; the error for the client; or pieces of a
- * range, each with its own parameters, whose results (arrays) are joined into the response.
+ * Outcome of a parameter check: the JSON text for the node, with the gas that a call specifies; the error for the client; or the pieces of
+ * a range, each with its own parameters; their results (arrays) are joined into the response.
  */
 export type CheckedParams =
   | Readonly<{ kind: "pass"; params: string; gas?: number }>
@@ -13,7 +13,7 @@ export type CheckedParams =
 
 export type Rejection = Readonly<{ kind: "reject"; error: RpcError; limit: "blockRange" | "tracer" | undefined }>;
 
-/** Limit on a block range: its cap, and the max range that is split into pieces. */
+/** Limit on a block range: the cap, and the max range that is split into pieces. */
 export type RangeLimit = Readonly<{ capBlocks: number; splitBlocks: number }>;
 
 /** Accepts parameters in the form of this value, so that the node reads exactly what the gateway checked. */

@@ -22,7 +22,7 @@ function startGate(bounds: Readonly<Record<string, number>> = {}, loopDelayMs = 
 }
 
 describe("the load gate", () => {
-  it("repeatedly allows each caller as many concurrent calls as its tier permits", () => {
+  it("always allows each caller as many concurrent calls as its tier permits", () => {
     const { enter, leave } = startGate();
     for (let round = 0; round < 3; round += 1) {
       expect([enter("a"), enter("a"), enter("a")]).toEqual([undefined, undefined, "concurrency"]);
@@ -71,7 +71,7 @@ describe("the load gate", () => {
     expect([enter("a", heavy), enter("a")]).toEqual(["overload", undefined]);
   });
 
-  it("keeps counting callers with calls in flight, however many others come and go", () => {
+  it("keeps counting callers with calls in flight, however many other callers come and go", () => {
     const { enter, leave, callsInFlight } = startGate();
     enter("stays");
     enter("stays");
@@ -94,7 +94,7 @@ describe("the load gate", () => {
 const blockedMs = 400;
 const now = () => performance.now();
 
-it("treats a blocked event loop as lagging for the next half second", async () => {
+it("counts a blocked event loop as lagging for the next half second", async () => {
   using loop = watchLoopDelay({ now });
   expect(loop.delayMs()).toBe(0);
   const until = now() + blockedMs;

@@ -8,7 +8,7 @@ export type LoadRejection = "concurrency" | "overload";
 /** Admits calls to the node, or queues them. */
 export type CallGate = Readonly<{
   /**
-   * Admits a call, or returns the reason for its rejection, which is `concurrency` also while other calls from the caller are waiting.
+   * Admits a call, or returns the reason for its rejection: also `concurrency` while other calls from the caller are waiting.
    * {@link CallGate.leave} must be called once for each admitted call.
    */
   enter: (
@@ -112,7 +112,7 @@ export class LoadGate implements CallGate {
   }
 
   #serve(caller: string): void {
-    // A call that is answered without the node passes its slot to the next.
+    // A call answered without the node passes its slot to the next one.
     for (let next = this.#queue.first(caller); next !== undefined; next = this.#queue.first(caller)) {
       if (this.#byCaller.get(caller) >= next.concurrency) return;
       this.#queue.delete(next);

@@ -32,7 +32,7 @@ type Account = { requestsFullAt: number; unitsFullAt: number };
 
 /**
  * Limits rates within this process, using the generic cell rate algorithm (ITU-T I.371): two numbers per caller, exact at any burst size.
- * Callers beyond `clients` evict the oldest entry. At worst, this lets a caller that is at its limit continue; it never penalizes a caller.
+ * Callers beyond `clients` evict the oldest entry. At worst, a caller at its limit may continue; no caller is penalized.
  */
 export function createProcessRateLimiter(
   options: Readonly<{ clients: number }>,
@@ -71,7 +71,7 @@ function createAccount(): Account {
 }
 
 /**
- * Corrects times that are later than the current rates allow, left over from lower rates that were active before. Requests never go into
+ * Corrects times later than the current rates allow, which are left over from earlier, lower rates. Requests never go into
  * debt; units go into debt by at most one burst.
  */
 function forgetLowerRates(account: Account, rates: Rates, now: number): void {
@@ -81,7 +81,7 @@ function forgetLowerRates(account: Account, rates: Rates, now: number): void {
   if (account.unitsFullAt > unitsLatest) account.unitsFullAt = unitsLatest;
 }
 
-/** Charges a debt. An allowance is empty when its refill takes as long as one burst; it owes a burst when the refill takes twice that. */
+/** Charges a debt. An allowance is empty when its refill takes as long as one burst, and owes a burst when it takes twice that. */
 function chargeDebt(account: Account, costUnits: number, rates: Rates, now: number): void {
   const unitMs = 1_000 / rates.computeUnitsPerSecond;
   const latest = now + 2 * rates.computeUnitBurst * unitMs;
@@ -92,7 +92,7 @@ function charge(account: Account, costUnits: number, rates: Rates, now: number):
   const requestMs = 1_000 / rates.requestsPerSecond;
   const unitMs = 1_000 / rates.computeUnitsPerSecond;
   const requestsFullAt = Math.max(account.requestsFullAt, now) + requestMs;
-  // A call that costs more than the whole burst must be allowed on a full allowance, or it could never be made.
+  // A call that costs more than the whole burst must be admitted on a full allowance; otherwise it could never be made.
   const unitsFullAt = Math.max(account.unitsFullAt, now) + Math.min(costUnits, rates.computeUnitBurst) * unitMs;
   const waitMs = Math.max(
     requestsFullAt - now - rates.requestBurst * requestMs,

@@ -151,7 +151,7 @@ function connectRedis({ url, timeoutMs }: Pick<RedisRateLimiterOptions, "url" | 
 /**
  * Connects to a Redis-protocol store like ioredis' own connector, but resolves the host name in the same way as the process's other
  * sockets. ioredis has no option for this: it retries every two seconds, and while a name server does not respond, each retry would block
- * another thread of the process's small thread pool.
+ * another of the few threads in the process's pool.
  */
 export class RedisConnector extends AbstractConnector {
   readonly #place: Readonly<{ host: string; port: number; lookup: typeof lookupName }>;

@@ -11,13 +11,13 @@ const digits = Uint8Array.from({ length: 256 }, (_, byte) => {
 });
 const sizeDigits = 8;
 
-/** A complete body and the offset after it, or why there is none: `odd` is not in a form that is parsed here. */
+/** A complete body and the offset after it, or why there is none: `odd` is in a form that is not parsed here. */
 export type ChunkedReading = Readonly<{ body: Buffer; endsAt: number }> | RequestRejection | "partial" | "odd";
 
-/** The response to a request whose rest is not read. */
+/** The response to a request that is not read further. */
 export type RequestRejection = Readonly<{ rejection: string }>;
 
-/** Parses a request's chunked body (RFC 9112, section 7.1), on and on as bytes arrive. Chunk extensions and trailers are odd. */
+/** Parses a request's chunked body (RFC 9112, section 7.1) as bytes arrive. Chunk extensions and trailers are odd. */
 export class ChunkedRequest {
   readonly #startsAt: number;
   readonly #limitBytes: number;

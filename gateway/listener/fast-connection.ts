@@ -18,7 +18,7 @@ import { createFastSink, endConnection, type FastPath, type FastResponseContext 
 import { FastRequests, type FastRequest } from "./fast-requests.ts";
 import { formatRawRejection, httpErrors, rejectCredential } from "./http-errors.ts";
 
-/** Max bytes buffered during a response before reading pauses; and the read size that usually means that more data is pending. */
+/** Max bytes buffered during a response before reading pauses, and the read size that usually means more data is pending. */
 const [earlyBytes, longRead] = [65_536, 16_384];
 
 /**
@@ -34,7 +34,7 @@ export class FastConnection implements ConnectionServer {
   readonly #reads: SocketReads;
   readonly #listeners: readonly (readonly [event: string, listener: () => void])[];
   readonly #unread: HeldRequests;
-  /** Waits for other callers' rounds before it reads or answers more. */
+  /** Yields to other callers before it reads or answers more. */
   readonly #turn: PendingTurn;
   readonly #memory: ConnectionMemory;
   readonly #backlog: ClientBacklog;
@@ -113,7 +113,7 @@ export class FastConnection implements ConnectionServer {
       if (this.#unread.length > 0) this.#turn.waitIfOver(this.#address);
     }
     this.#isServing = false;
-    // What exceeds the memory limit is rejected after the previous responses are sent.
+    // A request over the memory limit is rejected after the previous responses are sent.
     if (!this.#unread.count() && this.#mayServe()) this.#reject(formatRawRejection(httpErrors.tooMuchHeld));
   }
 
@@ -155,7 +155,7 @@ export class FastConnection implements ConnectionServer {
     return void holdUntil(this.#memory, body.length, identity).then((known) => this.#answerLate(known, late));
   }
 
-  /** Responds after a wait. A synchronous response must not start the next request before this one's flow is recorded. */
+  /** Responds after a wait. A synchronous response must not start the next request before this one's flow control is recorded. */
   #answerLate(identity: CallerIdentity, request: FastRequest): void {
     this.#isServing = true;
     this.#answer(identity, request);
@@ -209,7 +209,7 @@ export class FastConnection implements ConnectionServer {
     this.#path.hotRestart(this.#socket, Buffer.from(unread));
   }
 
-  /** Rejects a request whose rest is not read. */
+  /** Rejects a request that is not read further. */
   #reject(answer: string): void {
     this.#release();
     rejectConnection(this.#socket, answer);
@@ -224,7 +224,10 @@ export class FastConnection implements ConnectionServer {
     this.#memory[Symbol.dispose]();
   }
 
-  /** Closes a connection whose client has ended its side: the rest of a partial request will never arrive. A complete waiting request is served first. */
+  /**
+   * Closes a connection whose client has half-closed it: the rest of a partial request will never arrive. A complete request is still
+   * served.
+   */
   #end(): void {
     this.#path.outbox.flush();
     if (this.#begunAtMs !== undefined) this.#leave(badRequestResponse);

@@ -6,7 +6,7 @@ import { FastConnection } from "./fast-connection.ts";
 import { createFastResponseHeads, type FastPath } from "./fast-response.ts";
 import type { RequestContext } from "./listener-context.ts";
 
-/** Gives a server's new connections to the fast path, which passes on those it can't serve. Call this before the server listens. */
+/** Passes a server's new connections to the fast path, which hands over those that it can't serve. Call this before the server listens. */
 export function serveFastConnections(server: Server, idleTimeoutMs: number, context: RequestContext): void {
   const { connections } = context;
   prependHandler(server, (behind) => {

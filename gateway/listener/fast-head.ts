@@ -49,7 +49,7 @@ export function mayBeFast(bytes: string): boolean {
 
 /**
  * Parses the head of a well-formed request to `/`, with any query: a POST of JSON with exactly one framing, or a GET, HEAD or OPTIONS
- * without a body. Headers that mean nothing to the gateway are skipped, whatever they contain. Returns undefined for every other head:
+ * without a body. Irrelevant headers are skipped, whatever they contain. Returns undefined for every other head:
  * another path or type, a WebSocket upgrade, folded lines (RFC 9112). `head` ends with the empty line; `bytes` starts with the same head.
  */
 export function readFastHead(head: string, bytes: Uint8Array = toBytes(head)): FastHead | undefined {

@@ -9,7 +9,7 @@ import type { FastResponseContext } from "./fast-response.ts";
 import type { RequestContext } from "./listener-context.ts";
 import { formatHeaderLines } from "./response-headers.ts";
 
-/** What is known of a request before its body, its caller included if identified by the head, and the inputs for its response head. */
+/** Facts about a request before its body, including the caller if the head identifies it, and the inputs for its response head. */
 type FastOrigin = Readonly<{
   method: FastMethod;
   facts: RequestInfo;
@@ -23,7 +23,9 @@ export type FastRequest = Readonly<{ origin: FastOrigin; body: Buffer; endsAt: n
 /** A request with a parsed head. */
 type Begun = Readonly<{ origin: FastOrigin; body: Readonly<{ startsAt: number; endsAt: number }> | ChunkedRequest }>;
 
-/** Number of consecutive unknown heads after which only one in every `keptOf` is cached: behind a proxy, every head may have its own ids. */
+/**
+ * Number of consecutive unknown heads after which only one in every `keptOf` is cached: behind a proxy, every head may contain unique ids.
+ */
 const unknownHeadsMax = 16;
 const keptOf = 256;
 
@@ -48,14 +50,14 @@ export class FastRequests {
     return this.#known?.origin.facts;
   }
 
-  /** Parses the request at the start of these bytes, which are those of the last call, or more, until the request is consumed. */
+  /** Parses the request at the start of these bytes. Until it is consumed, each call passes the same bytes, or more. */
   next(bytes: Buffer): FastRequest | RequestRejection | "partial" | "odd" {
     const begun = this.#begun ?? this.#begin(bytes);
     if (typeof begun === "string") return begun;
     this.#begun = begun;
     const { origin, body } = begun;
     const read = readBody(body, bytes);
-    // node:http would parse at once what has arrived of a large body.
+    // node:http would parse all received bytes of a large body at once.
     if (read === "odd" && bytes.length > largeBytes) return { rejection: badRequestResponse };
     if (typeof read === "string" || "rejection" in read) return read;
     this.#searchedTo = 0;

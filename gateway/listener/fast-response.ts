@@ -32,7 +32,7 @@ export type FastResponseHeads = Readonly<{
   empty: (method: "GET" | "HEAD" | "OPTIONS", context: FastResponseContext) => string;
 }>;
 
-/** What varies in heads: the date, the headers after a response's own, and whether connections close because the listener stops. */
+/** The variable parts of heads: the date, the headers after a response's own, and whether connections close because the listener stops. */
 export type FastResponseHeadsDependencies = Readonly<{
   wallClock: () => number;
   ageHeaders: () => ResponseHeaders;
@@ -50,7 +50,7 @@ export function createFastResponseHeads(
    * headers, and all tails within the same second are identical.
    */
   const wholes = new Map<ResponseSource, Readonly<{ extraHeaders: string; end: string; heads: TextsByLength }>>();
-  /** Start of the second for which the tails were built; those of calls have the head's age. */
+  /** Start of the second for which the tails were built; tails for calls contain the head's age. */
   let madeSince = Number.POSITIVE_INFINITY;
   let plain = { last: "", kept: "" };
   let aged = plain;
@@ -121,7 +121,7 @@ export type FastPath = Readonly<{
 /** The request that a connection is answering. */
 type CurrentRequest = Readonly<{
   context: () => FastResponseContext;
-  /** Called when a response is completely written; `isLast` says whether the connection closes after it. */
+  /** Called when a response is completely written; `isLast` means that the connection closes after it. */
   finish: (isLast: boolean) => void;
 }>;
 
@@ -194,9 +194,9 @@ function joinAnswer(all: Buffer, head: string, body: Buffer): Buffer {
 /** Time without progress after which a closing connection is destroyed. */
 const closingMs = 1_000;
 
-/** Closes both sides after the bytes written so far and an optional last response: a client need not respond to a half-close. */
+/** Closes both sides after the bytes written so far and an optional last response, because a client need not respond to a half-close. */
 export function endConnection(socket: Socket, answer: string | undefined): void {
-  // With nothing left to send, the connection is closed at once: ending this side first would be an extra system call for the same result.
+  // With nothing left to send, the connection is closed at once: a half-close first would be an extra system call for the same result.
   if (answer === undefined && socket.writableLength === 0) {
     socket.destroy();
     return;

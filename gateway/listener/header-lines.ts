@@ -29,7 +29,7 @@ const lists: ReadonlySet<MeaningfulHeader> = new Set(["forwarded", "tracestate",
 
 type KnownName = Readonly<{ name: MeaningfulHeader; bytes: Uint8Array }>;
 
-/** Header names by length: few headers share both their length and first letter with a meaningful one. */
+/** Header names by length: few headers share both length and first letter with a meaningful one. */
 const byLength: readonly (readonly KnownName[])[] = Array.from({ length: 18 }, (_, length) =>
   (Object.keys(noValues) as MeaningfulHeader[])
     .filter((name) => name.length === length)
@@ -100,7 +100,7 @@ function findName(bytes: Uint8Array, start: number, end: number): MeaningfulHead
   return byLength[end - start]?.find((known) => isNamed(bytes, start, known.bytes))?.name;
 }
 
-/** Whether these bytes, all of which are valid in a name, equal this name, ignoring case: among such bytes only letters differ in this bit. */
+/** Whether these bytes, all valid in a name, equal this name, ignoring case: among such bytes, only letters differ in this bit. */
 function isNamed(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
   for (let at = 0; at < name.length; at += 1) if (((bytes[start + at] ?? 0) | lowerCaseBit) !== name[at]) return false;
   return true;

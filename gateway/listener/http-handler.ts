@@ -27,7 +27,7 @@ import {
   type ResponseHeaders,
 } from "./response-headers.ts";
 
-/** What node:http adds to a listener's context. */
+/** node:http's additions to a listener's context. */
 export type HttpContext = Readonly<{
   rejectedBodies: RejectedBodies;
   /** Whether the connection closes after the response, whatever the client requests. May become true before the response arrives. */
@@ -57,7 +57,7 @@ export class HttpHandler {
     this.#http = http;
   }
 
-  /** `isAwaited`: the client sends its body only after 100 Continue, which it doesn't get if the head alone is rejected. */
+  /** `isAwaited`: the client sends its body only after 100 Continue, which is not sent if the head is rejected. */
   serve(request: IncomingMessage, response: ServerResponse, isAwaited = false): void {
     // A "close" event follows, which cancels the response in progress.
     request.on("error", () => response.destroy());
@@ -125,7 +125,7 @@ export class HttpHandler {
     request.on("end", () => {
       if (response.headersSent) return;
       const body = received.bytes;
-      // From here on the body counts for as long as it is used, which may be longer than the request exists.
+      // From here on, the body counts while it is used, which may be longer than the request exists.
       letGo();
       const identity = this.#context.identify(facts);
       const answer = (known: CallerIdentity) => this.#answer(exchange, body, memory, known);
@@ -140,7 +140,7 @@ export class HttpHandler {
     memory: ConnectionMemory,
     who: CallerIdentity,
   ): void {
-    // A client that disconnected during the token check gets no response: nothing would notify the call that its reader is gone.
+    // A client that disconnected during the token check gets no response: nothing would tell the call that its reader is gone.
     if (response.destroyed) return;
     if (who.kind === "rejected") {
       reject(request, response, rejectCredential(who));

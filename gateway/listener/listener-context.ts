@@ -18,7 +18,7 @@ export type SharedContext = Readonly<{
   bodies: BodyAdmission;
 }>;
 
-/** What all requests of one listener share, from their head to their response. */
+/** State shared by all requests of one listener, from head to response. */
 export type RequestContext = SharedContext &
   Readonly<{
     identify: Identify;
@@ -37,7 +37,7 @@ export type RequestContext = SharedContext &
     drain: Readonly<{ hasBegun: boolean }>;
   }>;
 
-/** What all clients of one listener share, over HTTP and WebSocket. */
+/** State shared by all clients of one listener, over HTTP and WebSocket. */
 export type ListenerContext = RequestContext &
   Readonly<{
     hub: SubscriptionHub;

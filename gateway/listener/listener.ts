@@ -30,7 +30,7 @@ export type ListenerOptions = ConnectionTimeouts &
     webSocket: WebSocketClientsOptions;
   }>;
 
-/** Dependencies of a listener: what its clients share, and how it waits while clients are asked to close their connections. */
+/** Dependencies of a listener: its clients' shared state, and how it waits while they are asked to close their connections. */
 export type ListenerDependencies = Omit<ListenerContext, "drain"> & Readonly<{ pause: Pause }>;
 
 /** A running listener. Disposal lets in-flight calls finish and closes WebSockets with code 1001. */
@@ -56,7 +56,7 @@ export async function startListener(
   const { connections, isProxy } = context;
   const clients = createWebSocketClients(options.webSocket, context);
   const rejectedBodies = new RejectedBodies();
-  // The next requests on a proxy's connection are other callers', which would stay off the fast path because of this one.
+  // The next requests on a proxy's connection come from other callers, which this one would keep off the fast path.
   const isShared = (remoteAddress = "") => options.fastPath && isProxy?.(remoteAddress) === true;
   const http = new HttpHandler(context, {
     rejectedBodies,
@@ -127,7 +127,7 @@ type AdmittedPeers = Readonly<{
   setting: string;
 }>;
 
-/** Rejects peers whose address is not allowed with a 403, reading nothing. Call this last, right before the server listens. */
+/** Rejects peers with a disallowed address with 403, without reading anything. Call this last, right before the server listens. */
 function admitPeers(server: Server, { mayCall, setting }: AdmittedPeers): void {
   const rejection = formatRawRejection(addressNotAdmitted(setting));
   prependHandler(server, (behind) => (socket) => {

@@ -6,8 +6,8 @@ import { PendingTurn } from "../wire/shared-turns.ts";
 import type { RequestContext } from "./listener-context.ts";
 
 /**
- * Passes a connection's bytes to node:http in slices, in turns with other callers: it parses all bytes that it gets at once, and a single
- * read may contain thousands of requests or chunks. Call it before anything else handles the server's connections.
+ * Passes a connection's bytes to node:http in slices, round-robin with other callers: node:http parses all bytes that it gets at once, and
+ * a single read may contain thousands of requests or chunks. Call it before anything else handles the server's connections.
  */
 export function paceConnections(
   server: Server,

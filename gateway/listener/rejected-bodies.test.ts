@@ -8,10 +8,7 @@ const second = 1_000;
 const bytesOfSecond = 16_777_216;
 const overBytes = 10 * pieceBytes;
 
-/**
- * A sender that has data whenever it is read, like one whose bytes wait in the kernel, and ends its body after this
- * many bytes.
- */
+/** A sender that always has data, as if buffered in the kernel, and ends its body after this many bytes. */
 function sender(lengthBytes = Number.POSITIVE_INFINITY) {
   const state = { readBytes: 0, hasEnded: false };
   const request = new Readable({
@@ -30,7 +27,7 @@ function sender(lengthBytes = Number.POSITIVE_INFINITY) {
   return { state, exchange: { request, response } };
 }
 
-/** Advances the time; in each millisecond, the streams do what they do in event loop ticks. */
+/** Advances the time; in each millisecond, the streams run one event loop tick. */
 async function pass(ms: number) {
   for (let passed = 0; passed < ms; passed += 10) {
     await vi.advanceTimersByTimeAsync(10);
@@ -49,11 +46,11 @@ describe("rejected bodies", () => {
     await pass(second);
     const readBytes = senders.reduce((sum, { state }) => sum + state.readBytes, 0);
     expect(readBytes).toBeGreaterThan(bytesOfSecond / 2);
-    // One piece of each waits in its stream.
+    // One piece of each body is buffered in its stream.
     expect(readBytes).toBeLessThan(bytesOfSecond + overBytes + 20 * 2 * pieceBytes);
   });
 
-  it("are read round-robin by address: a hundred bodies from one do not delay a single one from another", async () => {
+  it("are read round-robin by address: a hundred bodies from one don't delay a single body from another", async () => {
     using bodies = new RejectedBodies();
     for (let at = 0; at < 100; at += 1) bodies.discard(sender().exchange, "10.0.0.1");
     const { exchange, state } = sender(5_242_880);

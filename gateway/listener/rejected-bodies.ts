@@ -15,10 +15,10 @@ const lingerMs = 2_000;
 export type RejectedExchange = Readonly<{ request: Readable; response: Writable }>;
 
 /**
- * Bodies of requests that were rejected before they were complete. Their senders may finish before the connection closes (RFC 9112, section
- * 9.6): after an immediate close, the reset would make the sender's kernel discard the response. The bytes are discarded at a rate that
- * costs other callers nothing, however fast they arrive: in rounds by address, then by connection. Disposal stops the reading; the server
- * has to close the connections.
+ * Bodies of requests that were rejected before they were complete. Senders may finish before the connection closes (RFC 9112, section 9.6):
+ * after an immediate close, the reset would make the sender's kernel discard the response. The bytes are discarded at a rate that costs
+ * other callers nothing, however fast they arrive: round-robin by address, then by connection. Disposal stops the reading; the server has
+ * to close the connections.
  */
 export class RejectedBodies implements Disposable {
   readonly #waiting = new CallerRounds<Readable>();

@@ -54,7 +54,7 @@ describe("the head watch", () => {
     expect(state.resets).toBe(1);
   });
 
-  it("leaves a subscription with late heads untouched", async () => {
+  it("keeps a subscription whose heads are merely late", async () => {
     const { state, watch } = startWatch();
     using _ = watch;
     watch.linkOpened();

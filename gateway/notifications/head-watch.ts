@@ -21,7 +21,7 @@ export type HeadWatchDependencies = Readonly<{
   head: Head;
   /** Called when the subscription is open but misses heads. */
   resetLink: () => void;
-  /** Called when the node responds again after an outage during which there was no connection to show whether it is still the same node. */
+  /** Called when the node responds again after an outage without a connection that would show whether it is the same node. */
   returned: () => void;
 }>;
 

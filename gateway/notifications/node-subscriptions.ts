@@ -12,7 +12,7 @@ export type NodeSubscriptionsDependencies = Readonly<{
 
 /** The gateway's subscriptions to the node, keyed by the node's ids. */
 export type NodeSubscriptions = Readonly<{
-  /** Subscribes; the result is the node's id. Unsubscribes if by then nobody wants it or its connection is lost. */
+  /** Subscribes; the result is the node's id. Unsubscribes if it is no longer wanted or its connection is lost by then. */
   begin: (shared: SharedSubscription) => Promise<NodeResponse>;
   end: (shared: SharedSubscription) => void;
   notified: (id: string, result: string) => void;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createPrometheusMeter } from "./call-metrics.ts";
 import { limitNames } from "./meter.ts";
 
-test("a tier's rejections start at zero with its first call, so that the first rejection is an increase", async () => {
+test("a tier's rejections start at zero with its first call, so that the first rejection shows as an increase", async () => {
   const registry = new Registry();
   const meter = createPrometheusMeter(registry);
   const counts = async () =>
@@ -13,7 +13,7 @@ test("a tier's rejections start at zero with its first call, so that the first r
   expect(await counts()).toEqual(
     limitNames.map((limit) => `gatehouse_gateway_limited_total{limit="${limit}",tier="public"} 0`),
   );
-  // The page shows rejections, not zeros.
+  // The page omits zeros.
   expect((await meter.traffic()).limited).toEqual([]);
   meter.limited("rate", "public");
   expect(await counts()).toContain('gatehouse_gateway_limited_total{limit="rate",tier="public"} 1');

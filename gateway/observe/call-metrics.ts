@@ -48,7 +48,7 @@ export function createPrometheusMeter(
     registers: [metrics],
   });
   const counted = new Set<string>();
-  // If a counter's first sample is its first event, no increase is visible; a tier's counters therefore start at zero with its first call.
+  // A counter whose first sample is its first event shows no increase, so a tier's counters start at zero with its first call.
   const beginAtZero = (tier: string) => {
     if (!counted.has(tier)) for (const limit of limitNames) rejections.inc({ limit, tier }, 0);
     counted.add(tier);
@@ -121,7 +121,7 @@ function buildEntry({ method, tier, outcome, seconds, requestId, traceContext }:
   return { method, tier, outcome, ms, requestId: requestId ?? randomUUID(), traceId };
 }
 
-/** Counts reads by source and method. The sums are computed from the calls at scrape time, so that no call bears the cost. */
+/** Counts reads by source and method. The sums are computed at scrape time, so that no call bears the cost. */
 function countReads(metrics: Registry, series: readonly CallSeries[]): void {
   metrics.registerMetric(
     new Counter({

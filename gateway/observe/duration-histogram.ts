@@ -6,7 +6,7 @@ export type DurationSeries = Readonly<{
   count: () => number;
 }>;
 
-/** A histogram whose observations cost less than a tenth of a microsecond: counters updated in place, formatted as text at scrape time. */
+/** A histogram whose observations take less than a tenth of a microsecond: counters are updated in place, and formatted at scrape time. */
 export type DurationHistogram = Readonly<{ series: (labels: Readonly<Record<string, string>>) => DurationSeries }>;
 
 export type DurationHistogramOptions = Readonly<{

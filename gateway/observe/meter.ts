@@ -10,7 +10,7 @@ export type CallOutcome =
   | "failed"
   | "cancelled";
 
-/** A limit that may reject something, as labeled in the metrics. */
+/** A limit that may reject something, by its label in the metrics. */
 export type LimitName = (typeof limitNames)[number];
 
 export const limitNames = [

@@ -32,7 +32,7 @@ export type TraceOrigin = Readonly<{ caller: Caller; traceContext: TraceContext 
 export type CallTrace = Readonly<{
   /** Id of the trace; undefined if none of its spans is exported. */
   sampledTraceId: string | undefined;
-  /** Starts the node's part of the call. Returns the trace context to send to the node. */
+  /** Starts the span of the node's part. Returns the trace context to send to the node. */
   requestNode: () => TraceContext;
   end: (ended: CompletedCall) => void;
 }>;
@@ -121,7 +121,7 @@ function startCall(tracer: Tracer, kind: SpanKind, origin: TraceOrigin, parent: 
       return buildTraceContext(nodeSpan);
     },
     end: (ended) => {
-      // A coalesced read sent nothing to the node itself; a span that never ends is never exported.
+      // A coalesced read sent nothing to the node; its span never ends, so it is never exported.
       if (nodeSpan !== undefined && ended.outcome !== "coalesced") finish(nodeSpan, `node ${ended.method}`, ended);
       span.setAttribute("gatehouse.cache", cacheStates[ended.outcome] ?? "none");
       if (ended.requestId !== undefined) span.setAttribute("gatehouse.request_id", ended.requestId);

@@ -7,7 +7,7 @@ import { listCounts, computeRates, sumTotals, type TrafficRates } from "./traffi
 
 export const sampleEveryMs = 5_000;
 
-/** Ranges that are retained; each uses every `every`th sample. */
+/** Ranges of the history; each retains every `every`th sample. */
 const ranges = [
   { name: "10 minutes", every: 1 },
   { name: "24 hours", every: 144 },

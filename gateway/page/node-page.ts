@@ -22,7 +22,7 @@ export type NodePageSources = NodeStatusSources &
     verdict: () => Verdict;
     events: EventLog;
     state: PageState;
-    /** Figures that a standalone gateway does not have. */
+    /** Figures that exist only in a sidecar. */
     figures: () => Pick<FigureSources, "restarts" | "disk">;
     advise: (cause: Condition) => IncidentAdvice;
   }>;
@@ -50,7 +50,7 @@ export function describeNodePage(options: NodePageOptions, sources: NodePageSour
   };
 }
 
-/** Finds when the current state began: a node has been down since it last served; a pause began at its condition's timestamp. */
+/** Returns when the current state started: a node has been down since it last served; a pause started at its condition's timestamp. */
 function findStateStart({ outages }: PageState, state: string, board: NodePageSources["board"]) {
   const last = outages.list().at(-1);
   const hold = state.startsWith("Paused") ? board.get("NotPaused") : undefined;

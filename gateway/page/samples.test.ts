@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { buildColumns, type Sample } from "./samples.ts";
 
-/** Checks five seconds apart, by the heights they saw; undefined: no response. */
+/** Checks at intervals of five seconds, by height; undefined means no response. */
 function looks(heights: readonly (number | undefined)[], rest: Partial<Sample> = {}): readonly Sample[] {
   return heights.map((height, index) => ({
     atMs: index * 5_000,

@@ -44,7 +44,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
   /** Created when a second reader joins: most reads have one reader. */
   #joined: Set<JoinedRead> | undefined;
   #flow: NodeFlow | undefined;
-  /** Exists while a response arrives in several chunks (most don't), until it is complete or too long to share. */
+  /** Exists only while a response arrives in several chunks, until it is complete or too long to share. Most responses arrive whole. */
   #parts: ResponseParts | undefined;
   #lengthBytes: number | undefined;
   #source: ResponseSource = "node";

@@ -30,7 +30,7 @@ function answerTo() {
 }
 
 const usual = (result: string) => `{"jsonrpc":"2.0","id":1,"result":${result}}`;
-/** The same in another node's member order. */
+/** The same response in another node's member order. */
 const written = (result: string) => Buffer.from(`{"jsonrpc":"2.0","result":${result},"id":1}`);
 const expected = (result: string) => `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
 const long = `"${"x".repeat(3_000_000)}"`;

@@ -22,7 +22,7 @@ export type NodeRead = ResponseSink &
     traceContext: TraceContext | undefined;
     /** Sends the call to the node in a batch; if absent, the call is sent alone. */
     sender?: NodeSender | undefined;
-    /** Called when the reader has cancelled the read: it receives nothing more. */
+    /** Called when the reader has cancelled the read and receives nothing more. */
     cancelled: () => void;
   }>;
 
@@ -36,5 +36,5 @@ export type ReadInFlight = Readonly<{
   join: (read: NodeRead) => ResponseFlow;
 }>;
 
-/** How long the response to a read may be reused, and the state when the read was requested. */
+/** How long a read's response may be reused, and the state when it was requested. */
 export type ReadContext = Readonly<{ lifetime: CacheLifetime; generation: number; epoch: number; isKept: boolean }>;

@@ -15,7 +15,7 @@ export type NodeReadsOptions = Readonly<{
   entryBytes: number;
 }>;
 
-/** Serves calls from the cache, from an equal in-flight call, or from the node. Keys are built by `buildCallKey`. */
+/** Serves calls from the cache, from an identical call in flight, or from the node. Keys are built by `buildCallKey`. */
 export class NodeReads implements SharedReadOwner {
   readonly isCaching: boolean;
   readonly pool: NodeSender;
@@ -59,7 +59,7 @@ export class NodeReads implements SharedReadOwner {
     return shared;
   }
 
-  /** Serves a read through a call of its own. */
+  /** Serves a read through its own call. */
   alone(read: NodeRead, sender: NodeSender = this.pool): ResponseFlow {
     const { method, caller, memory, params, wire, traceContext } = read;
     const plain = isPlainId(read.id);
@@ -104,7 +104,7 @@ export class NodeReads implements SharedReadOwner {
     return shared;
   }
 
-  /** Caches the result of a read until it can no longer be used. The result is a text that is not a slice of another. */
+  /** Caches a read's result until it can no longer be used. The result must not be a slice of another text. */
   keep({ key, hash, lifetime, generation, epoch }: ReadInFlight & ReadContext, json: string): void {
     if (isEmptyResult(json)) return;
     if (lifetime === "ever") this.#cache.putForEver(key, hash, json, epoch);
@@ -147,7 +147,7 @@ const places = 4_096;
 /**
  * In-flight reads that identical reads may join, by the hash of their keys. Each hash has one slot, which belongs to the latest read: a read that lost its
  * slot can no longer be joined, but still completes. A map to which every read adds an entry and from which it removes that entry would cost
- * several times as much, and its abandoned tables keep alive whatever they once contained.
+ * several times as much, and its abandoned tables would keep alive whatever they once contained.
  */
 class ReadsInFlight {
   readonly #reads: (ReadInFlight | undefined)[] = Array.from({ length: places });

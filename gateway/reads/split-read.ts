@@ -129,7 +129,7 @@ class PieceRead extends TextSink<number> implements NodeRead {
   }
 
   cancelled(): void {
-    // The whole read has been cancelled, or has failed: no piece is counted by itself.
+    // The whole read was cancelled or has failed; single pieces are not counted.
   }
 }
 

@@ -7,7 +7,7 @@ import { OrderedWriter, type Entry, type OrderedWriterOptions } from "./ordered-
 
 const manyBytes = 1e9;
 
-/** A reader that accepts this many parts before it asks to wait, and the memory that holds the writer's entries. */
+/** A reader that pauses after this many parts, and the memory for the writer's entries. */
 function startReader(partsAtOnce: number) {
   const seen = {
     text: "",
@@ -37,7 +37,7 @@ function startReader(partsAtOnce: number) {
       return !seen.isWaiting;
     },
     end: () => (seen.ends += 1),
-    fail: () => expect.unreachable("the writer breaks nothing off"),
+    fail: () => expect.unreachable("the writer aborts nothing"),
   };
   const cache = { bytes: () => 0, evict: () => undefined };
   const options = { totalBytes: manyBytes, addressBytes: manyBytes, connectionBytes: manyBytes };
@@ -49,15 +49,15 @@ function startReader(partsAtOnce: number) {
   return { sink, memory, budget, seen };
 }
 
-/** One of few sources, and a text that is empty, short, or longer than one write. */
+/** One of a few sources, and a text that is empty, short, or longer than one write. */
 const entries = array(
   record({
     text: constantFrom("", "1", '"0x1"', "x".repeat(3_000), "y".repeat(70_000)),
     source: constantFrom<ResponseSource>("node", "cache"),
-    /** These numbers determine the order in which entries are added, and after which of them the writer is flushed. */
+    /** These numbers determine the order of entries, and after which of them the writer is flushed. */
     at: integer(),
     isFlushed: boolean(),
-    /** Supplied in this many parts; 0: as a text. */
+    /** Number of parts in which it is supplied; 0 means as a text. */
     parts: integer({ min: 0, max: 3 }),
   }),
   { maxLength: 12 },
@@ -122,7 +122,7 @@ function write(all: Entries, frame: OrderedWriterOptions, partsAtOnce: number, l
 const entry = (text: string, source: ResponseSource, isFlushed = false) => ({ text, source, at: 0, isFlushed });
 
 describe("a response in several parts", () => {
-  it("has the same bytes in any order of entries and reads, and retains no memory at the end", () => {
+  it("has the same bytes in any order of entries and reads, and releases all memory at the end", () => {
     assert(
       property(entries, frames, integer({ min: 1, max: 4 }), (all, frame, partsAtOnce) => {
         const { seen, endings, heldBytes, writer } = write(all, frame, partsAtOnce);

@@ -8,7 +8,7 @@ const uncountedBytes = 4_096;
 
 export type OrderedWriterOptions = Readonly<{
   places: number;
-  /** Text before the first entry and after the last one. Entries are separated by commas. */
+  /** Text before the first and after the last entry. Entries are separated by commas. */
   head: string;
   tail: string;
   empty: string;
@@ -158,11 +158,11 @@ export class OrderedWriter {
     if (typeof entry === "string") this.#unsent += before + entry;
     else {
       this.#unsentParts.push(Buffer.from(this.#unsent + before, "latin1"));
-      // No spread: a node may send a response in more chunks than a call allows arguments.
+      // Don't spread: a response may have more chunks than a call allows arguments.
       for (const part of entry) this.#unsentParts.push(part);
       this.#unsent = "";
     }
-    // The commas between entries don't count.
+    // Commas between entries don't count.
     this.#writtenBytes += length - (places - 1);
     this.#unsentBytes += before.length + length;
     if (this.#unsentBytes - this.#heldBytes < uncountedBytes) return;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { roomyMemory } from "../testing/unlimited-memory.ts";
 import { LateFlow, ResponseParts } from "./response-sink.ts";
 
-/** Memory of this many bytes, and how many are reserved. */
+/** A memory budget of this many bytes, and how many are reserved. */
 function startMemory(limitBytes: number) {
   let bytes = 0;
   const add = (more: number) => {
@@ -34,7 +34,7 @@ describe("buffered response chunks", () => {
     expect([heldBytes(), parts.joined().length]).toEqual([0, 0]);
   });
 
-  it("are kept if already received, and the excess is reported; later ones are rejected", () => {
+  it("are kept if already received, and the excess is reported; later chunks are rejected", () => {
     const { memory, heldBytes } = startMemory(4);
     const [came, asked] = [new ResponseParts(5, memory), new ResponseParts(5, memory)];
     expect([came.hold(part("abc")), asked.tryAdd(part("de")), came.hold(part("de")), came.hold(part("f"))]).toEqual([

@@ -2,7 +2,7 @@ import type { ResponseFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { copyToOwnMemory } from "#daemon/memory/received-bytes.ts";
 
-/** Origin of a response, as in `X-Gatehouse-Source`. `mixed`: of several sources, or not all known when streaming started. */
+/** Origin of a response, as in `X-Gatehouse-Source`. `mixed`: several sources, or not all known when streaming started. */
 export type ResponseSource = "gateway" | "cache" | "coalesced" | "node" | "mixed";
 
 export function appendSource(soFar: ResponseSource | undefined, part: ResponseSource): ResponseSource {
@@ -38,7 +38,7 @@ export type ResponseFlow = Readonly<{
   cancel: () => void;
 }>;
 
-/** Flow control of a response that completed before anyone could control it. */
+/** Flow control of a response that was complete before it could be controlled. */
 export const finishedFlow: ResponseFlow = { resume: () => undefined, cancel: () => undefined };
 
 /** Sink for a response that is discarded, such as the response to a notification. */

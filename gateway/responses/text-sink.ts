@@ -4,10 +4,10 @@ import { ResponseParts, type PartsFailure, type ResponseSink, type ResponseSourc
 
 export type TextResponse = Readonly<{ text: string; source: ResponseSource; retryAfterSeconds: number | undefined }>;
 
-/** Receiver for the responses of one or more sinks; each response comes with the context of its call. */
+/** Receives the responses of one or more sinks, each with the context of its call. */
 export type TextReceiver<Context> = Readonly<{
   limitBytes: number;
-  /** Counts a collected response until the receiver gets it; undefined: `limitBytes` is the only limit. */
+  /** Counts a collected response until the receiver gets it; if undefined, `limitBytes` is the only limit. */
   memory: HeldBytes | undefined;
   receive: (answer: TextResponse | ResponseFailure, context: Context) => void;
   /** Receives the parts of a long response instead of `receive`. If absent, the parts are joined. */

@@ -1,6 +1,6 @@
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 
-/** Names that the gateway's settings have in the service that runs it, for messages. */
+/** Names of the gateway's settings in the service that runs it, for messages. */
 export type SettingNames = Readonly<{
   /** Returns the key in a settings file for a setting such as `jwt.jwksPath`. */
   key: (path: string) => string;

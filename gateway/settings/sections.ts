@@ -166,7 +166,7 @@ const webSocketSection = section({
   callsInFlight: fixed(64),
   /** Max WebSocket message size for tiers that set none; never above limits.bodyBytes. */
   messageBytes: fixed(1_048_576),
-  /** Unsent bytes (excluding responses) above which a slow WebSocket client is dropped and its calls wait. */
+  /** Unsent bytes (excluding responses) above which a slow WebSocket client's calls wait, and it is dropped. */
   queueBytes: fixed(4_194_304),
   /** Max distinct subscriptions on the node for all clients. */
   upstreamSubscriptions: fixed(1_024),
@@ -177,7 +177,7 @@ const webSocketSection = section({
   reconnectMs: fixed(500),
   /** Max delay between reconnects to the node's WebSocket. */
   reconnectMaxMs: fixed(30_000),
-  /** How long a lost node connection may take to recover with missed events sent to subscribers. */
+  /** Max outage of the node connection after which subscribers still get missed events. */
   bridgeMs: fixed(10_000),
   /** Max missed blocks sent to subscribers after a reconnect. */
   bridgeBlocks: fixed(64),
@@ -211,7 +211,7 @@ const tracingSection = section({
   timeoutMs: fixed(5_000),
 });
 
-/** Settings that the gateway had, by path. */
+/** Removed settings of the gateway, by path. */
 export const removedGatewaySettings = {
   "cache.coalesce": "identical reads in flight are always merged",
   "cache.enabled": "cache.totalBytes 0 disables the cache",

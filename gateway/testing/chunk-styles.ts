@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 /** Style of a chunked body, valid or invalid: the text before and after its sizes, and the length of its chunks. */
 export type ChunkStyle = Readonly<{ size: number; before: string; after: string; end: string }>;
 
-/** Chunks in the form that clients usually send. */
+/** Chunks as clients usually send them. */
 export const plainChunks = fc.record({
   size: fc.integer({ min: 1, max: 80 }),
   before: fc.constant(""),

@@ -9,7 +9,7 @@ const lastRequest = Buffer.from(
 const lastAnswer = '{"jsonrpc":"2.0","id":"last","result":"0x0"}';
 /** Max retries of a stream whose responses the system discarded; each retry is slower than the last. */
 const attempts = 20;
-/** Silence that ends an exchange, and the silence for the second try: on a busy machine, a response may take longer. */
+/** Silence that ends an exchange, and the longer one for the second try: on a busy machine, a response may take longer. */
 const quietMs = 5;
 const longQuietMs = 500;
 

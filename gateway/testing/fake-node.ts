@@ -25,10 +25,13 @@ export type FakeNode = AsyncDisposable &
     webSocketUrl: string;
     requests: NodeRequest[];
     answer: (behaviour: NodeBehaviour) => void;
-    /** Answers calls from now on only when told to, with this result; other methods than these get "0x1" at once. Returns what ends each call. */
+    /**
+     * From now on, answers calls of these methods only when told to, with this result; other methods get "0x1" immediately. Returns the
+     * functions that answer each call.
+     */
     hold: (result?: unknown, isHeld?: (method: string) => boolean) => (() => void)[];
     batches: number[];
-    /** Sets how batches are processed from now on; undefined means like geth. */
+    /** Sets how batches are processed from now on; undefined means as in geth. */
     answerBatches: (habit: BatchHabit | undefined) => void;
     delay: (ms: number) => void;
     /** Makes a block the head, replacing all blocks from its number on, and notifies subscribers. Without `fields`, the block has no timestamp. */
@@ -39,7 +42,7 @@ export type FakeNode = AsyncDisposable &
     cutLink: () => void;
     /** Sets whether calls are served; if not, their connections are closed. */
     takeCalls: (taken: boolean) => void;
-    /** Returns the number of calls whose connection was closed instead. */
+    /** Returns the number of calls whose connection was closed instead of a response. */
     rejectedCalls: () => number;
     takeLinks: (taken: boolean) => void;
     /** Accepts a WebSocket upgrade that another server's port received. */

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { specifiedMethods } from "../catalogue/methods.ts";
 import type { ParamShape } from "../catalogue/method.ts";
 
-/** Values that are made once and drawn from: making each again would take most of a long run's time. */
+/** Pool of values, made only once: creating each anew would take most of a long run's time. */
 const pooledValues = 2_000;
 
 const hash = `"0x${"cd".repeat(32)}"`;
@@ -89,8 +89,8 @@ const text = fc.oneof(
 );
 
 /**
- * The bytes of a JSON-RPC message: right, nearly right, or anything; with huge numbers, deep nesting, duplicate and poisonous keys
- * and lone surrogates; in some of them one byte is another, or the end is cut off.
+ * The bytes of a JSON-RPC message: valid, nearly valid, or arbitrary; with huge numbers, deep nesting, duplicate and dangerous keys and
+ * lone surrogates. Some have one byte changed, or the end cut off.
  */
 export const messageBytes: fc.Arbitrary<Buffer> = fc
   .tuple(

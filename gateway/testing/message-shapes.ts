@@ -1,4 +1,4 @@
-/** A message described by the numbers that a search varies: its filling, the size of the filling, and the frame around it. */
+/** A message described by the numbers that a search varies: its filling, the filling's size, and the frame around it. */
 export type MessageShape = Readonly<{
   method: keyof typeof frames;
   /** Index of the method's frame that contains the filling. */

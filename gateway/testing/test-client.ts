@@ -32,7 +32,7 @@ export async function connectTestClient(
     ask: async (text) => {
       const before = replies().length;
       socket.send(text);
-      await until(`the answer to ${text.slice(0, 80)} comes`, generousMs, () => replies().length > before);
+      await until(`the response to ${text.slice(0, 80)} arrives`, generousMs, () => replies().length > before);
       return replies()[before] ?? "";
     },
     [Symbol.asyncDispose]: async () => {

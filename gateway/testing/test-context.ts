@@ -33,7 +33,7 @@ type Given = Readonly<{
   cacheBytes?: number;
 }>;
 
-/** Creates what the calls of a gateway share, without sockets, at block 1,000 of a node that answers nothing by itself. */
+/** Creates the shared state of a gateway's calls, without sockets, at block 1,000 of a node that answers nothing by itself. */
 export function createTestContext({
   settings,
   now = () => 0,
@@ -71,7 +71,7 @@ export function createTestAccount(context: GatewayContext, memory = roomyMemory)
   return new CallAccounting(context, { caller: testCaller, memory, traceContext: undefined }, false);
 }
 
-/** A context with a clock that a test sets, and what its calls owe and how they end. */
+/** A context with a clock that the test sets, and records of its calls' debts and outcomes. */
 export function createCountingContext(rateLimit: object = {}) {
   const clock = { ms: 0 };
   const owed: number[] = [];

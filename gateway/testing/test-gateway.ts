@@ -22,7 +22,7 @@ export function testSettings(given: Record<string, object | string> = {}): Gatew
   const free = { port: 0 };
   return parseSettings(gatewaySection, {
     ...given,
-    // On a busy machine, the event loop of a test runs late, which is not what most tests are about.
+    // On a busy machine, a test's event loop lags, which most tests must ignore.
     overload: { loopDelayMs: 60_000, ...(given["overload"] as object) },
     public: { ...free, ...(given["public"] as object) },
     private: { ...free, ...(given["private"] as object) },
@@ -31,8 +31,8 @@ export function testSettings(given: Record<string, object | string> = {}): Gatew
 }
 
 /**
- * How long a gateway under test gives its clients to close their connections. It is brief because every test stops a gateway; a test about
- * the drain uses another pause.
+ * How long a gateway under test gives its clients to close their connections: short, because every test stops a gateway; tests about the
+ * drain use another pause.
  */
 const briefly: Pause = (_ms, signal) => pause(10, signal);
 

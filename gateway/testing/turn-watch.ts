@@ -21,7 +21,7 @@ const now = () => performance.now();
 /**
  * Creates a function that measures the gateway's own work on a message: everything from the message's bytes to the bytes of the calls to
  * the node, and back from the node's response, with default limits and a caller with an unlimited rate. Only sockets are excluded; bytes
- * that would be written to a socket are copied instead.
+ * for a socket are copied instead.
  */
 export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   const waiting: (() => void)[] = [];
@@ -49,7 +49,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
       const startedAt = now();
       const used = process.threadCpuUsage();
       run();
-      // Runs the work left for the end of the tick.
+      // Runs the work deferred to the end of the tick.
       await undefined;
       const { user, system } = process.threadCpuUsage(used);
       // On a busy machine, the clock advances while another process runs, and the thread's own time is reported slightly late.

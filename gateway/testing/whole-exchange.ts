@@ -10,7 +10,7 @@ export type WholeExchangeOptions = Readonly<{
   lastAnswer: string;
   /** Number of responses to wait for before `last` is sent. */
   expected: number;
-  /** Silence after which `last` is sent, and the further silence after which the connection is closed. */
+  /** Silence after which `last` is sent, and the additional silence after which the connection is closed. */
   quietMs: number;
   /** Number of event loop ticks between two pieces, during which a peer in this process reads the first piece and its response arrives. */
   turnsBetween: number;

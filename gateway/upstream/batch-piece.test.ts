@@ -29,7 +29,7 @@ function sendPiece(count: number) {
       },
       turns,
       rejected: (why) => expect.unreachable(why),
-      cutAfter: () => expect.unreachable("the answer is within its bound"),
+      cutAfter: () => expect.unreachable("the response is within its limit"),
     },
   );
   const sink = { begin: () => 0, chunk: () => true, end: () => 0, fail: () => 0, bytes: () => 0 };
@@ -77,7 +77,7 @@ describe("a long batch response from the node", () => {
     expect([held.bytes, sent.length]).toEqual([0, 1]);
   });
 
-  it("is neither read further nor retained once all its clients have left", () => {
+  it("is neither read further nor retained once all its clients have disconnected", () => {
     const { node, texts, flows, turn, held, sent } = sendPiece(100);
     answerInParts(node);
     for (const flow of flows) flow.cancel();
@@ -86,7 +86,7 @@ describe("a long batch response from the node", () => {
     expect([texts, sent.length]).toEqual([[], 1]);
   });
 
-  it("reaches the remaining clients if others leave meanwhile", () => {
+  it("reaches the remaining clients if others disconnect in the meantime", () => {
     const { node, texts, flows, turn } = sendPiece(100);
     answerInParts(node);
     for (const flow of flows.slice(1)) flow.cancel();

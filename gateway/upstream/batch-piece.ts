@@ -137,7 +137,7 @@ export class BatchPiece implements ResponseSink {
     return true;
   }
 
-  /** Reads a response that arrived in parts. It is long, so it is parsed and delivered in its caller's turns. */
+  /** Reads a response that arrived in parts. It is long, so it is parsed and delivered in its caller's scheduling rounds. */
   end(): void {
     this.#readInTurns();
   }
@@ -192,7 +192,7 @@ export class BatchPiece implements ResponseSink {
       this.#reject("its batch response does not have one response per call");
       return;
     }
-    // The memory available now says nothing about the memory available for later responses.
+    // The memory available now does not predict the memory available for later responses.
     if (why === "tooLarge") this.#dependencies.cutAfter(answers?.filter((answer) => answer !== undefined).length ?? 0);
     let isLacking = false;
     for (const [place, entry] of this.#clear().entries()) {
@@ -221,7 +221,7 @@ export class BatchPiece implements ResponseSink {
     return this.#entries.splice(0);
   }
 
-  /** Records that another caller is waiting for one of the calls, and therefore for the whole piece. */
+  /** Records that another caller waits for one of the calls, and thus for the whole piece. */
   joined(caller: string): void {
     if (this.#flow === undefined) this.#joiners.add(caller);
     else this.#flow.join(caller);

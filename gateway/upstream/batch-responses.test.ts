@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { BatchResponseReading } from "./batch-responses.ts";
 
 const longest = 2_000_000;
-/** A scan step ends slightly after its byte limit. */
+/** A scan step may end slightly past its byte limit. */
 const stepBytes = 16_500;
 
 function read(text: string, ids: readonly string[]) {
@@ -12,13 +12,13 @@ function read(text: string, ids: readonly string[]) {
   return { answers: reading.answers, longestStep: Math.max(0, ...steps) };
 }
 
-/** Results that take long to read, by cause. */
+/** Results that are slow to read, by cause. */
 const results: Readonly<Record<string, string>> = {
   "a long string": `"${"x".repeat(longest)}"`,
   "many numbers": `[${"1,".repeat(longest / 2)}1]`,
   "many objects": `[${'{"a":[]},'.repeat(longest / 9)}{}]`,
   "many escapes": `"${"\\n".repeat(longest / 2)}"`,
-  "its own ids": `[${'{"id":9,"a":",\\"id\\":7}"},'.repeat(longest / 26)}{"id":8}]`,
+  "ids inside it": `[${'{"id":9,"a":",\\"id\\":7}"},'.repeat(longest / 26)}{"id":8}]`,
 };
 /** Member orders of a response, as written by different nodes. */
 const layouts: Readonly<Record<string, (id: number, result: string) => string>> = {

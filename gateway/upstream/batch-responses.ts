@@ -11,7 +11,7 @@ const comma = 0x2c;
 
 const stepBytes = 16_384;
 
-/** Marks a response that reports that the call failed because of this batch; sent alone, the call may succeed. */
+/** Marks a response to a call that failed because of this batch; sent alone, it may succeed. */
 export const failedInBatch = "";
 
 /** The node's responses, indexed like their calls, as slices of one binary string; undefined where the node sent no response. */
@@ -113,7 +113,7 @@ const idAtEnd = /,\s*"id"\s*:\s*("[^"\\]*"|\d+|null)\s*\}$/;
 const searchedBytes = 65_536;
 const idBytes = 2_048;
 
-/** Reads the id of a response; `null` if it has none, undefined if it is no object, or is long and has its id at neither end. */
+/** Reads the id of a response; `null` if it has none, undefined if it isn't an object, or is long and has its id at neither end. */
 function readId(element: string): string | undefined {
   const first = idAtStart.exec(element.slice(0, idBytes))?.[1];
   if (first !== undefined) return first;

@@ -25,7 +25,7 @@ const sweepMs = 50;
 /** Sweep interval while no call is in flight and only idle connections can time out: avoids waking an idle process. */
 const restingSweepMs = 1_000;
 
-/** Connections to the node, some of them reserved for callers that have few. Calls without one queue and are served round-robin. */
+/** Connections to the node, some of them reserved for callers with few. Calls without one queue and are served round-robin. */
 export class NodePool implements ConnectionPool, Disposable {
   readonly #options: NodePoolOptions;
   readonly #address: NodeAddress;
@@ -94,7 +94,7 @@ export class NodePool implements ConnectionPool, Disposable {
     ticket.waitsUntil = this.deadlineIn(ticket.call.timeoutMs);
     if (this.#waiting.sizeOf(caller) >= this.#options.queuedCallsPerCaller) return;
     this.#waiting.join(ticket, caller);
-    // This caller may be allowed a connection where the previous callers were not.
+    // This caller may get a connection where the previous callers did not.
     this.#serveWaiting();
   }
 

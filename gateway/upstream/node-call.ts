@@ -23,7 +23,10 @@ export type NodeCall = Readonly<{
 
 export type NodeFlow = ResponseFlow &
   Readonly<{
-    /** Adds another caller that is waiting for the same response. While queued, the call also uses that caller's turns, and its timeout restarts. */
+    /**
+     * Adds another caller that is waiting for the same response. While queued, the call also uses that caller's scheduling rounds, and its
+     * timeout restarts.
+     */
     join: (caller: string) => void;
   }>;
 
@@ -40,7 +43,7 @@ type TicketQueue = Readonly<{
 
 type TicketConnection = Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }>;
 
-/** Where a call is: queued until `waitsUntil`, then on a connection. The ticket lets the code that made the call control it. */
+/** Where a call is: queued until `waitsUntil`, then on a connection. Through the ticket, the code that made the call controls it. */
 export class NodeTicket implements NodeFlow {
   readonly call: NodeCall;
   waitsUntil = 0;

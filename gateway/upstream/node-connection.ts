@@ -22,7 +22,7 @@ const headBytes = 16_384;
 /** Size from which a piece of a streamed body is forwarded in its own buffer; a smaller piece would waste most of the buffer. */
 const ownBufferBytes = 16_384;
 
-/** What a connection uses of its pool. */
+/** The part of its pool that a connection uses. */
 export type ConnectionPool = Readonly<{
   connectTimeoutMs: number;
   /** Returns the deadline of a wait that starts now, on the clock that `expire` uses. */
@@ -46,7 +46,7 @@ export class NodeConnection implements Disposable {
   readonly #readHead: ReturnType<typeof createResponseHeadReader>;
   #ticket: NodeTicket | undefined;
   #head: ResponseHead | undefined;
-  /** Receiver for the current response's body, once its head has been read. */
+  /** Receiver of the current response's body, once its head was read. */
   #sink: ResponseSink | undefined;
   #body: ResponseBody | undefined;
   #held: Buffer | undefined;
@@ -56,7 +56,7 @@ export class NodeConnection implements Disposable {
   #paused = false;
   /** Yields to other callers before reading more of a long response. */
   readonly #turn: PendingTurn;
-  /** Time in milliseconds when the connection became idle, on the pool's clock. */
+  /** Time when the connection became idle, in milliseconds on the pool's clock. */
   idleSince = 0;
   share: number | undefined;
 

@@ -19,7 +19,7 @@ function read(reads: readonly string[], options: Reading = {}) {
   let holds = 0;
   const sink = {
     wantsWhole,
-    text: () => expect.unreachable("a body is bytes"),
+    text: () => expect.unreachable("a body consists of bytes"),
     bytes: (bytes: Buffer) => taken.push({ kind: "whole", text: bytes.toString("latin1") }),
     begin: (lengthBytes?: number) => taken.push({ kind: "begin", text: String(lengthBytes) }),
     chunk: (bytes: Buffer) => {

@@ -114,8 +114,7 @@ export function readErrorResponse(
   if (status < 400 || lengthBytes > errorBodyBytesMax) return undefined;
   return createTextSink(errorBodyBytesMax, undefined, (answer) => {
     const error = typeof answer === "string" ? undefined : readRpcError(answer.text);
-    // A batch (only batches have this id) would be resent call by call, which is too much for a node that has already received too many
-    // calls.
+    // A batch (only batches have this id) would be resent call by call, too much for a node that already received too many calls.
     if (error === undefined || (failure === "limited" && id === batchErrorId)) sink.fail(failure);
     else sink.text(formatErrorJsonResponse(id, error), "node");
   });

@@ -7,7 +7,10 @@ const waitingBytes = 262_144;
 /** Max length of a message that should wait here. A longer message is written where the bytes that its reader has not read are counted. */
 export const outboxBytes = 9_216;
 
-/** A piece for a socket: a text; the end of its bytes among the copied ones, which start where the previous ones end; or a function to run with the socket. */
+/**
+ * A piece for a socket: a text, the end offset of its copied bytes, which start where the previous ones end, or a function to run with the
+ * socket.
+ */
 type Piece = string | number | ((socket: Socket) => void);
 
 /**

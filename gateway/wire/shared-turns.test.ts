@@ -9,7 +9,7 @@ function turnsByHand() {
   return {
     turns,
     work: (ms: number) => void (state.now += ms),
-    /** Returns whether there was a tick to start. */
+    /** Returns whether there was a tick to run. */
     nextTurn: () => {
       const begun = later;
       later = [];
@@ -56,7 +56,7 @@ describe("SharedTurns", () => {
     }
   });
 
-  it("serves callers round-robin: a thousand chunks for one delay another by one", () => {
+  it("serves callers round-robin: one caller's thousand chunks delay another by one chunk", () => {
     const hand = turnsByHand();
     const done: string[] = [];
     flood(hand, "a", 1_000, done);
@@ -99,7 +99,7 @@ function turnsAtSetTime() {
   const shared = new SharedTurns({ now: () => state.now, later: (run) => void later.push(run) });
   return {
     shared,
-    /** Another caller takes all of this tick's time. */
+    /** Another caller uses up this tick's time. */
     use: () => {
       shared.isOver();
       state.now += 100;
@@ -109,7 +109,7 @@ function turnsAtSetTime() {
 }
 
 describe("work in a tick whose time is used up", () => {
-  it("waits for its caller's turn even at its start, and continues then", () => {
+  it("waits for its caller's turn even at its start, then continues", () => {
     const { shared, use, next } = turnsAtSetTime();
     let steps = 0;
     const step = () => ((steps += 1) <= 3 ? turnBytes : 0);
@@ -120,7 +120,7 @@ describe("work in a tick whose time is used up", () => {
     expect(steps).toBe(4);
   });
 
-  it("is not postponed forever if each tick has time for one step only", () => {
+  it("is not postponed forever if each tick has time for only one step", () => {
     const { shared, use, next } = turnsAtSetTime();
     let steps = 0;
     const step = () => {

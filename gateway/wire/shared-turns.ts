@@ -12,10 +12,10 @@ export type TurnSource = Readonly<{
 
 /**
  * Shares the thread's time among callers. Short single calls are served as they arrive. So is a caller's other work (pipelined calls in one
- * read, long messages, batches, long responses), until the tick's time, which all callers share, is over. After that, each caller without
- * waiting work still gets one short call served in this tick, even if the caller has a hundred connections. The rest waits, and in each
- * tick one item per caller is served, round-robin. The code that queues the items limits their number: each connection waits at most once,
- * and is not read while it waits.
+ * read, long messages, batches, long responses), until the tick's time, which all callers share, is used up. After that, each caller
+ * without waiting work still gets one short call served in this tick, even if the caller has a hundred connections. The rest waits, and in
+ * each tick one item per caller is served, round-robin. The code that queues the items limits their number: each connection waits at most
+ * once, and is not read while it waits.
  */
 export class SharedTurns {
   readonly #source: TurnSource;
@@ -106,7 +106,7 @@ export class PendingTurn {
   readonly #goOn: () => void;
   #isWaiting = false;
 
-  /** `goOn` is called when the turn comes, even if the connection has been closed by then. */
+  /** `goOn` is called when the turn comes, even if the connection is closed by then. */
   constructor(turns: SharedTurns, goOn: () => void) {
     this.#turns = turns;
     this.#goOn = goOn;

@@ -69,7 +69,7 @@ export class Gatehouse extends ComponentResource {
   }
 }
 
-/** Services deployed with the node: in its pod or before it first starts. */
+/** Services deployed with the node: in its pod, or before its first start. */
 const withNode = new Set<ServiceName>(["sidecar", "restore", "volume-snapshot"]);
 
 /** A node, the sidecar that reconciles it and guards its RPC, and the services that restore its data and take snapshots of it. */

@@ -4,7 +4,7 @@ import type { BuiltService } from "../services/built-service.ts";
 import type { ServiceName } from "../services/service-spec.ts";
 import { ConfigError } from "../config/config-problem.ts";
 
-/** Platform of a component, and the resources that the component depends on. */
+/** A component's platform, and the resources that it depends on. */
 export type ServicePlacement = Readonly<{
   /** The Docker host or Kubernetes namespace to deploy to. */
   platform: Platform;

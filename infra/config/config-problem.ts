@@ -16,7 +16,7 @@ type Remedy = string | ((about: string) => Readonly<{ stack: string; input: stri
 /** New value of a key: the value itself, or a file that contains it; if neither is given, `…`, a placeholder for the reader to replace. */
 type Given = Readonly<{ value?: string; file?: string; secret?: boolean; path?: boolean }>;
 
-/** Describes a problem; `wrong` states the actual and allowed values, including final punctuation. */
+/** Describes a problem; `wrong` states the actual and allowed values, with final punctuation. */
 export function describeProblem(key: string, wrong: string, ...remedy: readonly Remedy[]): ConfigProblem {
   const texts = remedy.map((part) => (typeof part === "string" ? { stack: part, input: part } : part(key)));
   return {
@@ -39,7 +39,7 @@ export function describeUnneeded(key: string, wrong: string): ConfigProblem {
   return describeProblem(key, wrong, "Remove it", removeKey(key), ".");
 }
 
-/** Suggests the command for the change described by the words before it; `key` is absent if the message already includes it. */
+/** Suggests the command for the change described by the preceding words; `key` is absent if the message already includes it. */
 export function setKey(key?: string, given: Given = {}): Remedy {
   return (about) => ({ stack: ` with \`${formatSet(key, given)}\``, input: formatOtherInput(about, key) });
 }
@@ -76,7 +76,7 @@ function quoteKey(key: string | undefined): string | undefined {
   return key?.includes("[") === true ? `'${key}'` : key;
 }
 
-/** Formats the name of the input to change, unless it is the one that the problem is about, for which the words before it suffice. */
+/** Formats the name of the input to change; empty if it is the one that the problem is about. */
 function formatOtherInput(about: string, key: string | undefined): string {
   return key === undefined || findRootKey(key) === findRootKey(about) ? "" : ` with the input \`${key}\``;
 }
@@ -91,8 +91,8 @@ export function findRootKey(key: string): string {
 }
 
 /**
- * A stack configuration that can't be deployed. `message` lists all problems, one per line; because this is a {@link RunError}, Pulumi
- * prints it without a stack trace. URL credentials are masked in both the problems and the message.
+ * A stack configuration that can't be deployed. `message` lists all problems, one per line; since this is a {@link RunError}, Pulumi prints
+ * it without a stack trace. URL credentials are masked in both the problems and the message.
  */
 export class ConfigError extends RunError {
   override readonly name = "ConfigError";

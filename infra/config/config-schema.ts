@@ -24,13 +24,13 @@ const secrets = {
     .optional()
     .meta({ expected: "32 to 200 characters" })
     .describe(
-      "Random text from which the stack derives the key of its access tokens and Grafana's password, and which outlives changes of signers. Default: signerPrivateKey; required without it",
+      "Random text from which the stack derives its access-token key and Grafana's password; it survives a signer change. Default: signerPrivateKey; required without it",
     ),
   databaseUrl: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .meta({ expected: "a URL like postgresql://<user>:<password>@<host>:5432/<database>" })
-    .describe("PostgreSQL database for the ledgers; required for replicas. Default: a SQLite file each"),
+    .describe("PostgreSQL database for the ledgers; required for replicas. Default: one SQLite file each"),
   postgresPassword: z
     .string()
     .regex(/^[A-Za-z0-9._~-]{16,64}$/)

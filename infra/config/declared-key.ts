@@ -23,7 +23,7 @@ export const keyDeclarations: ReadonlyMap<string, DeclaredKey> = new Map(
   [...declared].map(([key, { declaration }]) => [key, declaration]),
 );
 
-/** Whether a text is the declared default of a key that is not set: Pulumi passes defaults as if they had been set. */
+/** Whether a text is the declared default of an unset key: Pulumi passes defaults as if they had been set. */
 export function isNotSet(key: string, text: string): boolean {
   return text === "" || declared.get(key)?.notSet === text;
 }

@@ -1,8 +1,8 @@
 import type { Input } from "@pulumi/pulumi";
 
 /**
- * A secret to deliver to a container. `value` is what is delivered and is encrypted in the state; `check` is the same text, used only for
- * validation by the services' schemas.
+ * A secret to deliver to a container. `value` is delivered, and encrypted in the state; `check` is the same text, used only for validation
+ * by the services' schemas.
  */
 export type DeploymentSecret = Readonly<{ kind: "secret"; check: string; value: Input<string> }>;
 

@@ -29,7 +29,7 @@ export const dockerKeys = {
     .union([z.ipv4(), z.ipv6()])
     .default("127.0.0.1")
     .meta({ expected: "an IP address of the Docker host" })
-    .describe("Address on the Docker host to publish the gateway and the resource server on"),
+    .describe("Address on the Docker host on which the gateway and the resource server are published"),
   gatewayPort: port.min(1).default(sidecar.rpc).describe("Host port for the gateway, HTTP and WebSocket"),
   privateGatewayPort: port
     .min(1)

@@ -11,7 +11,7 @@ const toleration = z.strictObject({
     .enum(["NoSchedule", "PreferNoSchedule", "NoExecute"])
     .optional()
     .describe("Taint effect; default: all effects"),
-  tolerationSeconds: z.int().min(0).optional().describe("Seconds that a pod stays after NoExecute"),
+  tolerationSeconds: z.int().min(0).optional().describe("Seconds that a pod may stay after NoExecute"),
 });
 
 const nodeScheduling = z.strictObject({
@@ -49,7 +49,7 @@ export const kubernetesKeys = {
     .describe("Kubernetes: image pull Secrets in the namespace"),
   nodeScheduling: nodeScheduling
     .optional()
-    .meta({ expected: "{nodeSelector, tolerations, affinity, priorityClassName}, as a pod's specification has them" })
+    .meta({ expected: "{nodeSelector, tolerations, affinity, priorityClassName}, as in a pod specification" })
     .describe(
       "Kubernetes: scheduling constraints for the node's pod: {nodeSelector, tolerations, affinity, priorityClassName}",
     ),

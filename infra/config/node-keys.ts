@@ -28,12 +28,14 @@ export const nodeSecrets = {
   nodeEnvironment: z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
     .optional()
-    .meta({ expected: "{NAME: value} with the variables of nodeImage, each value a text" })
+    .meta({ expected: "{NAME: value} with the variables for nodeImage; values are text" })
     .describe("Additional environment variables for nodeImage, secret or not: {NAME: value}"),
   nodeFiles: z
     .record(z.string().regex(/^(?!.*(^|\/)\.{1,2}(\/|$))[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/), fileText)
     .optional()
-    .meta({ expected: "{path: text} by the path below /data, each text the file's own or file: and an absolute path" })
+    .meta({
+      expected: "{path: text} by the path below /data; each text is the file's content, or file: and an absolute path",
+    })
     .describe("Additional files for nodeImage, by path below /data, secret or not: {path: text}"),
 };
 

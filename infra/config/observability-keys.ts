@@ -28,13 +28,13 @@ const existing = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      "Whether to deploy the alerts as a PrometheusRule; with several stacks in one cluster, enable it in one only",
+      "Whether to deploy the alerts as a PrometheusRule; with several stacks in one cluster, enable it in only one",
     ),
   dashboards: z
     .boolean()
     .default(true)
     .describe(
-      "Whether to deploy the dashboards as ConfigMaps; with several stacks in one cluster, enable it in one only",
+      "Whether to deploy the dashboards as ConfigMaps; with several stacks in one cluster, enable it in only one",
     ),
   dashboardLabels: labels
     .default({ grafana_dashboard: "1" })

@@ -40,7 +40,8 @@ export const volumeKeys = {
   volumeSnapshots: volumeSnapshots
     .optional()
     .meta({
-      expected: '{schedule, keep, className}, with a cron expression in UTC such as "0 3 * * *" and how many are kept',
+      expected:
+        '{schedule, keep, className}, with a cron expression in UTC such as "0 3 * * *" and the number to retain',
     })
     .describe("Kubernetes: scheduled VolumeSnapshots of the node's volume: {schedule, keep, className}"),
   restore: restore

@@ -13,7 +13,7 @@ export type Placement = Readonly<{
   networks: readonly Input<string>[];
   /** Names of the engine's volumes, by the volume keys in the specification. */
   volumes: Readonly<Record<string, Input<string>>>;
-  /** Volume that contains the copy of the image's programs, if the service runs from one. */
+  /** Volume with the copy of the image's programs, if the service runs from a copy. */
   programs?: Input<string> | undefined;
   /** Volume that contains the service's files, and a revision that changes with them. */
   files: Readonly<{ volume: Input<string>; revision: Input<string> }> | undefined;

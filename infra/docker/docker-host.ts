@@ -128,7 +128,7 @@ export class DockerHost extends ComponentResource implements Platform {
       dependsOn: [...dependsOn, ...live.map(({ delivery }) => delivery.container)],
       // Pulumi rejects ignoring a property of an object that is absent.
       ignoreChanges: args.healthcheck === undefined ? [] : [...healthTimeProperties],
-      // Only one container at a time can own a name or a published port.
+      // Only one container at a time can use a name or a published port.
       deleteBeforeReplace: true,
     });
   }

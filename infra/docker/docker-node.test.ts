@@ -69,7 +69,7 @@ describe("a real node on Docker", () => {
     });
   });
 
-  it("uses the configured health command, and the deployment does not wait for the log replay", () => {
+  it("uses the configured health command; the deployment does not wait for the log replay", () => {
     expect(container("node")).toMatchObject({
       healthcheck: { tests: ["CMD", "bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"], startPeriod: "24h0m0s" },
       mustRun: true,

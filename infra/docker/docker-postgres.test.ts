@@ -48,7 +48,7 @@ describe("a stack's own PostgreSQL server on Docker", () => {
     expect(container("postgres")["ports"]).toEqual([]);
   });
 
-  it("is awaited until it accepts connections, and shuts down with SIGINT", () => {
+  it("is waited for until it accepts connections, and is stopped with SIGINT", () => {
     expect(container("postgres")).toMatchObject({
       healthcheck: { tests: ["CMD", "pg_isready", "--quiet", "--host=127.0.0.1", "--port=5432"] },
       wait: true,

@@ -121,8 +121,10 @@ describe("a Docker stack with its own Prometheus, Alertmanager and Grafana", () 
     const given = parseConfig(brought);
     expect(buildGrafanaOutput(given, { prefix: "gh", secret: asPlain })).toEqual({ user: "admin", password });
     expect(buildGrafanaOutput(given, { prefix: "other", secret: asPlain })?.password).not.toBe(password);
-    const own = parseConfig({ ...brought, grafanaPassword: "of one's own choice" });
-    expect(buildGrafanaOutput(own, { prefix: "gh", secret: asPlain })?.password).toBe("of one's own choice");
+    const own = parseConfig({ ...brought, grafanaPassword: "a password of the operator's own" });
+    expect(buildGrafanaOutput(own, { prefix: "gh", secret: asPlain })?.password).toBe(
+      "a password of the operator's own",
+    );
   });
 
   it("delivers alertmanagerConfig as a secret file", async () => {

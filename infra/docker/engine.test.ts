@@ -57,7 +57,7 @@ describe("the image architecture", () => {
     expect(architecture).toBe(expected);
   });
 
-  it("is the configured one, also for a remote engine", async () => {
+  it("is the configured one, even for a remote engine", async () => {
     await using engine = await engineSaying({}, { Arch: "s390x" });
     for (const dockerEngine of [engine.dockerEngine, "ssh://ops@host.example"]) {
       const { architecture } = await readEngineTraits({ ...configured, imageArchitecture: "arm64", dockerEngine });

@@ -30,7 +30,7 @@ export function findSocketGroup(path: string): number | undefined {
 /** Docker's two builders, as named by the provider. */
 export type ImageBuilder = "BuilderV1" | "BuilderBuildKit";
 
-/** What determines how an engine's images are built and checked. */
+/** Properties of an engine that determine how images are built and checked. */
 export type EngineTraits = Readonly<{
   builder: ImageBuilder;
   architecture: ImageArchitecture;

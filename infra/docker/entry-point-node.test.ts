@@ -147,7 +147,7 @@ describe("a node whose image copies its binaries at every start", () => {
     );
   });
 
-  it("lets the deployment finish when services are live, not yet ready", () => {
+  it("lets the deployment finish when services are live but not yet ready", () => {
     for (const name of ["sidecar", "facilitator", "resource-server"]) {
       const { healthcheck, wait } = container(name) as { healthcheck: { tests: string[] }; wait: boolean };
       expect([wait, healthcheck.tests.at(-1)]).toEqual([true, expect.stringMatching(/\/livez$/)]);

@@ -43,7 +43,7 @@ const timesWithStartInterval: Times = {
 };
 
 /**
- * Builds timing that has a single interval for both startup and steady state. Gatehouse's program runs often, but sleeps before probing a
+ * Builds timings with a single interval for startup and steady state. Gatehouse's program runs often, but sleeps before probing a
  * service that was healthy.
  */
 function buildTimesWithoutStartInterval(rests: boolean): Times {

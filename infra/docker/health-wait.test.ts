@@ -31,7 +31,7 @@ it("the wait for health resolves once a container is healthy", async () => {
 
 const silent: EngineClient = async () => Promise.reject(new Error("The operation was aborted"));
 
-it("the wait for health retries while the engine is not responding, and reports a lasting outage", async () => {
+it("the wait for health retries while the engine is not responding, and reports a persistent outage", async () => {
   const healthy = createEngine([{ health: "healthy" }]);
   let requests = 0;
   const busy: EngineClient = async (...request) => {

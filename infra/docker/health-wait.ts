@@ -47,7 +47,7 @@ export function replaceHealthWait(options: HealthWaitOptions): () => Promise<voi
 }
 
 /**
- * Waits until a container is healthy or, where that is enough, until its service is live.
+ * Waits until a container is healthy or, if that is enough, until its service is live.
  *
  * @throws {Error} if the container is unhealthy or the wait times out: one line with the check, its last response and the command to
  * investigate.

@@ -74,7 +74,7 @@ export function prepareNode(
   return { steps: [seeded], labels: done };
 }
 
-/** Builds the mount of a node's keys for containers that check whether the keys are present; returns `undefined` if the node has none. */
+/** Builds the mount of a node's keys for containers that check their presence; returns `undefined` if the node has none. */
 function buildKeysMount(
   node: ServiceSpec,
   volumeName: Input<string> | undefined,
@@ -130,7 +130,7 @@ function createRestoreContainer(
 type Step = Readonly<{ containerName: string; failure: string; next: string }>;
 
 /**
- * Returns the id of a step's container, and throws if the step failed: the engine's provider treats a failed container as completed, and
+ * Returns the id of a step's container, and throws if the step failed: the engine's provider treats a failed container as completed, but
  * the node must not start without its data or, for an entry point, without its keys.
  */
 function requireDone(container: docker.Container, { containerName, failure, next }: Step): Output<string> {

@@ -64,7 +64,7 @@ function noteWell(isWell) {
     if (isWell) writeFileSync(marker, "");
     else rmSync(marker, { force: true });
   } catch {
-    // The marker can't be written: the next check queries at once, which costs more but has the same result.
+    // The marker can't be written, so the next check queries at once, which costs more but has the same result.
   }
 }
 

@@ -38,7 +38,7 @@ const ownedDirectories: Readonly<Record<string, number>> = {
   workspace: 0o770,
 };
 
-/** npm could not install the images' dependencies; nothing was changed. The message is complete and human-readable. */
+/** npm could not install the images' dependencies; nothing was changed. The message is ready to print. */
 export class ImageDependenciesError extends Error {
   override readonly name = "ImageDependenciesError";
 }
@@ -85,8 +85,8 @@ export function installImageDependencies(root: string, { images, architecture }:
 }
 
 /**
- * Replaces a directory with another. If a second program installs the same dependencies concurrently, the program that finishes later
- * leaves the directory unchanged.
+ * Replaces a directory with another. If two programs install the same dependencies concurrently, the one that finishes later leaves the
+ * directory unchanged.
  */
 function replaceDirectory(staged: string, target: string): void {
   rmSync(target, { recursive: true, force: true });

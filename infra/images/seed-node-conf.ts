@@ -19,8 +19,8 @@ import { setValue } from "#node/conf/editor.ts";
 import { parseText } from "#node/conf/parsed-text.ts";
 
 /**
- * Writes a node's initial configuration if it is missing: `seed-node-conf.ts <from> <to>`. An existing configuration belongs to the sidecar
- * and is left unchanged, except for the address that the node announces to its peers, because a pod may have moved to another machine.
+ * Writes a node's initial configuration if it is missing: `seed-node-conf.ts <from> <to>`. An existing configuration is managed by the
+ * sidecar and left unchanged, except for the address that the node announces to its peers, because a pod may have moved to another machine.
  * `HOST_IP` contains that address, or a host name that resolves to it; if `HOST_IP` is empty, the file keeps its own address.
  *
  * For a real node, whose image supplies the programs and whose node.conf is stored separately: `--adopt <path>` (repeatable) migrates a
@@ -65,9 +65,7 @@ function installConf(from: string, to: string, former: readonly string[], addres
   if (found && edited === text) return `${to} exists; left unchanged`;
   replace(to, edited ?? text, 0o644);
   if (found) return `${to} exists; host_ip is now ${address}`;
-  return adopted === undefined
-    ? `seeded ${to}`
-    : `copied ${adopted} to ${to}; the old file stays but is no longer read`;
+  return adopted === undefined ? `seeded ${to}` : `copied ${adopted} to ${to}; the old file is kept but no longer read`;
 }
 
 /** Marker for a complete copy; a directory without it was left by a copy that was killed. */
@@ -75,7 +73,7 @@ const copyCompleteMarker = ".gatehouse-copied";
 
 /**
  * Copies an image's own programs into the node's working directory once; later calls don't touch them, because a node may be running from
- * them. A node.conf among them is skipped: the node's own is elsewhere.
+ * there. A node.conf among them is skipped: the node's own is elsewhere.
  *
  * @returns a human-readable outcome.
  */

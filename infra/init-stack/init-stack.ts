@@ -11,7 +11,7 @@ type Output = Readonly<{ out: (text: string) => void; error: (text: string) => v
 type Ask = (question: string) => Promise<string>;
 
 /**
- * Prompts for the configuration of a new stack, validates it as `pulumi preview` would, and prompts again for invalid values. Then has
+ * Prompts for the configuration of a new stack, validates it as `pulumi preview` would, and prompts again for invalid values. Then makes
  * Pulumi write `Pulumi.<name>.yaml`, with secrets encrypted. Returns the exit status: 0 once the file is written, otherwise 1 with the
  * reason. Nothing is written until every value is valid.
  */
@@ -65,7 +65,7 @@ async function askUntilRight(ask: Ask, output: Output): Promise<Answers> {
     output.error(`${problems.map(({ key, message }) => `${key}: ${message}`).join("\n")}\n`);
     const wrong = new Set(problems.map(({ key }) => findRootKey(key)));
     const again = stackQuestions.filter(({ key }) => wrong.has(key));
-    // The value of a key without a prompt follows from the target and the node.
+    // The values of keys without a prompt follow from the target and the node.
     answers = await askAll(again.length === 0 ? stackQuestions : again, answers, ask, output);
   }
 }

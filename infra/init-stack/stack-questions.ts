@@ -10,7 +10,7 @@ export type StackQuestion = Readonly<{
   fallback?: string;
   /** The answer is the path of a file that contains the value, which is stored encrypted. */
   isSecretFile?: true;
-  /** Whether to ask this question, given the earlier answers; if absent, it is always asked. */
+  /** Whether to ask this question, given the earlier answers; if absent, always. */
   when?: (answers: Answers) => boolean;
 }>;
 
@@ -40,7 +40,7 @@ export const stackQuestions: readonly StackQuestion[] = [
   { key: "payTo", ask: "Account that receives payments", when: isReal },
   { key: "tokenAddress", ask: "Contract of the payment token", when: isReal },
   { key: "tokenName", ask: "The token's name in its EIP-712 domain", fallback: "USDC", when: isReal },
-  { key: "tokenVersion", ask: "The token's version there", fallback: "2", when: isReal },
+  { key: "tokenVersion", ask: "The token's version in that domain", fallback: "2", when: isReal },
   { key: "routes", ask: 'Routes to sell, as JSON (empty: the sample "GET /data")' },
   { key: "gatehouseImage", ask: "Image of Gatehouse in your registry, with its digest", when: onKubernetes },
   {

@@ -12,7 +12,7 @@ import {
 type Container = types.input.core.v1.Container;
 type Probe = types.input.core.v1.Probe;
 
-/** Names a service's own volume, Secret or both. */
+/** Names a service's own volume or Secret. */
 export function nameOwn(
   { name }: ServiceSpec,
   kind: "files" | "live" | "secrets" | "environment" | "placed" | "bin",

@@ -14,10 +14,10 @@ import {
   temporaryVolume,
 } from "./pod.ts";
 
-/** Strategy in which a new pod is ready before an old one exits. */
+/** Rollout strategy in which a new pod becomes ready before an old one exits. */
 const handedOver = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;
 
-/** How long a terminating pod still accepts connections, in ms: the cluster's machines stop routing to it only gradually. */
+/** How long a terminating pod keeps accepting connections, in ms: the cluster's machines stop routing to it only gradually. */
 const lingerMs = 5_000;
 
 /** Delays the stop signal to a pod that is being rolled. Uses Node, because the image has no shell or `sleep`. */
@@ -82,12 +82,12 @@ export function buildDisruptionBudget(
  * would be a fraction of the request instead.
  */
 const cpuTarget = 0.7;
-/** Idle time before pods are removed, so that a wave of payments never meets too few pods. */
+/** Idle time before pods are removed, so that the next wave of payments doesn't meet too few pods. */
 const scaleDownAfterSeconds = 300;
 
 /**
  * Builds the CPU-based autoscaler for a service whose ledger is in a database; returns undefined for other services. A service whose min
- * equals its max has one too: otherwise, once they become equal, the autoscaler would scale the service again before Pulumi deleted it.
+ * equals its max has one too: otherwise, when they become equal, the old autoscaler would rescale the service before Pulumi deletes it.
  */
 export function buildAutoscaler(
   spec: ServiceSpec,

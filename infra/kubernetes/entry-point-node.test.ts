@@ -95,10 +95,10 @@ describe("a node on Kubernetes whose image copies its binaries at every start", 
     expect(withToken.map(({ name }) => name)).toEqual(["sidecar"]);
   });
 
-  it("has a headless Service, and no object that an update waits for", () => {
+  it("has a headless Service, and no object for which an update waits", () => {
     const { serviceName } = findManifest(manifests, "StatefulSet", "node").spec;
     expect(findManifest(manifests, "Service", String(serviceName)).spec).toMatchObject({ clusterIP: "None" });
-    // `pulumi refresh` also checks what Pulumi waits for: a pod or Service that is not ready would count as drift.
+    // `pulumi refresh` also checks what Pulumi waits for: an unready pod or Service would count as drift.
     const awaited = manifests
       .filter(({ kind }) => ["Deployment", "StatefulSet", "Service", "PersistentVolumeClaim"].includes(kind))
       .filter(({ metadata }) => metadata.annotations?.["pulumi.com/skipAwait"] === undefined);

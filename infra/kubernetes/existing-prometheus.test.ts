@@ -33,7 +33,7 @@ describe("a stack watched by the cluster's Prometheus", { timeout: 60_000 }, () 
     unwatched = await deploy(config);
   }, 60_000);
 
-  it("adds only the golden objects besides rules and dashboards", async () => {
+  it("besides rules and dashboards, adds only the golden objects", async () => {
     await expectGolden(
       "watched",
       added().filter((manifest) => manifest.kind !== "PrometheusRule" && !isDashboard(manifest)),

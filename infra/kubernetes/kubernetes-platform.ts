@@ -26,7 +26,7 @@ import { buildNodeServices, buildPodsService, buildKubernetesService } from "./s
 const rolloutTimeout = "10m";
 
 /**
- * A namespace of a Kubernetes cluster as a target.
+ * A deployment target: a namespace of a Kubernetes cluster.
  *
  * @example
  * import { Provider } from "@pulumi/kubernetes";
@@ -121,7 +121,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     new k8s.policy.v1.PodDisruptionBudget(named, buildDisruptionBudget(spec, this.#options), this.#inNamespace(parent));
     const autoscaler = buildAutoscaler(spec, this.#options);
     if (autoscaler !== undefined) {
-      // Not awaited: the autoscaler's metrics depend on the cluster, and are available only after the pods.
+      // Not waited for: the autoscaler's metrics depend on the cluster, and are available only once the pods run.
       new k8s.autoscaling.v2.HorizontalPodAutoscaler(named, skipReadyWait(autoscaler), this.#inNamespace(parent));
     }
     const manifest = buildDeployment(spec, this.#options);
@@ -214,7 +214,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const isWorkspace = volume.name === workspaceVolume;
     const size = isWorkspace ? nodeVolumeGibibytes : volume.sizeGibibytes;
     const keep = volume.keep && this.#protectData;
-    // Set once and then left to the sidecar, so that a volume that has grown keeps its size.
+    // Set once, then left to the sidecar, so that a grown volume keeps its size.
     const isLeft = isWorkspace && volumeGrowth !== undefined;
     // A claim with a late-binding class is bound only once a pod uses it, and the pod depends on the claim.
     const bare = skipReadyWait({

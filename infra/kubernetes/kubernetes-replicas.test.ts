@@ -76,7 +76,7 @@ describe("the replicated stack on Kubernetes", () => {
     const alone = listManifests(await recordStack(single, { preview: false }));
     expect(alone.filter(({ kind }) => kind === "HorizontalPodAutoscaler")).toEqual([]);
     expect(findManifest(alone, "Deployment", name)).toMatchObject({
-      // A number that someone else has set is restored, and is no conflict.
+      // A replica count set by another tool is restored, without a conflict.
       metadata: { annotations: { "pulumi.com/patchForce": "true" } },
       spec: { replicas: 1, strategy: { type: "Recreate" } },
     });

@@ -117,7 +117,7 @@ function buildIngressFromOutside(inside: readonly ServiceSpec[], options: Kubern
   const sources = (ingress ?? gatewayApi)?.sourceCidrs?.map((cidr) => ({ ipBlock: { cidr } }));
   const from = sources ?? (controller === undefined ? [] : [{ namespaceSelector: buildNamespaceSelector(controller) }]);
   return [
-    // A rule without sources would allow any source.
+    // A rule without sources would allow all sources.
     ...(open.length === 0 || from.length === 0 ? [] : [{ from, ports: open }]),
     ...(peers.length === 0 ? [] : [{ ports: peers }]),
   ];

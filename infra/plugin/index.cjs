@@ -1,5 +1,5 @@
-// What Pulumi's engine starts for `pulumi package add`. Nothing here is newer than `import()`, because an old Node would end with an error about
-// what it can't read instead of one about itself.
+// The entry point that Pulumi's engine starts for `pulumi package add`. Uses no syntax newer than `import()`, so that an old Node reports
+// its version instead of a syntax error.
 
 /** The same as `engines` in package.json. */
 const nodeNeeded = 24;
@@ -11,7 +11,7 @@ if (Number(process.versions.node.split(".")[0]) < nodeNeeded) {
   );
   process.exitCode = 1;
 } else {
-  // The first two words are Node and Pulumi's own program. A failure ends the process with its trace.
+  // The first two arguments are Node and Pulumi's own program. An error exits the process with a stack trace.
   void import("../stack-component/component-provider.ts").then(({ serveComponents }) =>
     serveComponents(process.argv.slice(2)),
   );

@@ -6,7 +6,7 @@ const gibibyte = 1_073_741_824;
 const real = { nodeImage: "registry.example/node:0.16.2", nodeUser: "1000", hostIp: "203.0.113.10" };
 const family = { nodeImage: "registry.example/node:community_v0.12.2_f301031a_0422", hostIp: "203.0.113.10" };
 
-/** The problems on a host with these CPUs, memory, disk and open files. */
+/** Returns the problems on a host with these CPUs, memory, disk and open files. */
 async function problemsOf(
   raw: Readonly<Record<string, string>>,
   { cpus = 16, memory = 64, disk = 500, openFiles = 10_000_000 } = {},
@@ -49,7 +49,7 @@ describe("the capacity of a Docker host", () => {
     expect(await problemsOf({ ...family, nodeUlimits: '{"nofile": 1000000}' }, kernel)).toEqual([]);
   });
 
-  it("includes 20 GiB of free disk for a real node only", async () => {
+  it("includes 20 GiB of free disk only for a real node", async () => {
     expect(await problemsOf({}, { disk: 3 })).toEqual([]);
     expect(await problemsOf(real, { disk: 3 })).toEqual([
       expect.stringMatching(/^nodeImage: found 3 GiB free in \/var\/lib\/docker, .*expected 20 GiB or more/),

@@ -17,7 +17,7 @@ const images: Readonly<Record<string, unknown>> = {
   "push:1": {},
   "node:20": { Config: { Env: ["NODE_VERSION=20.1.0"] } },
 };
-/** Ports that no program uses, one of the stack's own containers, and one of another container. */
+/** Unused ports, a port of one of the stack's own containers, and one of another container. */
 const [ownPort = 0, othersPort = 0, ...freePorts] = await findFreePorts(7);
 /** The port of one of the stack's own containers that keeps restarting. */
 let restartingPort = 0;

@@ -5,7 +5,7 @@ import { findRegistryProblems } from "./registry-images.ts";
 const parsed = configSchema.parse({ target: "kubernetes" });
 const challenge = 'Bearer realm="https://auth.example/token",service="registry.example",scope="repository:a/b:pull"';
 
-/** A registry that serves one repository with one tag to everybody; if `guarded`, only to clients with its token. */
+/** A registry that serves one repository with one tag to everyone or, if `guarded`, only to clients with its token. */
 function registryOf({ guarded }: Readonly<{ guarded: boolean }>) {
   const asked: string[] = [];
   const fetch = async (input: string | URL | Request, init?: RequestInit) => {

@@ -79,7 +79,7 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
     spec: {
       ...rest,
       arguments: [definition.service, ...(handed === undefined ? [] : ["--hot-restart"])],
-      // The last working settings must outlive the container: a new container may find an unusable file.
+      // The last working settings must outlive the container: a new one may find an unusable file.
       environment: { ...rendered.environment, ...(handed === undefined ? {} : { XDG_STATE_HOME: stateDirectory }) },
       files: [...files, ...rendered.files],
       liveFiles: [...liveFiles, ...rendered.liveFiles],

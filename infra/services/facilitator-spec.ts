@@ -129,7 +129,9 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
   return { ...built, problems: [...problems, ...findUnlimitedTokens(args)] };
 }
 
-/** Reports tokens of which the facilitator would settle one smallest unit for any caller; it rejects them at startup too. */
+/**
+ * Reports tokens of which the facilitator would settle a single smallest unit for any caller; the facilitator also rejects them at startup.
+ */
 function findUnlimitedTokens({ tokens, settings = {} }: FacilitatorArgs): readonly ConfigProblem[] {
   const { apiKeys, openToAnybody } = settings;
   if (apiKeys !== undefined || openToAnybody === true || settings["assets"] !== undefined) return [];
@@ -138,7 +140,7 @@ function findUnlimitedTokens({ tokens, settings = {} }: FacilitatorArgs): readon
     .map(({ address }) =>
       describeProblem(
         "settings.facilitator.assets",
-        `no route has an exact price in ${address}, so the signer would pay the gas of payments of its smallest unit.`,
+        `no route has an exact price in ${address}, so the signer would pay the gas of payments of one smallest unit.`,
         "Add a route that is sold for it, or set the token here with its minAmount, the lowest amount to settle.",
       ),
     );

@@ -3,7 +3,7 @@ import { renderApiKeys } from "./gateway-api-keys.ts";
 
 const sha256 = "a".repeat(64);
 
-test("renders keys as the gateway's file, which exists even without keys", () => {
+test("renders keys into the gateway's file, which exists even without keys", () => {
   const { liveFiles, keysPath, problems } = renderApiKeys({ ops: { sha256, tier: "paid" } });
   expect(keysPath).toBe("/run/gatehouse/live/api-keys.json5");
   expect(liveFiles.map(({ name, content }) => [name, JSON.parse(String(content))])).toEqual([

@@ -80,7 +80,7 @@ function buildDevnetNode(config: StackConfig, { secret }: StackContext, { conf, 
           webSocketPort: nodePorts.webSocket,
         },
         chain: { id: config.chainId, mnemonic: config.devAccounts ? secret(devnetMnemonic) : undefined },
-        // Matches the sidecar's desired state: the sidecar would correct any other configuration, and thereby restart a node that has just
+        // Matches the sidecar's desired state; otherwise the sidecar would correct the configuration and restart a node that has just
         // started.
         monitor: {
           jobName: conf.jobName,
@@ -101,7 +101,7 @@ function buildDevnetNode(config: StackConfig, { secret }: StackContext, { conf, 
   );
 }
 
-/** How long a node may replay its log before it responds: a node stopped during the replay would have to start over. */
+/** How long a node may replay its log before it responds: if stopped during the replay, it would have to start over. */
 const replayMaxSeconds = 86_400;
 
 export const realNodeLimits: ResourceLimits = { cpus: 8, memoryMebibytes: 32_768 };

@@ -12,8 +12,8 @@ export const postgresPort = stackServices.postgres.ports.sql;
 export const postgresRole = "gatehouse";
 
 /**
- * Directory that the images' user can write to. Versions up to 17 store the database one directory deeper; versions from 18 on store it in
- * a directory named after the version. With our own directory under it, one volume works for all of them.
+ * A directory that the images' user can write to. Versions up to 17 store the database one directory deeper, later versions in a directory
+ * named after the version. Our own subdirectory lets one volume work for all versions.
  */
 const homeDirectory = "/var/lib/postgresql";
 

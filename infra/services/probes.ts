@@ -36,16 +36,19 @@ type CommandHealth = Readonly<{ kind: "command"; command: readonly string[] }>;
 
 /**
  * Timing of a service's probes, in seconds, for both targets. A healthy service is probed rarely if a probe starts a process in its
- * container (Docker), and more often if a probe is a connection from outside (Kubernetes).
+ * container (Docker), and more often if it is a connection from outside (Kubernetes).
  */
 export const healthTimes = {
   timeout: 5,
-  /** While the service starts: a deployment waits for it. */
+  /** While the service starts, because a deployment waits for it. */
   startingEvery: 2,
   process: {
     every: 30,
     failures: 3,
-    /** For engines that support only one interval: one for Gatehouse's program, which itself sleeps once the service is healthy, and one for other programs. */
+    /**
+     * For engines that support only one interval: one for Gatehouse's program, which sleeps by itself once the service is healthy, and one
+     * for other programs.
+     */
     withoutStartInterval: { rests: { every: 2, failures: 5 }, others: { every: 5, failures: 3 } },
   },
   connection: { ready: { every: 5, failures: 3 }, live: { every: 10, failures: 6 } },

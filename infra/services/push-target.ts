@@ -48,7 +48,7 @@ export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: St
   return problems;
 }
 
-/** Whether a connection to this host stays within its own container; this includes connections to the unspecified address. */
+/** Whether a connection to this host stays within its own container, as connections to the unspecified address do. */
 function isOwnHost(host: string): boolean {
   return isLoopback(host) || host === "0.0.0.0" || host === "::";
 }

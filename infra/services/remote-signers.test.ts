@@ -55,7 +55,7 @@ it("a stackSecret keeps tokens and Grafana's password across a signer change", (
   expect(derive({ ...other, stackSecret })).toEqual(derive({ ...one, stackSecret }));
   expect(derive({ settings, stackSecret })).toEqual(derive({ ...one, stackSecret }));
   expect(derive({ ...other })).not.toEqual(derive({ ...one }));
-  expect(derive({ stackSecret: one?.signerPrivateKey ?? "" }), "the former signer's key kept as the secret").toEqual(
+  expect(derive({ stackSecret: one?.signerPrivateKey ?? "" }), "with the former signer's key as the secret").toEqual(
     derive({ ...one }),
   );
 });

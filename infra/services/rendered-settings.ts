@@ -25,16 +25,19 @@ export type HotRestartSettings = Readonly<{
   file: string;
   /** Path prefixes of settings that stay in the environment because changing them replaces the container anyway. */
   fixed: readonly (readonly string[])[];
-  /** Whether changed secrets trigger a hot restart too. Not allowed for a service that pays or is paid: two processes must not use two ledgers or signers. */
+  /**
+   * Whether changed secrets trigger a hot restart too. Not allowed for a service that pays or is paid: two processes must not use different
+   * ledgers or signers.
+   */
   withSecrets: boolean;
 }>;
 
 export type SettingsDelivery = Readonly<{ live?: LiveSettings | undefined; handed?: HotRestartSettings | undefined }>;
 
 /**
- * Renders settings into a container's environment and files, and parses them with the service's own reader: settings that the service would
- * reject at startup are reported as problems. Secrets become files, referenced by `<NAME>_FILE`. The `live` settings become one file; with
- * `handed`, the remaining non-secret settings become another.
+ * Renders settings into a container's environment and files, and parses them with the service's own reader, so that settings rejected at
+ * startup are reported as problems. Secrets become files, referenced by `<NAME>_FILE`. The `live` settings become one file; with `handed`,
+ * the remaining non-secret settings become another.
  */
 export function renderSettings(
   definition: SettingsDefinition,

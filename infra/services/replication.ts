@@ -62,7 +62,7 @@ export function findReplicationProblems(config: StackConfig): readonly ConfigPro
       problems.push(describeProblem(key, wrong, "Correct it", setKey(), "."));
     }
     if (max > 1 && config.target === "kubernetes" && config.databaseUrl === undefined) {
-      const wrong = `found ${max} without databaseUrl; replicas must share a PostgreSQL database, because one with its own ledger would accept a payment a second time.`;
+      const wrong = `found ${max} without databaseUrl; replicas must share a PostgreSQL database, because a replica with its own ledger would accept a payment a second time.`;
       problems.push(describeProblem(key, wrong, setKeyTo("Set ", "databaseUrl", databaseExample), "."));
     }
   }

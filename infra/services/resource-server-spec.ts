@@ -93,7 +93,7 @@ export function buildResourceServerSpec(config: StackConfig, context: StackConte
   return { ...built, problems: [...built.problems, ...rejected] };
 }
 
-/** Returns the route key at the start of a problem; the operator chooses which of the route's fields to set. */
+/** Returns the route key at the start of a problem; which of the route's fields to set is up to the operator. */
 function keyOfRoute(problem: string): string {
   const [route = ""] = problem.split(": ");
   return /^[A-Z]+ \//.test(route) ? `routes["${route}"].…` : "routes";

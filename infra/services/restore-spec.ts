@@ -24,7 +24,7 @@ export function buildRestoreSpec(config: StackConfig): BuiltService | undefined 
       health: undefined,
       limits: { cpus: 2, memoryMebibytes: 1_024 },
       stopGraceSeconds: 30,
-      // Owns the unpacked files.
+      // Owner of the unpacked files.
       user: chooseNodeUser(findImageUser(config)),
     },
     readCommonArgs(config, "restore"),

@@ -25,9 +25,9 @@ export type VolumeSpec = Readonly<{
   directory?: string;
   path: string;
   readOnly: boolean;
-  /** Retained by `pulumi destroy` and protected against deletion: chain data and ledgers. */
+  /** Whether `pulumi destroy` retains the volume, which is protected against deletion: chain data and ledgers. */
   keep: boolean;
-  /** Size that Kubernetes claims. A Docker volume can use the whole disk. */
+  /** Size of the Kubernetes claim. A Docker volume can use the whole disk. */
   sizeGibibytes: number;
 }>;
 
@@ -147,7 +147,7 @@ export const serviceUser = { uid: 10_001, gid: 10_001 } as const;
 /** Default directory for a service's files in its container. */
 export const filesDirectory = "/run/gatehouse/files";
 
-/** Directory for a service's hot-reloaded files. It is separate from the other files, which live as long as the container. */
+/** Directory for a service's hot-reloaded files. It is separate from the other files, which exist as long as the container. */
 export const liveFilesDirectory = "/run/gatehouse/live";
 
 /** Directory for secrets that trigger a hot restart when they change. */

@@ -31,7 +31,7 @@ const livePolicy = { at: ["gateway"], keys: Object.keys(policyShape), file: "pol
 /**
  * All other settings, in a separate file. When the file changes, a new process replaces the sidecar while the gateway keeps responding.
  * Settings that identify the node or how to reach it stay in the environment, where policies see them; changing them replaces the
- * container. Nor does the file contain secrets.
+ * container. The file contains no secrets.
  */
 const hotRestartSettings = {
   file: "settings.json5",
@@ -61,7 +61,7 @@ export const engineSocketVolume = "engine-socket";
 
 /**
  * Time after which the sidecar restarts a real node that has responded since it started but no longer does. Nothing else would restart it:
- * an engine never restarts an unhealthy container, and a cluster sees only that the port is open.
+ * an engine never restarts an unhealthy container, and a cluster checks only that the port is open.
  */
 const hungAfterMs = 900_000;
 
@@ -110,7 +110,7 @@ export function buildSidecarSpec(config: StackConfig, context: StackContext): Bu
       },
       limits: { cpus: 1, memoryMebibytes: 512 },
       stopGraceSeconds: 30,
-      // Writes files that the node owns.
+      // Runs as the node's user, because it writes the node's files.
       user: chooseNodeUser(findImageUser(config)),
     },
     common,
@@ -151,7 +151,7 @@ function buildSidecarTree(config: StackConfig, { prefix, addresses, published, r
       pushPort: push.port,
       pushIntervalSeconds: config.metricsPushIntervalSeconds,
     },
-    // The deployed node is the stack's own, and the preview was its plan, so the sidecar applies changes at once.
+    // The deployed node is the stack's own, and its plan was the preview, so the sidecar applies changes at once.
     upkeep: { mode: "enforce", stateDirectory, commandPrefix: `${restart.exec} ${gatehouseProgram}` },
     ...(config.volumeGrowth === undefined ? {} : { volume: { ...config.volumeGrowth, claim: workspace.name } }),
     shutdown: { graceMs: 20_000 },

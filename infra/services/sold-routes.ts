@@ -11,7 +11,7 @@ export type Routes = Readonly<Record<string, unknown>>;
 
 /**
  * An EIP-3009 token that is accepted for payments: its contract, its EIP-712 domain, and the min amount that is settled, in its smallest
- * unit; or instead the price of one unit of the native currency, from which the facilitator computes it.
+ * unit; or, instead of the min amount, the price of one unit of the native currency, from which the facilitator computes it.
  */
 export type Token = Readonly<{
   address: string;
@@ -49,7 +49,7 @@ export function findRoutes(config: StackConfig, addresses: Addresses): Routes {
     },
     "GET /api/info": {
       accepts: { ...offer, price: "$0.01" },
-      description: "What the sample upstream is",
+      description: "Contents of the sample upstream",
       mimeType: "application/json",
       upstream: `${upstream}/api/info`,
     },
@@ -60,7 +60,7 @@ const offer = z.object({ payTo: z.string().optional() });
 const offering = z.object({ accepts: z.union([z.array(offer), offer]) });
 
 /**
- * Lists the accounts that a stack's resource server may be paid to: its `payTo`, and the overrides in individual offers of its routes.
+ * Lists the accounts to which a stack's resource server may be paid: its `payTo`, and the overrides in individual offers of its routes.
  * Skips malformed routes; the resource server's own schema rejects them.
  */
 export function listPayees(payTo: string | undefined, routes: Routes): readonly string[] {
@@ -74,7 +74,8 @@ export function listPayees(payTo: string | undefined, routes: Routes): readonly 
 
 /**
  * Returns the min amount of a chain's token that a facilitator should settle for the routes, in the token's smallest unit: their lowest
- * exact price, rounded down to a power of ten, so that most new prices leave the facilitator alone. Undefined if no route has one in the token.
+ * exact price, rounded down to a power of ten, so that most price changes don't affect the facilitator. Undefined if no route has an exact
+ * price in the token.
  */
 export function computeMinAmount(routes: Routes, chainId: number, token: string): number | undefined {
   const amounts = listExactAmounts(routes, { network: `eip155:${chainId}`, address: token });

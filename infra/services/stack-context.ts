@@ -34,7 +34,7 @@ export type RestartRoute = Readonly<{
     | Readonly<{ driver: "kubernetes"; strategy: "delete-pod" | "signal"; pod: string }>
   );
 
-/** A deployment target as the services see it. */
+/** A deployment target from the services' point of view. */
 export type TargetContext = Readonly<{
   addresses: Addresses;
   /** How the services' ports are published on the host; absent if the target publishes none. */

@@ -94,7 +94,7 @@ const outputTypes: Readonly<Record<string, ObjectType>> = {
 const outputs: Readonly<Record<string, Property>> = {
   urls: { ...buildReference("Urls"), description: "URLs by audience" },
   status: { ...text, description: "URL of the sidecar's status as JSON; without the path, the status page" },
-  tryThis: { type: "array", items: text, description: "Commands that show what runs" },
+  tryThis: { type: "array", items: text, description: "Commands that show what is running" },
   signer: { ...buildReference("Signer"), description: "Account that pays gas for settlements" },
   configuration: {
     type: "object",
@@ -104,7 +104,7 @@ const outputs: Readonly<Record<string, Property>> = {
   notReady: {
     type: "array",
     items: buildReference("UnreadyService"),
-    description: "Services that run but are not ready yet; absent if only a given provider can reach them",
+    description: "Services that run but are not ready yet; absent if they can be reached only through a given provider",
   },
   grafana: {
     ...buildReference("Grafana"),

@@ -38,7 +38,7 @@ const parsed = (raw: Readonly<Record<string, string>>) => () => findMissingValue
 /** An engine that can't be queried, with this error code. */
 const failing = (code: string) => () => Promise.reject(Object.assign(new Error(`connect ${code}`), { code }));
 const oldEngine = () => Promise.resolve({ status: 200, body: { ApiVersion: "1.20" }, headers: {} });
-/** A registry that shows every repository, without tags. */
+/** A registry that exposes every repository, without tags. */
 const emptyRegistry = (url: string | URL | Request) =>
   Promise.resolve(Response.json({}, { status: String(url).includes("/manifests/") ? 404 : 200 }));
 
@@ -53,53 +53,56 @@ const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example", 
 const entryPoint = { nodeKeysPassword: "hidden", nodeGenesis: "{}", nodeForks: "{}", nodeFiles: '{"a": "b"}' };
 const receivers = "route: { receiver: pager }\nreceivers: [{ name: x, webhook_configs: [{ url: hidden-token }] }]";
 
-/** Configurations that are rejected, by what is wrong with them. */
+/** Rejected configurations, by fault. */
 const rejected: readonly (readonly [what: string, raw: Readonly<Record<string, string>>])[] = [
   ["invalid values", { chainId: "0", hostIp: "here", signerPrivateKey: "hidden-key" }],
-  ["values out of their ranges", { target: "nomad", gatewayPort: "99999", publishAddress: "here" }],
-  ["invalid values inside", { limits: json({ node: { memory: 5 } }), observability: '{"grafana":{"port":"no"}}' }],
+  ["values out of range", { target: "nomad", gatewayPort: "99999", publishAddress: "here" }],
+  ["nested invalid values", { limits: json({ node: { memory: 5 } }), observability: '{"grafana":{"port":"no"}}' }],
   ["an unknown key", { chainID: "1" }],
   ["missing values", {}],
   [
-    "development accounts with a real node and one's own signer",
+    "development accounts with a real node and a custom signer",
     { ...versioned, devAccounts: "true", signerPrivateKey },
   ],
   ["missing images", { target: "kubernetes", signerPrivateKey }],
-  ["an own database that the target does not have", { ...onKubernetes, postgresImage: "postgres:16" }],
+  ["a PostgreSQL image that the target does not support", { ...onKubernetes, postgresImage: "postgres:16" }],
   [
-    "an own database next to another, without a password",
+    "a PostgreSQL image besides another database, without a password",
     { postgresImage: "postgres:16", databaseUrl: "postgresql://a:b@c:5432/d" },
   ],
-  ["a database's password that does not fit", { postgresImage: "postgres:16", postgresPassword: "hidden:pass@word" }],
-  ["a database's password alone", { postgresPassword: "hidden-password-of-the-ledgers" }],
-  ["a port that a cluster does not give", { ...onKubernetes, ...versioned, peers: "node-port", peerPort: "80" }],
-  ["the node's own port, and no address", { ...versioned, hostIp: "", peerPort: "18100" }],
+  ["an invalid database password", { postgresImage: "postgres:16", postgresPassword: "hidden:pass@word" }],
+  ["a database password alone", { postgresPassword: "hidden-password-of-the-ledgers" }],
+  ["a port outside the cluster's range", { ...onKubernetes, ...versioned, peers: "node-port", peerPort: "80" }],
+  ["a port of the node itself, and no address", { ...versioned, hostIp: "", peerPort: "18100" }],
   ["a load balancer without an address", { ...onKubernetes, ...versioned, hostIp: "", peers: "load-balancer" }],
-  ["what watches where nothing does", { observability: json({ existing: { namespace: "m" }, prometheus: {} }) }],
-  ["what has nothing to live on", { observability: json({ grafana: {}, alertmanager: {} }) }],
   [
-    "secrets of what is not there",
+    "monitoring that the target does not support",
+    { observability: json({ existing: { namespace: "m" }, prometheus: {} }) },
+  ],
+  ["monitoring without what it depends on", { observability: json({ grafana: {}, alertmanager: {} }) }],
+  [
+    "secrets for undeployed services",
     { observability: '{"prometheus":{}}', alertmanagerConfig: receivers, grafanaPassword: "hidden-by-choice" },
   ],
   [
     "two Pushgateways, one of them with a path",
     { pushgatewayImage: "push:1", pushgatewayUrl: "http://127.0.0.1:9091/x" },
   ],
-  ["keys of a node that has none", { domainKey: "a", stabilizingKey: "b" }],
-  ["keys from where the target has none", { ...versioned, nodeKeysSecret: "keys" }],
+  ["keys for a node without keys", { domainKey: "a", stabilizingKey: "b" }],
+  ["keys from a source that the target does not have", { ...versioned, nodeKeysSecret: "keys" }],
   [
-    "keys from a directory of a cluster, and limits of an engine",
+    "keys from a host directory, and an engine's limits, on a cluster",
     { ...onKubernetes, ...versioned, nodeKeysDirectory: "/keys", nodeUlimits: '{"nofile": 5000}' },
   ],
-  ["keys that do not fit", { ...versioned, nodeKeysDirectory: "keys", domainKey: "hidden".repeat(20_000) }],
-  ["keys from two places", { ...versioned, nodeKeysDirectory: "/keys", domainKey: "a" }],
+  ["invalid keys", { ...versioned, nodeKeysDirectory: "keys", domainKey: "hidden".repeat(20_000) }],
+  ["keys from two sources", { ...versioned, nodeKeysDirectory: "/keys", domainKey: "a" }],
   ["no version", node],
   ["no user", { ...versioned, nodeUser: "" }],
-  ["settings of the devnet for a real node", { ...versioned, settings: json({ node: { chain: { blockMs: 5 } } }) }],
-  ["what another family of nodes has", { ...versioned, ...entryPoint }],
-  ["what a family has, without a node", { ...entryPoint, nodeFamily: "pharos" }],
+  ["devnet settings for a real node", { ...versioned, settings: json({ node: { chain: { blockMs: 5 } } }) }],
+  ["keys of another node family", { ...versioned, ...entryPoint }],
+  ["keys of a node family, without a node", { ...entryPoint, nodeFamily: "pharos" }],
   [
-    "variables and places of the stack's own",
+    "variables and paths reserved by the stack",
     {
       ...versioned,
       nodeFamily: "pharos",
@@ -107,42 +110,42 @@ const rejected: readonly (readonly [what: string, raw: Readonly<Record<string, s
       nodeFiles: '{"keys/domain.key": "hidden", "bin/VERSION": "x", "pharos.conf": "x", "log.conf": "fine"}',
     },
   ],
-  [
-    "a place outside of the workspace",
-    { ...versioned, nodeFamily: "pharos", nodeFiles: '{"../etc/passwd": "hidden"}' },
-  ],
+  ["a path outside the workspace", { ...versioned, nodeFamily: "pharos", nodeFiles: '{"../etc/passwd": "hidden"}' }],
   ["no keys", versioned],
-  ["no keys in a cluster", { ...onKubernetes, ...versioned }],
+  ["no keys on a cluster", { ...onKubernetes, ...versioned }],
   [
-    "what only a cluster reads",
+    "keys that only a cluster supports",
     { ...devnetOnly, ingress: json(hosts), peers: "host-port", renderTo: "out", createNamespace: "false" },
   ],
-  ["replicas that can't be", { ...onKubernetes, facilitatorReplicas: json({ min: 3, max: 2 }) }],
+  ["impossible replica counts", { ...onKubernetes, facilitatorReplicas: json({ min: 3, max: 2 }) }],
   [
-    "no replicas, and a database of another kind",
+    "no replicas, and another kind of database",
     { facilitatorReplicas: json({ min: 0, max: 2 }), databaseUrl: "mysql://gatehouse:hidden@db.example/x" },
   ],
   [
-    "replicas without what they share",
+    "replicas without a shared database",
     { ...onKubernetes, resourceServerReplicas: json({ min: 2, max: 6 }), databaseCidr: "10.20.0.0/24" },
   ],
   ["an Ingress without a certificate", { ...onKubernetes, ingress: json({ ...hosts, tlsSecret: undefined }) }],
   [
-    "two public ways in",
+    "two kinds of public access",
     {
       ...onKubernetes,
       ingress: json(hosts),
       gatewayApi: json({ ...hosts, tlsSecret: undefined, name: "public", namespace: "gateways" }),
     },
   ],
-  ["a cluster, and a directory for its objects", { ...onKubernetes, renderTo: "out", kubernetesContext: "staging" }],
+  [
+    "a cluster, and a directory for rendered objects",
+    { ...onKubernetes, renderTo: "out", kubernetesContext: "staging" },
+  ],
 ];
 
 /** A deployable stack on Kubernetes. */
 const parse = (more: Readonly<Record<string, string>>) =>
   parseConfig({ ...onKubernetes, devAccounts: "true", tokenAddress: `0x${"1".repeat(40)}`, ...more });
 
-/** Warnings of configurations that are deployed. */
+/** Warnings about configurations that are deployed. */
 const warnings = () =>
   [
     ...findMonitoringWarnings(parse({ observability: '{"prometheus":{}}' })),
@@ -154,7 +157,7 @@ const warnings = () =>
     findTrustedProxyWarning(parse({ ingress: json(hosts) })),
   ].filter((warning) => warning !== undefined);
 
-/** Problems of the services' builders. */
+/** Problems reported by the services' builders. */
 function listServiceProblems(): readonly ConfigProblem[] {
   const config = parseConfig({ devAccounts: "true", tokenAddress: `0x${"1".repeat(40)}` });
   const context = { prefix: "pay", ...describeTarget(config, "pay"), secret: deploymentSecret };
@@ -178,7 +181,7 @@ const observed = parseConfig({
   observability: JSON.stringify({ prometheus: { image: "registry.example/prometheus:1", port: 9_600 } }),
 });
 
-/** An engine with another stack's container, an old base image and no other image. */
+/** An engine with another stack's container, an old base image, and no other images. */
 function occupied(path: string) {
   const bodies: Readonly<Record<string, unknown>> = {
     "/version": { ApiVersion: "1.52" },
@@ -198,13 +201,13 @@ it("renders every problem and warning for stack configurations and component inp
   const checks: readonly (readonly [what: string, check: Check])[] = [
     ...rejected.map(([what, raw]) => [what, parsed(raw)] as const),
     ["services", listServiceProblems],
-    ["a socket that is none", () => [findEngineSocket(unreachable.dockerEngine)].flatMap(() => [])],
+    ["a path that is not a socket", () => [findEngineSocket(unreachable.dockerEngine)].flatMap(() => [])],
     ["an engine that is down", () => onHost(failing("ENOENT"))],
-    ["an engine that is not ours", () => onHost(failing("EACCES"))],
+    ["an engine without permission", () => onHost(failing("EACCES"))],
     ["an old engine", () => onHost(oldEngine)],
-    ["taken ports, missing images, an old base image", () => onHost(occupied, observed)],
-    ["images that a registry does not have", () => findRegistryProblems(published, { fetch: emptyRegistry })],
-    ["a context that the kubeconfig does not have", () => findContextProblems("prodution", look)],
+    ["ports in use, missing images, an old base image", () => onHost(occupied, observed)],
+    ["images missing from a registry", () => findRegistryProblems(published, { fetch: emptyRegistry })],
+    ["a context missing from the kubeconfig", () => findContextProblems("prodution", look)],
     ["no current context", () => findContextProblems(undefined, look)],
     ["warnings", warnings],
   ];

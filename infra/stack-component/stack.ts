@@ -154,7 +154,7 @@ async function resolveInputs(inputs: Inputs): Promise<Readonly<Record<string, un
   const seen = output(inputs).apply((values) => {
     known = values;
   });
-  // Resolves only after the output was inspected, or skipped because it is unknown.
+  // Resolves only after the output was inspected, or skipped as unknown.
   await isSecret(seen);
   return known;
 }

@@ -26,7 +26,7 @@ export function createRecordingMocks(recorded: Recorded[]): runtime.Mocks {
   };
 }
 
-/** Value that every stack's stash retains from an earlier update than the recorded one. */
+/** Value in every stack's stash from an update earlier than the recorded one. */
 const keptByStash = "kept from the first update";
 
 /** Builds the outputs that a provider would add to a resource's inputs. The id of an image with a reference is its name; a run succeeds. */

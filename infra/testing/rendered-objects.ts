@@ -26,7 +26,7 @@ const gatehouseImage = `registry.example/gatehouse:${version}`;
 const routes = {
   "GET /data": {
     accepts: { scheme: "exact", network: "eip155:1672", price: "$0.01" },
-    description: "What your upstream answers",
+    description: "Your upstream's response",
     mimeType: "application/json",
     upstream: "https://upstream.example/data",
   },

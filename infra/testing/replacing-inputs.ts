@@ -60,7 +60,8 @@ function withValue(inputs: Inputs, [key = "", ...rest]: readonly string[], value
   const { [key]: inner, ...others } = inputs;
   if (rest.length === 0) return value === undefined ? others : { ...others, [key]: value };
   if (inner === undefined && value === undefined) return inputs;
-  if (typeof inner !== "object" || inner === null) throw new Error(`${key} is gone, of which a part is ignored`);
+  if (typeof inner !== "object" || inner === null)
+    throw new Error(`${key} was removed, but ignoreChanges refers to a part of it`);
   return { ...others, [key]: withValue(inner as Inputs, rest, value) };
 }
 

@@ -16,7 +16,7 @@ export function findUnknownFields(manifests: readonly Typed[]): readonly string[
   const options: ts.CompilerOptions = {
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    // The types of the objects don't need any runtime or browser types.
+    // The objects' types need no runtime or browser types.
     lib: ["lib.es5.d.ts"],
     noEmit: true,
     skipLibCheck: true,

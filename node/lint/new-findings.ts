@@ -8,7 +8,7 @@ export function preventsStart({ rule }: LintFinding): boolean {
   return rejecting.has(rule);
 }
 
-/** Lists new findings. The node already runs despite the old ones, so only problems introduced by the new version block it. Pure. */
+/** Lists new findings. The node is running despite the old ones, so only problems introduced by the new version block the upgrade. Pure. */
 export function listNewFindings(found: readonly LintFinding[], before: readonly LintFinding[]): readonly LintFinding[] {
   const known = new Set(before.map(({ rule, path }) => `${rule} ${path}`));
   return found.filter(({ rule, path }) => !known.has(`${rule} ${path}`));

@@ -75,7 +75,7 @@ export function writeLicences(directory: string, modules: readonly string[]): vo
     const file = readdirSync(path).find((entry) => /^licen[cs]e/i.test(entry));
     const text = file === undefined ? undefined : readFileSync(join(path, file), "utf8").trim();
     if (text === undefined && license === undefined) throw new Error(`${name} ${version} does not state its licence`);
-    return `# ${name} ${version}\n\n${text ?? `Licence: ${license}, whose text is in LICENSE where it is Apache-2.0`}\n`;
+    return `# ${name} ${version}\n\n${text ?? `Licence: ${license} (the text of Apache-2.0 is in LICENSE)`}\n`;
   });
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, "LICENSES.md"), [...new Set(texts)].toSorted().join("\n"));

@@ -363,14 +363,14 @@ describe.each(Object.entries(cases))("%s", (name, rows) => {
 
   const named = rows.map((row) => [row[2] === undefined ? "accepts" : "reports", ...row] as const);
   it.each(named)("%s %s", (_, __, subject, finding) => {
-    if (rule?.scope !== "resource") throw new Error(`${name} is no resource rule`);
+    if (rule?.scope !== "resource") throw new Error(`${name} is not a resource rule`);
     const findings = rule.check(subject, { allowedRegistries: ["registry.example"] });
     if (finding === undefined) expect(findings).toEqual([]);
     else expect(findings.join("\n")).toMatch(finding);
   });
 
   it("ignores other resource types", () => {
-    if (rule?.scope !== "resource") throw new Error(`${name} is no resource rule`);
+    if (rule?.scope !== "resource") throw new Error(`${name} is not a resource rule`);
     const other = buildResource("aws:s3/bucket:Bucket", buildKubernetesContainer());
     expect(rule.check(other, { allowedRegistries: [] })).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { isSameHex, type Hex } from "#x402/hex.ts";
 
 type Authorized = Pick<ChannelConfig, "receiverAuthorizer">;
 
-/** Keys of a seller that authorize claims and refunds of its channels (specification, "Receiver authorizer"). They hold no funds. */
+/** A seller's keys that authorize claims and refunds of its channels (specification, "Receiver authorizer"). They need no funds. */
 export type ChannelAuthorizer = Readonly<{
   address: Hex;
   /** Returns whether the key of a channel is configured. A channel's authorizer never changes, so old channels need the old key after a rotation. */
@@ -20,7 +20,7 @@ export type ChannelAuthorizer = Readonly<{
   ) => Promise<Hex>;
 }>;
 
-/** Creates the authorizer. `privateKey` is for new channels; `oldKeys` are for those that were opened with them. */
+/** Creates the authorizer. `privateKey` is for new channels; `oldKeys` are for channels opened with them. */
 export function createChannelAuthorizer(privateKey: Secret, oldKeys: readonly Secret[] = []): ChannelAuthorizer {
   const accounts = [privateKey, ...oldKeys].map((key) => privateKeyToAccount(key.reveal() as Hex));
   const find = ({ receiverAuthorizer }: Authorized) =>

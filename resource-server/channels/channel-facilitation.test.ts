@@ -38,14 +38,14 @@ function openDesk(answer: Partial<SettleResponse>, log = pino({ level: "silent" 
   return { pay, settle, sent, chain, ledger, unclaimed, [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose]() };
 }
 
-test("refunds the deposit minus the charges although the buyer requests all of it", async () => {
+test("refunds the deposit minus the charges even if the buyer requests all of it", async () => {
   await using desk = openDesk({ success: true });
   expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
   expect(await desk.pay(sign("refund", 10n, 2n ** 128n - 1n))).toBeUndefined();
   expect(desk.sent).toMatchObject([{ type: "refund", amount: "90", claims: [{ totalClaimed: "10" }] }]);
 });
 
-test("counts a charge as unclaimed at once, until a refund claims it", async () => {
+test("immediately counts a charge as unclaimed, until a refund claims it", async () => {
   await using desk = openDesk({ success: true });
   expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
   expect(await desk.pay(sign("voucher", 20n))).toBeUndefined();
@@ -58,10 +58,10 @@ test("subtracts a failed refund from the balance until the chain counts its nonc
   await using desk = openDesk({ errorReason: "invalid_batch_settlement_evm_refund_transaction_failed" });
   expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
   expect(await desk.pay(sign("refund", 10n, 80n))).toMatch(/refund_transaction_failed/);
-  expect(await desk.pay(sign("voucher", 20n)), "100 less 80 covers 20").toBeUndefined();
+  expect(await desk.pay(sign("voucher", 20n)), "100 minus 80 covers 20").toBeUndefined();
   expect(await desk.pay(sign("voucher", 30n))).toBe("invalid_batch_settlement_evm_cumulative_exceeds_balance");
   expect(await desk.pay(sign("refund", 20n, 1n))).toMatch(/refund_transaction_failed/);
-  expect(desk.sent.at(-1), "the larger signature of the nonce stays valid").toMatchObject({ amount: "80" });
+  expect(desk.sent.at(-1), "the larger signed refund of the nonce stays valid").toMatchObject({ amount: "80" });
   expect(await desk.pay(sign("voucher", 30n))).toBe("invalid_batch_settlement_evm_cumulative_exceeds_balance");
   Object.assign(desk.chain, { balance: "99", refundNonce: "1" });
   expect(await desk.pay(sign("voucher", 30n))).toBeUndefined();
@@ -93,7 +93,7 @@ test("continues from the chain's claimed total if it exceeds the ledger's charge
   expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
   expect(lines).toEqual([]);
   Object.assign(desk.chain, { totalClaimed: "30" });
-  expect(await desk.pay(sign("voucher", 40n)), "the buyer knows its total").toBeUndefined();
+  expect(await desk.pay(sign("voucher", 40n)), "the buyer learns the total").toBeUndefined();
   expect(await desk.ledger.find(id)).toMatchObject({ charged: 40n, voucher: { max: 40n } });
   expect(lines).toEqual([expect.stringContaining("channel-claimed-elsewhere")]);
 });
@@ -108,6 +108,6 @@ test("rejects a sale with cumulative_amount_mismatch after another ledger claime
   const rejected = { success: false, errorReason: "invalid_batch_settlement_evm_cumulative_amount_mismatch" };
   expect(await desk.settle(sign("voucher", 20n), "overtaken")).toMatchObject(rejected);
   Object.assign(desk.chain, { totalClaimed: "30" });
-  expect(await desk.pay(sign("voucher", 40n)), "the channel goes on").toBeUndefined();
+  expect(await desk.pay(sign("voucher", 40n)), "the channel continues").toBeUndefined();
   expect(await desk.settle(sign("voucher", 20n), "overtaken"), "after another sale").toMatchObject(rejected);
 });

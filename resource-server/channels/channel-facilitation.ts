@@ -18,7 +18,9 @@ import {
   type ChannelPayment,
 } from "./channel-terms.ts";
 
-/** Adds payment through channels: vouchers are verified and charged here, all else by `facilitation`. May also throw `StoreError`. */
+/**
+ * Adds payment through channels: vouchers are verified and charged here, everything else by `facilitation`. May also throw `StoreError`.
+ */
 export function facilitateChannels(facilitation: Facilitation, parts: ChannelParts): Facilitation {
   const { authorizer, withdrawDelaySeconds: withdrawDelay } = parts;
   const terms = { receiverAuthorizer: authorizer.address, withdrawDelay };
@@ -55,7 +57,7 @@ function isChannel({ scheme }: Pick<PaymentRequirements, "scheme">): boolean {
 const stateFreshMsMax = 300_000;
 
 /**
- * Verifies a payment through a channel: it must restate what this seller has charged, and add the price (specification, "Request
+ * Verifies a payment through a channel: its total must be what this seller has charged so far plus the price (specification, "Request
  * Processing"). A voucher signed by a key needs no facilitator while the channel's state is fresh; `ask` requests its verdict.
  *
  * @throws {FacilitationError} like the facilitation, and `StoreError`.
@@ -76,7 +78,7 @@ async function verifyChannelPayment(
   if (config.payerAuthorizer !== zeroAddress) {
     const judged = await checkVoucher({ config, voucher, isRefund }, requirements, keysOnly);
     if ("reason" in judged) return rejectVerdict(judged, payer);
-    // A buyer that was charged more than this ledger records may be right: the chain decides.
+    // A buyer that claims a higher total than this ledger may be right, so the chain decides.
     if (known !== undefined && judged.max < known.charged + price) return rejectTotal(known, payer);
     const freshMs = Math.min(stateFreshMsMax, (withdrawDelaySeconds * 1_000) / 3);
     const ageMs = known === undefined ? freshMs : Math.abs(clock() - known.syncedAtMs);
@@ -90,7 +92,7 @@ async function verifyChannelPayment(
   if (!verdict.isValid) return verdict;
   const state = readReportedState(verdict.extra);
   if (state === undefined) return rejectVerdict(unreported, payer);
-  // The deposit of an unknown channel may never be made, so only its settlement is recorded.
+  // An unknown channel's deposit may never be made, so nothing is recorded before its settlement.
   const isOpen = type === "voucher" || known !== undefined;
   const { network } = requirements;
   const channel = isOpen
@@ -123,7 +125,7 @@ function rejectTotal(
   { id, charged, voucher, state }: Pick<Channel, "id" | "charged" | "voucher" | "state">,
   payer: string,
 ): VerifyResponse {
-  const message = `the channel was charged ${charged} in all, to which a voucher must add the price.`;
+  const message = `the channel was charged ${charged} in total, to which a voucher must add the price.`;
   const voucherState = voucher && { signedMaxClaimable: String(voucher.max), signature: voucher.signature };
   const extra = { channelState: formatCharged(id, state, charged), ...(voucherState && { voucherState }) };
   return { ...rejectVerdict({ reason: reason.channelTotal, message }, payer), extra };

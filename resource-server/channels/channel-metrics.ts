@@ -29,7 +29,7 @@ export function createChannelMetrics(registry: Registry) {
   return {
     countClaim: (answer: SettleResponse | undefined): void =>
       claims.inc({ result: answer === undefined ? "unknown" : answer.success ? "claimed" : "rejected" }),
-    /** Adds a charge; a negative amount was claimed. Holds until {@link setChannels}. */
+    /** Adds a charge, or a claim if negative; valid until the next {@link setChannels}. */
     addUnclaimed: ({ network, config }: MeteredChannel, amount: bigint): void =>
       unclaimedUnits.inc({ network, token: config.token.toLowerCase() }, Number(amount)),
     setChannels(count: number, owed: Iterable<UnclaimedAmount>): void {

@@ -20,7 +20,7 @@ export type Settle = (payment: PresentedPayment, requirements: PaymentRequiremen
 
 /**
  * Settles a payment through a channel: charges its sale in the seller's ledger, at most once, after the deposit if it has one; or refunds
- * the channel. The amount of the requirements is what was used. `sale` identifies the sale; one that is settled again has the same.
+ * the channel. The requirements' amount is the amount used. `sale` identifies the sale, also when it is settled again.
  *
  * @throws {FacilitationError} as the facilitation does, and `StoreError`.
  */
@@ -49,7 +49,7 @@ export async function settleChannelPayment(
   if (isCharged) metrics.addUnclaimed({ network, config }, amount);
   const channel = await ledger.find(id);
   if (channel === undefined || (!isCharged && !isChargedBefore(channel, before))) {
-    const message = "the channel was charged for another request meanwhile; nothing was charged for this one.";
+    const message = "the channel was charged for another request in the meantime; nothing was charged for this one.";
     return reject({ reason: reason.channelTotal, message }, order, told.transaction);
   }
   const extra = { chargedAmount: String(amount), channelState: formatCharged(id, channel.state, channel.charged) };
@@ -57,9 +57,8 @@ export async function settleChannelPayment(
 }
 
 /**
- * Returns whether a sale that can't be charged was already charged by a process that exited before it recorded that.
- * Only one claim at a time exists on top of a total (`batchSettlement.key`), so that a higher total includes this sale,
- * unless the chain reported it first.
+ * Returns whether a sale that can't be charged was already charged by a process that exited before it recorded that. Only one claim at a
+ * time can follow a total (`batchSettlement.key`), so a higher total includes this sale, unless the chain reported it first.
  */
 function isChargedBefore({ charged, adopted }: Channel, before: bigint): boolean {
   return charged > before && before >= adopted;
@@ -93,8 +92,8 @@ async function refundChannel(
 }
 
 /**
- * Completes a buyer's refund request with the seller's data; undefined if nothing is left to refund. The refund is valid without the claim
- * sent with it, so it must leave the charged amount; and of two refunds with the same nonce, the larger one counts.
+ * Completes a buyer's refund request with the seller's data; undefined if nothing is left to refund. The refund is valid even without the
+ * claim sent with it, so it must leave the charged amount. Of two refunds with the same nonce, the larger one counts.
  */
 async function signRefund(
   { read, id, requirements }: ChannelPayment<RefundPayload>,

@@ -38,12 +38,12 @@ export function formatCharged(id: Hex, state: ChannelState, charged: bigint): Re
   return { ...formatState(id, state), chargedCumulativeAmount: String(charged) };
 }
 
-/** Returns a channel's state without the amount of its last signed refund, which anyone may submit until the chain counts it. */
+/** Returns a channel's state minus its last signed refund, which anyone can submit until the chain has counted it. */
 export function deductRefund({ refund }: Pick<Channel, "refund">, state: ChannelState): ChannelState {
   return { ...state, balance: state.balance - readOpenRefund(refund, state) };
 }
 
-/** Returns the last time, in Unix ms, for a claim before a payer withdraws; half of the delay is reserved for it. */
+/** Returns the latest time, in Unix ms, for a claim before a payer can withdraw; half of the delay is reserved for the claim. */
 export function computeClaimableUntilMs(
   { withdrawRequestedAt }: Pick<ChannelState, "withdrawRequestedAt">,
   withdrawDelay: number,

@@ -14,15 +14,20 @@ import { buildSellerRequest, formatClaims, type ChannelParts } from "./channel-t
 export type ClaimParts = Pick<ChannelParts, "ledger" | "authorizer"> &
   Readonly<{ facilitation: Pick<Facilitation, "settle">; metrics: ChannelMetrics; log: Logger }>;
 
-/** Max channels in one claim: one account must be able to pay its gas, and more save little (the base cost is 3 % of a claim of 20). */
+/**
+ * Max channels in one claim: one account must be able to pay its gas, and larger claims save little (the base cost is 3 % of a claim of
+ * 20).
+ */
 const claimsMax = 20;
 
 const parallelMax = 4;
 
-/** Max channels claimed separately per iteration, because their owners may slow each claim down. */
+/** Max channels claimed separately per iteration, because their owners can slow each claim down. */
 const separateMax = 50;
 
-/** Rejections by the chain, caused by one of the channels; other reasons concern the whole claim, e.g. that its amount is too small. */
+/**
+ * Rejections by the chain that are caused by one of the channels; other reasons concern the whole claim, e.g. that its amount is too small.
+ */
 const chainReasons: ReadonlySet<string> = new Set([reason.claimSimulation, reason.claimTransaction]);
 
 /** Claims the charges of channels, in batches by `getBatchKey`; then, one by one, those that might fail a batch. Returns the claimed channels. */
@@ -51,7 +56,10 @@ function getBatchKey({ network, config: { receiver, token, receiverAuthorizer } 
   return [network, receiver, token, receiverAuthorizer].join(" ").toLowerCase();
 }
 
-/** Returns whether a channel is claimed separately: it was rejected before, or its contract wallet could reject or burn a whole claim. */
+/**
+ * Returns whether a channel is claimed separately: it was rejected before, or its contract wallet could reject a whole claim or burn its
+ * gas.
+ */
 function isClaimedSeparately({ config, isRejected }: Channel): boolean {
   return isRejected || config.payerAuthorizer === zeroAddress;
 }

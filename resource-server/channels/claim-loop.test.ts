@@ -99,7 +99,7 @@ const metrics = createChannelMetrics(new Registry());
 const clock = () => Date.now() + 60_000;
 const common = { authorizer, clock, log, metrics };
 
-/** Runs the loop until its ledger owes nothing. */
+/** Runs the loop until nothing is left to claim or transfer. */
 async function claimAll(ledger: ChannelLedger, settle: Facilitation["settle"]): Promise<void> {
   await using _loop = claimChannels(options, { ...common, ledger, facilitation: { settle } });
   await expect.poll(() => ledger.owed(1), { interval: 2, timeout: 10_000 }).toEqual([]);
@@ -123,7 +123,7 @@ test("reports no unclaimed amount after a round that claimed everything", async 
   expect((await unclaimed?.get())?.values.filter(({ value }) => value !== 0)).toEqual([]);
 });
 
-test("claims channels in batches by payee, and the others of a batch that the chain rejects", async () => {
+test("claims channels in batches by payee, and the remaining ones of a batch that the chain rejects", async () => {
   await using ledger = openTestChannels();
   const ids = await openChannels(ledger, 120);
   const poisoned = ids[7];
@@ -149,7 +149,7 @@ test("claims wallets' channels one by one after the others, and marks a rejected
   expect(await ledger.find(poisoned ?? "0x")).toMatchObject({ isRejected: false });
 });
 
-test("settles a payee's claims although settle fails for 1,001 channels of others", async () => {
+test("settles a payee's claims even if settling fails for 1,001 channels of others", async () => {
   let nowMs = 0;
   await using ledger = openTestChannels(() => nowMs);
   for (const id of await openChannels(ledger, 1_001)) await ledger.claimed(id, 100n, nowMs);
@@ -164,7 +164,7 @@ test("settles a payee's claims although settle fails for 1,001 channels of other
   await expect.poll(() => chain.moved(), { interval: 5, timeout: 10_000 }).toBe(100n);
 });
 
-test("retries a claim rejected as too small in one batch with backoff", async () => {
+test("retries a claim rejected as too small in a single batch, with backoff", async () => {
   let nowMs = 1_000_000;
   await using ledger = openTestChannels(() => nowMs);
   const ids = await openChannels(ledger, 6);
@@ -181,7 +181,7 @@ test("retries a claim rejected as too small in one batch with backoff", async ()
   await using loop = claimChannels({ ...options, intervalMs: 1_000, retentionMs: 1e12 }, waiting);
   await expect.poll(() => nowMs, { timeout: 10_000 }).toBeGreaterThan(1_900_000);
   await loop[Symbol.asyncDispose]();
-  // The loop keeps running until its poll sees the stop.
+  // The loop keeps running until its next poll notices the stop.
   const counted = attempts.filter((atMs) => atMs <= 1_900_000);
   expect(counted.length, "two payees, in 900 s").toBeLessThan(2 * 12);
   const [first = "0x"] = ids;
@@ -210,7 +210,7 @@ test.each(["invalid_batch_settlement_evm_nothing_to_settle", undefined])(
   },
 );
 
-test("signs a claim with the key of its channel, and skips a channel of an unknown key", async () => {
+test("signs a claim with its channel's key, and skips a channel with an unknown key", async () => {
   await using ledger = openTestChannels();
   const old = new Secret(`0x${"44".repeat(32)}`);
   const { address: oldAddress } = createChannelAuthorizer(old);

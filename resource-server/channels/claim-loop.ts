@@ -10,8 +10,8 @@ export type ClaimLoopOptions = Readonly<{
   intervalMs: number;
   claimWithinMs: number;
   /**
-   * Time after which every node knows a claim. A node behind the others may report that nothing is left to transfer, or the
-   * outcome of an earlier transfer, so only a report made after this time can count a claim as transferred.
+   * Time after which every node has seen a claim. A lagging node may report that nothing is left to transfer, or the outcome of an earlier
+   * transfer, so a claim counts as transferred only by a report made after this time.
    */
   nodeLagMs: number;
   /** How long a fully claimed channel is retained after its state was last read. */
@@ -151,8 +151,9 @@ function createSettleBackoff(initialMs: number, clock: () => number) {
 }
 
 /**
- * Returns whether a channel's charges must be claimed now: `claimWithinMs` after the first of them, or a third of the withdrawal delay if
- * that is less; when half of the delay has passed since the payer requested a withdrawal; or when a rejected claim has waited long enough.
+ * Returns whether a channel's charges must be claimed now: `claimWithinMs` after the first charge, or after a third of the withdrawal delay
+ * if that is less; when half of the delay has passed since the payer requested a withdrawal; or when a rejected claim has waited long
+ * enough.
  */
 function isClaimDue(channel: Channel, atMs: number, claimWithinMs: number): boolean {
   const { owedSinceMs = Number.POSITIVE_INFINITY, rejectedClaims, state, config } = channel;
@@ -164,8 +165,8 @@ function isClaimDue(channel: Channel, atMs: number, claimWithinMs: number): bool
 }
 
 /**
- * Computes the wait after rejected claims: doubled each time, but short enough for five more claims before a payer's
- * unnoticed withdrawal becomes possible, and for thirty once its request is known.
+ * Computes the wait after rejected claims: it doubles each time, but leaves time for five more claims before an unnoticed withdrawal
+ * becomes possible, and for thirty once its request is known.
  */
 function computeBackoffMs(rejectedClaims: number, withdrawDelayMs: number, isWithdrawn: boolean): number {
   const initialMs = withdrawDelayMs / 60;

@@ -22,7 +22,7 @@ const rejected = (errorReason: string): SettleResponse => ({
 });
 
 /**
- * A chain with one channel, which its facilitator reads at most once a minute, and whose payer may withdraw. `clock`
+ * A chain with one channel, whose payer may withdraw; the facilitator reads it at most once a minute. `clock`
  * returns Unix ms.
  */
 function createWorld(clock: () => number, fault: Fault) {
@@ -65,8 +65,7 @@ function createWorld(clock: () => number, fault: Fault) {
 }
 
 /**
- * Sells to a buyer every 20 s for 20 minutes, which withdraws at `requestMs`; returns the amount it was charged, and
- * the amount claimed on the chain.
+ * Sells every 20 s for 20 minutes to a buyer that withdraws at `requestMs`; returns the amounts charged and claimed on the chain.
  */
 async function sellUntilWithdrawal(
   requestMs: number,

@@ -11,7 +11,7 @@ import { createChannelMetrics } from "./channel-metrics.ts";
 import { listOwed, type Channel, type ChannelLedger } from "../claims/channel-ledger.ts";
 import { claimChannels } from "./claim-loop.ts";
 
-/** Time for which one of the facilitator's nodes may be behind the others. */
+/** How long one of the facilitator's nodes may lag behind the others. */
 const nodeLagMs = 60_000;
 
 const keySetting = nameSetting("channels", "privateKey");
@@ -70,7 +70,7 @@ export async function requireKeys(
 
 function explainNoKey(): StartupError {
   return new StartupError(
-    `a route is sold by "${batchSettlement.name}", and that needs ${keySetting}: a private key that authorizes claims. Set it to a new key.`,
+    `a route is sold with "${batchSettlement.name}", which needs ${keySetting}: a private key that authorizes claims. Set it to a new key.`,
   );
 }
 

@@ -8,20 +8,20 @@ import { channelConfig, type ChannelConfig } from "#x402/batch-settlement/payloa
 import type { Hex } from "#x402/hex.ts";
 
 /**
- * Channel that pays this seller, in the token's smallest units. The charged total never falls, never exceeds the stored
- * voucher, and is the most that is ever claimed.
+ * A channel that pays this seller; amounts in the token's smallest units. The charged total never falls and never exceeds the stored
+ * voucher; no more than it is ever claimed.
  */
 export type Channel = Readonly<{
   id: Hex;
   network: PaymentRequirements["network"];
   config: ChannelConfig;
   charged: bigint;
-  /** Highest total that the chain reported although this ledger had not charged it; sales below it may be uncharged. */
+  /** Highest total that the chain reported but this ledger had not charged; sales below it may be uncharged. */
   adopted: bigint;
   voucher: Readonly<{ max: bigint; signature: Hex }> | undefined;
   state: ChannelState;
   syncedAtMs: number;
-  /** Since when charges await their claim or their transfer to the payee, in Unix ms; undefined if everything is transferred. */
+  /** Time, in Unix ms, since which charges have been waiting for a claim or transfer; undefined if everything is transferred. */
   owedSinceMs: number | undefined;
   /** Number of consecutive rejected claims, the last of them at `owedSinceMs`. */
   rejectedClaims: number;
@@ -126,9 +126,9 @@ export function createChannelLedger({
   return {
     find,
     /**
-     * Records the state on the chain. A channel counts as charged at least what is claimed, with a voucher that this ledger lacks: it was
-     * unknown (specification, "Server state loss"), the ledger was restored from a backup, or another ledger uses the same key. Vouchers
-     * accepted by another ledger are invisible here until they are claimed.
+     * Records the state on the chain. A channel counts as charged at least the claimed amount, even if this ledger lacks the voucher: the
+     * channel was unknown (specification, "Server state loss"), the ledger was restored from a backup, or another ledger uses the same key.
+     * Vouchers accepted by another ledger are invisible here until claimed.
      */
     observe: async ({ id, network, config }: Pick<Channel, "id" | "network" | "config">, state: ChannelState) => {
       const { balance, totalClaimed, withdrawRequestedAt, refundNonce } = state;
@@ -146,7 +146,10 @@ export function createChannelLedger({
       if (channel === undefined) throw new TypeError(`channel ${id} was deleted while it was read`);
       return channel;
     },
-    /** Charges a sale and stores its voucher, atomically; returns false and changes nothing if the channel was charged differently meanwhile. */
+    /**
+     * Charges a sale and stores its voucher, atomically; returns false and changes nothing if the channel was charged differently in the
+     * meantime.
+     */
     charge: async (id: Hex, { before, amount, max, signature }: Charge) => {
       const amounts = [before, before + amount, max].map(String);
       return (await store.change(sql.charge, [id, ...amounts, signature, clock()])) === 1;
@@ -156,10 +159,10 @@ export function createChannelLedger({
     /** Returns a page of channels with charges not transferred to their payee, owed since before `before` (Unix ms), oldest first. */
     owed: (countMax: number, { after, before = Number.MAX_SAFE_INTEGER }: OwedPage = {}) =>
       list(sql.owed, [countMax, before, after?.owedSinceMs ?? -1, after?.id ?? ""]),
-    /** Returns those of them whose payer is withdrawing, in the order of their possible withdrawals. */
+    /** Returns those of them whose payer is withdrawing, in order of their possible withdrawals. */
     withdrawing: (countMax: number) => list(sql.withdrawing, [countMax]),
     count: async () => Number((await store.rows(sql.count))[0]?.["channels"]),
-    /** Records that everything up to `total`, the charge at `atMs`, is claimed; without a later charge it is owed until transferred. */
+    /** Records that everything up to `total`, the charge at `atMs`, is claimed; without a later charge, the transfer is still owed. */
     claimed: async (id: Hex, total: bigint, atMs: number) =>
       void (await store.change(sql.claimed, [id, String(total), atMs, clock()])),
     /** Records that the amounts claimed by `beforeMs` (Unix ms) of channels are transferred to their payee. */

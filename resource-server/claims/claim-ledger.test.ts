@@ -111,7 +111,7 @@ describe("claim ledger in a SQLite file shared during a hot restart", () => {
 
 const response = { status: 200, headers: [], body: new Uint8Array(10) } as const;
 
-it("evicts the oldest delivered responses at the limit, and has no room while undelivered ones fill it", async () => {
+it("evicts the oldest delivered responses at the limit, and is full while undelivered ones fill it", async () => {
   let now = 1_000_000;
   await using ledger = await openTestLedger(":memory:", () => now, 40);
   const keep = async (nonce: string, isDelivered: boolean, payer = createClaim().key.payer) => {
@@ -135,7 +135,7 @@ it("evicts the oldest delivered responses at the limit, and has no room while un
   await keep("0x06", false);
   expect(await look(), "one payer fills it").toEqual([40, false, true]);
   await keep("0x07", false, "another");
-  expect(await look(), "no room at all").toEqual([50, false, false]);
+  expect(await look(), "completely full").toEqual([50, false, false]);
   now = 2_001_000;
   expect(await look()).toEqual([0, true, true]);
 });

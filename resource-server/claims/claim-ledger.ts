@@ -4,7 +4,10 @@ import type { ClaimOwner } from "./claim-owner.ts";
 import { parseClaim, parseClaimKey, foundClaimColumns, readFoundClaim } from "./claim-schema.ts";
 import type { ClaimKey, FoundClaim, NewClaim, PaymentClaim, SoldResponse } from "./payment-claim.ts";
 
-/** Time for which a client whose connection broke at the end of a delivery can get the response again, even if its payment expires meanwhile. */
+/**
+ * How long a client whose connection broke at the end of a delivery can get the response again, even if its payment expires in the
+ * meantime.
+ */
 const redeliveryMs = 300_000;
 
 /** Max claims counted per state: counting more would take time from other work. */
@@ -14,11 +17,14 @@ const countedMax = 100_000;
 const deletedMax = 50;
 const roundsMax = 100;
 
-/** Part of the limit of retained responses that any payer may fill, and each payer's share of the rest: one that fetches nothing does not block others. */
+/**
+ * Part of the limit of retained responses that any payer may fill, and each payer's share of the rest, so that a payer that fetches nothing
+ * doesn't block others.
+ */
 const commonPart = 3 / 4;
 const payerPart = 1 / 64;
 
-/** The claim is in another state or belongs to another process. Nothing was changed; resending the payment yields what it is owed. */
+/** The claim is in another state or belongs to another process. Nothing was changed; resending the payment returns what it is owed. */
 export class ClaimMovedError extends Error {
   override readonly name = "ClaimMovedError";
   readonly code = "claim_moved";
@@ -37,8 +43,8 @@ type WriteOptions = Readonly<{ isUnsynced?: boolean | undefined }>;
 
 /**
  * Claims on payments; see `payment-claim.ts` for the states. Each write is visible to all processes when its promise resolves, and on disk
- * except where `payment-claim.ts` says so. A transition that does not fit the claim's state, or does not come from its owner, changes
- * nothing and throws `ClaimMovedError`. Any method throws `StoreError` when the database is unavailable.
+ * except where `payment-claim.ts` says otherwise. A transition that does not fit the claim's state, or does not come from its owner,
+ * changes nothing and throws `ClaimMovedError`. Any method throws `StoreError` when the database is unavailable.
  */
 export type ClaimLedger = ReturnType<typeof createClaimLedger>;
 
@@ -64,8 +70,8 @@ export function createClaimLedger(
     findIdentified: async (payer: string, identifier: string): Promise<ClaimKey | undefined> =>
       (await store.rows(sql.findIdentified, [payer, identifier])).map(parseClaimKey)[0],
     /**
-     * (none) → working, owned by this process; returns false if there already is a claim on the payment, or another of the payer with the
-     * same identifier. This single atomic step ensures that a payment buys only once.
+     * (none) → working, owned by this process; returns false if the payment already has a claim, or the payer has another one with the same
+     * identifier. This single atomic step ensures that a payment buys only once.
      */
     claim: async ({ key, route, fingerprint, digest, payload, requirements, ...claim }: NewClaim) => {
       const texts = [route, fingerprint, digest, JSON.stringify(payload), JSON.stringify(requirements)] as const;
@@ -73,7 +79,9 @@ export function createClaimLedger(
       const values = [...mine(key), ...texts, idempotencyKey, validBefore, clock(), holder, identifier];
       return (await store.changeUnsynced(sql.claim, values)) === 1;
     },
-    /** Makes this process the owner of a claim that no live process owns; returns undefined if one owns it, or if it has nothing left to deliver. */
+    /**
+     * Makes this process the owner of a claim that no live process owns; returns undefined if one does, or if nothing is left to deliver.
+     */
     acquire: async (key: ClaimKey): Promise<PaymentClaim | undefined> =>
       (await store.rows(sql.acquire, [...mine(key), owner.graceMs()])).map(parseClaim)[0],
     disown: async (key: ClaimKey) => void (await store.change(sql.disown, mine(key))),
@@ -112,7 +120,10 @@ export function createClaimLedger(
   };
 }
 
-/** Above the common part, deletes delivered responses, then unfetched ones of expired payments; never one charged and still valid. */
+/**
+ * Above the common part, deletes delivered responses, then unfetched ones of expired payments; never the response of a charged payment that
+ * is still valid.
+ */
 function createTrimming(
   { responseBytes: bytesMax }: Readonly<{ responseBytes: number }>,
   sql: ReturnType<typeof buildClaimSql>,
@@ -134,7 +145,10 @@ function createTrimming(
   return {
     responseBytes,
     payersAbove,
-    /** Deletes responses that no process delivers: of payments expired and delivered {@link redeliveryMs} ago, or the oldest of a state. */
+    /**
+     * Deletes responses that no process is delivering: of payments that expired and were delivered {@link redeliveryMs} ago, or the oldest
+     * of a state.
+     */
     forgetResponses,
     /** Deletes at most {@link deletedMax} claims of expired payments that ended, or started waiting for their client, before a time (Unix ms). */
     forget,
@@ -147,7 +161,7 @@ function createTrimming(
       large = bytes > commonBytes ? await payersAbove(bytesMax * payerPart) : new Set();
       await deleteInRounds(() => forget(beforeMs));
     },
-    /** Returns whether another response for this payer may be retained, by the last trim; if not, it can't buy anything new. */
+    /** Returns whether another response for this payer may be retained, as of the last trim; if not, it can't buy anything new. */
     hasRoom: (payer: string) => bytes <= commonBytes || (bytes <= bytesMax && !large.has(payer)),
   };
 }
@@ -168,7 +182,7 @@ function listKeyValues({ network, asset, payer, nonce }: ClaimKey) {
 function buildClaimSql(nowMs: string) {
   const byKey = "network = $1 AND asset = $2 AND payer = $3 AND nonce = $4";
   const mine = `${byKey} AND owner = $5`;
-  // The parameter specifies how long an owner counts as alive after its expiry; see `ClaimOwner.graceMs`.
+  // The parameter is how long an owner counts as alive after its expiry; see `ClaimOwner.graceMs`.
   const living = (graceMs: string) => `SELECT id FROM claim_owner WHERE expires_at_ms > ${nowMs} - ${graceMs}`;
   const free = (graceMs: string) => `(owner IS NULL OR owner NOT IN (${living(graceMs)}))`;
   return {

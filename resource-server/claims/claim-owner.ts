@@ -6,7 +6,7 @@ import { pauseInBackground, repeat } from "#daemon/time.ts";
 
 /**
  * This process as an owner of claims. No other process touches its claims until its row in `claim_owner` has expired by the database's
- * clock. A process that was cut off for longer loses its claims: each transition of a claim is conditional on its owner.
+ * clock. A process that was cut off for longer loses its claims, because each transition of a claim is conditional on the owner.
  */
 export type ClaimOwner = AsyncDisposable &
   Readonly<{
@@ -17,7 +17,7 @@ export type ClaimOwner = AsyncDisposable &
 
 const renewIntervalMs = 1_000;
 const lifeMs = 6_000;
-/** Exceeds any outage, so that all owners count as alive. */
+/** Longer than any outage, so that all owners count as alive. */
 const graceAllMs = 1e14;
 const forgottenAfterMs = 86_400_000;
 
@@ -38,8 +38,8 @@ export async function createSoleClaimOwner({ store }: Readonly<{ store: SqlStore
 }
 
 /**
- * Registers as one of the owners that share a database, and stays registered by renewing its row. After a database outage every row has
- * expired; so an owner that could not renew its own row for a while treats the others as alive until all have had time to renew.
+ * Registers as one of the owners that share a database, and stays registered by renewing its row. After a database outage, every row has
+ * expired, so an owner that could not renew its row for a while treats the others as alive until all have had time to renew.
  */
 export async function joinClaimOwners({
   store,
@@ -62,7 +62,7 @@ export async function joinClaimOwners({
     responded();
   };
 
-  // A sole owner can't be alive, or the store could not have been opened.
+  // A sole owner can't be alive; otherwise the store could not have been opened.
   const gone = `expires_at_ms < ${store.nowMs} - $1 OR expires_at_ms = $2`;
   await store.change(`DELETE FROM claim_owner WHERE ${gone}`, [forgottenAfterMs, neverMs]);
   await renew();

@@ -38,7 +38,7 @@ const addLater = ({ integer }: Types): Migrations => [
   `ALTER TABLE claims ADD COLUMN identifier TEXT;
    CREATE UNIQUE INDEX claims_by_identifier ON claims (payer, identifier) WHERE identifier IS NOT NULL`,
   "ALTER TABLE claims ADD COLUMN amount TEXT",
-  // Covers the queries about retained responses, which run every few seconds, without reading their large rows.
+  // Covers the queries about retained responses, which run every few seconds, so that they don't read large rows.
   `DROP INDEX claims_with_response;
    CREATE INDEX claims_by_response ON claims (state, valid_before, updated_at_ms, payer, (length(body)), status) WHERE status IS NOT NULL`,
   `CREATE TABLE channels (

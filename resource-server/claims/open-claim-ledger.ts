@@ -87,7 +87,7 @@ async function openDatabase(
   setting: string,
   log: Logger,
 ): Promise<SqlStore> {
-  // Lazy import, so that a start with SQLite does not pay for it.
+  // Imported lazily, because a start with SQLite doesn't need it.
   const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
   const schema = "gatehouse_resource_server";
   return openPostgresStore({ ...options, setting, schema, migrations: postgresClaimMigrations }, { log });

@@ -3,9 +3,9 @@ import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/
 import { fingerprintPayment, readPaymentIdentifier, type PaymentKey } from "#x402/payment-identifier.ts";
 
 /**
- * States in which one payment becomes one response. Money changes state only in the claim; each transition is one atomic write. Two are
- * on disk before the sale continues: `settling` before the settlement is requested, `settled` before the response is sent. A power failure
- * may lose the others, which does no harm: a lost `working` counts as released, a lost `delivered` as settled.
+ * The states through which one payment becomes one response. Payment state changes only in the claim, and each transition is one atomic
+ * write. Two are on disk before the sale continues: `settling` before the settlement is requested, `settled` before the response is sent. A
+ * power failure may lose the others, which does no harm: a lost `working` counts as released, a lost `delivered` as settled.
  *
  *     (none) ──claim──▶ working ──work done──▶ settling ──settled──▶ settled ──delivered──▶ delivered
  *                          │                      │
@@ -35,7 +35,7 @@ export type NewClaim = Readonly<{
   payload: PaymentPayload;
   requirements: PaymentRequirements;
   /**
-   * Identifies this claim to the facilitator on every settle request, so that only the owner that resumes it after a kill -9 gets the
+   * Identifies this claim to the facilitator in every settle request, so that only the owner that resumes it after kill -9 gets the
    * outcome. Random, so that a copied or restored ledger can't claim another's outcome.
    */
   idempotencyKey: string;
@@ -59,7 +59,7 @@ export type PaymentClaim = Readonly<
   }
 >;
 
-/** Claim as looked up, with only the size of its response, because many clients may look it up at the same time. */
+/** A claim as looked up, with only the size of its response, because many clients may look it up at the same time. */
 export type FoundClaim = Readonly<Omit<PaymentClaim, "response"> & { hasResponse: boolean; responseBytes: number }>;
 
 export type SoldResponse = Readonly<{
@@ -76,7 +76,7 @@ export function nameIdentifier(payload: PaymentPayload): string | undefined {
 
 type Purchase = Pick<NewClaim, "requirements" | "fingerprint">;
 
-/** Returns whether two purchases are the same for a payment-identifier; otherwise using it for both is a conflict. */
+/** Returns whether two purchases count as the same for a payment-identifier; if not, using it for both is a conflict. */
 export function areSamePurchase(a: Purchase, b: Purchase): boolean {
   return fingerprintPayment(a.requirements, a.fingerprint) === fingerprintPayment(b.requirements, b.fingerprint);
 }

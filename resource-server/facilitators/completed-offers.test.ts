@@ -18,7 +18,7 @@ test("hides an offer on an unavailable network, but accepts a payment signed for
   expect(find("GET", "/data"), "the same until the list changes").toBe(find("GET", "/data"));
 });
 
-test("accepts a payment that needs the facilitator's address after its kind became unavailable", () => {
+test("accepts a payment that needs the facilitator's address even after its kind became unavailable", () => {
   const upto = { ...offer, scheme: "upto", network: "eip155:1672" as const };
   const state: { kinds: SupportedKinds["kinds"] } = { kinds: [] };
   const routes = {

@@ -13,7 +13,7 @@ export function findKind(
   return kinds.find((kind) => kind.x402Version === 2 && kind.scheme === scheme && kind.network === network);
 }
 
-/** Adds to offers what only the facilitator knows, and leaves out those that no one could pay. */
+/** Adds the facilitator's data to offers, and omits those that no one could pay. */
 export function completeOffers(
   offers: readonly PaymentRequirements[],
   kinds: SupportedKinds["kinds"],
@@ -50,7 +50,7 @@ export function completeRoutes(
     if (route === undefined) return undefined;
     const { kinds, extensions } = supported();
     if (last?.kinds !== kinds || last.extensions !== extensions) {
-      // A payment signed before its kind became unavailable stays good.
+      // A payment signed before its kind became unavailable stays valid.
       const accepted = routes.kinds.flatMap(
         (kind) => findKind(kinds, kind) ?? findKind(last?.accepted ?? [], kind) ?? [],
       );

@@ -6,7 +6,7 @@ import { reason, type Reason } from "#x402/reason.ts";
 import type { ReadPayment } from "#x402/scheme.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 
-/** Payment parsed by this process, or as sent to an earlier process, which left it in the ledger. */
+/** A payment as parsed by this process, or as an earlier process received it and left it in the ledger. */
 export type PresentedPayment = Readonly<ReadPayment | { sent: PaymentPayload }>;
 
 /** Verifies and settles payments, with a facilitator over HTTP or in this process. Both methods throw only {@link FacilitationError}. */
@@ -15,7 +15,7 @@ export type Facilitation = AsyncDisposable &
     verify(payment: PresentedPayment, offer: PaymentRequirements, request?: RequestTrace): Promise<VerifyResponse>;
     /**
      * May be called again for the same payment: it charges once (EIP-3009). `idempotencyKey` identifies the sale; a facilitator that
-     * distinguishes callers returns the outcome to the first sale, and `duplicate_settlement` to any other.
+     * distinguishes callers returns the outcome to the first sale, and `duplicate_settlement` to all others.
      */
     settle(
       payment: PresentedPayment,
@@ -23,13 +23,13 @@ export type Facilitation = AsyncDisposable &
       idempotencyKey: string,
       request?: RequestTrace,
     ): Promise<SettleResponse>;
-    /** Whether it settles a payment with a durable write to this ledger, which includes surrounding writes. Default: never. */
+    /** Whether it settles a payment by a durable write to this ledger, which makes earlier writes durable too. Default: never. */
     settlesInLedger?: (payload: PaymentPayload) => boolean;
     /** Returns whether it is usable now, from cached state. */
     readiness(): ReadinessCheck;
     /** Returns the kinds of payment and the extensions in its last list; the same objects until they change. */
     supported(): Pick<SupportedKinds, "kinds" | "extensions">;
-    /** Returns whether it settles none of the current offers, or became unusable; no client should sign a payment then. */
+    /** Returns whether it settles none of the current offers, or became unusable, so that no client should sign a payment. */
     settlesNothing(): boolean;
   }>;
 
@@ -38,13 +38,16 @@ export type Facilitation = AsyncDisposable &
  * - `unreachable`: it was not reached and has done nothing;
  * - `unintelligible`: the responder is not a facilitator;
  * - `rejected`: it reported the payment itself as malformed (400, 422) and has done nothing;
- * - `denied`: it accepts nothing from us now: no key, a wrong path, too many requests (any other 4xx); it has done nothing;
+ * - `denied`: it currently accepts nothing from us: no key, a wrong path, too many requests (any other 4xx); it has done nothing;
  * - `failed`: it reported an error (5xx);
- * - `unknown`: the response was cut off or is late. Its effects are unknown.
+ * - `unknown`: the response was cut off or is late; the effects are unknown.
  */
 export type FacilitationErrorCode = "unreachable" | "unintelligible" | "rejected" | "denied" | "failed" | "unknown";
 
-/** Missing verdict. The message is only for the log: it may contain the facilitator's text about itself, which is never shown to clients. */
+/**
+ * The verdict is missing. The message is only for the log: it may contain the facilitator's text about itself, which is never shown to
+ * clients.
+ */
 export class FacilitationError extends Error {
   override readonly name = "FacilitationError";
   readonly code: FacilitationErrorCode;
@@ -70,12 +73,12 @@ function removeAbsent<T extends object>(value: { [Key in keyof T]: T[Key] | null
 }
 
 /**
- * Text with which a facilitator reports that the chain itself rejected a call before anything was sent: that of its RPC library for a
- * revert, in viem, go-ethereum, or alloy, which may have only the code of a revert (geth 3, Nethermind -32015).
+ * Text with which a facilitator reports that the chain itself rejected a call before anything was sent: its RPC library's text for a revert
+ * (viem, go-ethereum or alloy, which may have only the code of a revert: geth 3, Nethermind -32015).
  */
 const reverted = /^The contract function "\w+" reverted|\bexecution reverted\b|\berror code (?:3|-32015)\b/i;
 
-/** Text with which x402-rs reports that the receipt of a transaction says so. */
+/** Text with which x402-rs reports that a transaction's receipt shows a revert. */
 const failed = /^Transaction 0x[0-9a-f]{64} reverted/i;
 
 function nameRevert(text: string): Reason | undefined {
@@ -90,7 +93,7 @@ function readReason(said: string | null | undefined, message: string | null | un
   return { reason: cleanMessage(code), message: cleanMessage(why), revert: nameRevert(why ?? "") };
 }
 
-/** Definite reasons; a failed simulation or transaction may be the facilitator's own fault. */
+/** Conclusive reasons; a failed simulation or transaction may be the facilitator's own fault. */
 const definite: ReadonlySet<string> = new Set(Object.values(reason)).difference(
   new Set<string>([
     reason.simulation,
@@ -105,7 +108,7 @@ const definite: ReadonlySet<string> = new Set(Object.values(reason)).difference(
 /** Error instead of a verdict, as returned by the published Go facilitator: `{error: "<reason>: <message>"}`. */
 const worded = z.object({ error: z.string() }).transform(({ error }, context) => {
   const { reason: found = "", message, revert } = readReason(error, undefined);
-  // It knows from the receipt that a transaction failed if it adds nothing.
+  // If it adds nothing, it knows from the receipt that a transaction failed.
   if (definite.has(found) || /^\w+_transaction_failed$/.test(error)) return { reason: found, message };
   if (revert !== undefined) return { reason: revert, message };
   const isUnsigned = /_failed_to_verify_signature: (?:recovery failed|invalid EOA)/.test(error);
@@ -149,7 +152,7 @@ export const settleResponse = z.union([
     .transform(({ transaction: hash, network, errorMessage: said, ...answer }) => {
       const { reason: code, message: errorMessage, revert } = readReason(answer.errorReason, said);
       const transaction = hash ?? "";
-      // Without its hash, a failed transaction may have been sent: the node's response to it was an error or none.
+      // Without a hash, a failed transaction may have been sent: the node responded with an error or not at all.
       const isUnsure = transaction === "" && (code === "unexpected_error" || code?.endsWith("transaction_failed"));
       const errorReason = isUnsure === true ? (revert ?? "unexpected_settle_error") : code;
       return removeAbsent<SettleResponse>({

@@ -20,7 +20,7 @@ import { tolerateLaterFailures } from "./facilitator-watch.ts";
 import { explainDecimals } from "./terms-check.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 
-/** What the process gives to its facilitation, over HTTP or in the process. */
+/** The process's dependencies of its facilitation, over HTTP or in the process. */
 export type FacilitationDependencies = Readonly<{
   client: HttpClient;
   log: Logger;
@@ -31,7 +31,7 @@ export type FacilitationDependencies = Readonly<{
 }> &
   Pick<ServiceContext, "isHandedOver" | "yields">;
 
-/** What is settled: the keys and node of the settings, which are then required, and the tokens of the routes' offers. */
+/** The keys and node from the settings, which are then required, and the tokens of the routes' offers. */
 export type InProcessOptions = ResourceServerSettings &
   Readonly<{
     keys: readonly Secret[];

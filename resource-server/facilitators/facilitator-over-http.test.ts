@@ -128,14 +128,14 @@ describe("createFacilitatorOverHttp", () => {
     await expect(settling).rejects.toMatchObject({ code: "unreachable" });
   });
 
-  it("requests payments, but isn't ready, while its facilitator was never reached", async () => {
+  it("requests payments, but isn't ready, until its facilitator was reached", async () => {
     await using client = await facilitator(() => Response.json({}), { url: () => "http://127.0.0.1:1" });
     await client.checked;
     expect(client.settlesNothing()).toBe(false);
     expect(client.readiness()).toEqual({ ok: false, message: expect.stringContaining("no response from") });
   });
 
-  it("settles nothing once a payment finds a healthy facilitator down, and again after it responds", async () => {
+  it("stops settling once a payment finds its facilitator down, and resumes when it responds again", async () => {
     let isDown = false;
     await using client = await facilitator(() =>
       isDown ? Promise.reject(new Error("broken")) : Response.json(kinds("eip155:1672")),
@@ -149,7 +149,7 @@ describe("createFacilitatorOverHttp", () => {
     await expect.poll(() => client.settlesNothing(), { timeout: generousMs }).toBe(false);
   });
 
-  it("does not warn of a facilitator whose check the stop of the process interrupts", async () => {
+  it("does not warn about a facilitator if its check is interrupted by a shutdown", async () => {
     const warned: unknown[] = [];
     const log = { ...createLog({ service: "test", level: "silent" }), warn: (facts: unknown) => warned.push(facts) };
     const [stop, asked] = [new AbortController(), Promise.withResolvers<void>()];
@@ -189,12 +189,12 @@ describe("createFacilitatorOverHttp", () => {
   it.each<[string, (amount: string) => object, string]>([
     ["takes them", () => ({ isValid: false, invalidReason: "invalid_exact_evm_insufficient_balance" }), "answers"],
     [
-      "simulates first, and takes them",
+      "simulates first, and accepts them",
       (amount) => ({ isValid: amount === "0", invalidReason: "insufficient_funds" }),
       "answers",
     ],
     [
-      "reports a failed simulation as an error, and takes them",
+      "reports a failed simulation as an error, and accepts them",
       (amount) =>
         amount === "0"
           ? { isValid: true }
@@ -207,7 +207,7 @@ describe("createFacilitatorOverHttp", () => {
       expect.stringMatching(/verify answered invalid_exact_evm_signature to a valid signature; check its node's RPC$/),
     ],
     [
-      "simulates first, where the token has another name",
+      "simulates first, but the token has another name",
       () => ({ isValid: false, invalidReason: "invalid_exact_evm_transaction_simulation_failed" }),
       `it rejects every payment to the seller's terms (token, payTo, price): token ${offer.asset} does not have the EIP-712 domain name "USDC", version "2"; correct token.name, token.version`,
     ],
@@ -255,7 +255,7 @@ describe("createFacilitatorOverHttp", () => {
     expect(client.settlesNothing()).toBe(!state.ok);
   });
 
-  it("checks a facilitator at once after it returned an error instead of a verdict", async () => {
+  it("checks a facilitator immediately after it returned an error instead of a verdict", async () => {
     let isChainDown = false;
     await using client = await facilitator((path) => {
       if (path !== "/supported") return Response.json({ error: "the node is down" }, { status: 500 });

@@ -30,7 +30,7 @@ export type FacilitatorOverHttpOptions = Omit<ResourceServerSettings["facilitato
     offers: () => readonly PaymentRequirements[];
   }>;
 
-/** A facilitator that takes longer to describe itself counts as down; a verification may take longer. */
+/** A facilitator that takes longer for /supported counts as down; a verification may take longer. */
 const supportedTimeoutMs = 5_000;
 
 const answerLimitBytes = 65_536;
@@ -127,7 +127,7 @@ const ofSignature: ReadonlySet<string | undefined> = new Set([
   "invalid_exact_evm_payload_signature",
 ]);
 
-/** Returns whether the payer's key did sign a payment: the reference rejects every signature while its node does not respond. */
+/** Returns whether the payer's key really signed a payment: the reference rejects every signature while its node is unresponsive. */
 async function isContradicted(
   answered: string | undefined,
   { payload, accepted }: PaymentPayload,
@@ -142,7 +142,7 @@ async function isContradicted(
 
 const isDown: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "failed", "unknown"]);
 
-/** Puts the key into the unused header: credentials in the URL, for a proxy in front of the facilitator, occupy Authorization. */
+/** Puts the key into X-API-Key if the URL has credentials, for a proxy in front of the facilitator, which occupy Authorization. */
 function buildKeyHeader(apiKey: Secret, isAuthorized: boolean): RequestHeaders {
   const key = apiKey.reveal();
   return isAuthorized ? { "X-API-Key": key } : { Authorization: `Bearer ${key}` };

@@ -12,7 +12,7 @@ const unfitPauseMs = 500;
 
 type WatchedFacilitator = Readonly<{
   log: Logger;
-  /** Aborts when the process stops: a check that this interrupts says nothing about the facilitator. */
+  /** Aborts when the process stops; a check interrupted by this implies nothing about the facilitator. */
   signal: AbortSignal;
   supported: () => Promise<SupportedKinds>;
   rejectedTerms: (supported: SupportedKinds) => Promise<RejectedTerms | undefined>;
@@ -36,9 +36,9 @@ type LastCheck = Readonly<{
 
 /**
  * Checks periodically whether a facilitator responds to `/supported` with the kinds of payment sold, and accepts the terms of the current
- * offers; logs each change. Once it was reached, nothing is settled while the last check failed, so that no client signs a payment; once it
- * was ready, it stays ready then ({@link tolerateLaterFailures}). Before it was reached, the server is unready, but responds 402 to unpaid
- * requests (specification, "Errors").
+ * offers; logs each change. Once the facilitator was reached, nothing is settled while its last check failed, so that no client signs a
+ * payment; once it was ready, the server stays ready despite failures ({@link tolerateLaterFailures}). Before it was reached, the server is
+ * unready, but responds with 402 to unpaid requests (specification, "Errors").
  */
 export function watchFacilitator(
   { kinds: sold }: Readonly<{ kinds: readonly SoldKind[] }>,
@@ -112,7 +112,7 @@ export function watchFacilitator(
   };
 }
 
-/** A failure; `isPartial` means that payments on another network are not affected. */
+/** A failure; `isPartial` means that payments on another network are unaffected. */
 function tolerateIf(isPartial: boolean, message: string): ReadinessCheck {
   return isPartial ? { ok: false, message, tolerated: true } : { ok: false, message };
 }

@@ -6,7 +6,7 @@ import type { Facilitation } from "./facilitation.ts";
 import type { FacilitationDependencies } from "./facilitator-in-process.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 
-/** Max time that a start waits for the first check of the facilitator. */
+/** Max time for which startup waits for the first check of the facilitator. */
 const firstCheckMs = 5_000;
 
 /**
@@ -26,7 +26,7 @@ export async function openFacilitation(
   if (url !== undefined) {
     if (privateKey === undefined) {
       const facilitator = createFacilitatorOverHttp({ ...settings.facilitator, url, kinds, offers }, parts);
-      // With a facilitator that responds, the first request already gets its price.
+      // If the facilitator responds, even the first request gets its price.
       await Promise.race([facilitator.checked, pauseInBackground(firstCheckMs, parts.signal)]);
       return facilitator;
     }

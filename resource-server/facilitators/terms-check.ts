@@ -24,14 +24,13 @@ const recheckMs = 10_000;
 /** Terms that a facilitator rejects; `areAll` if it rejects all, `isPartial` if those on another network are accepted. */
 export type RejectedTerms = Readonly<{ message: string; areAll: boolean; isPartial: boolean }>;
 
-/** Verifies an invented payment, in a way that the facilitator can tell from a buyer's. */
+/** Verifies a made-up payment, marked so that the facilitator can tell it from a buyer's. */
 type VerifyInvented = (payment: PaymentPayload, offer: PaymentRequirements) => Promise<VerifyResponse>;
 
 /**
- * Creates a check that a facilitator accepts payments on the offers' terms, repeated when they change. It verifies a
- * payment of each payee's lowest price from an empty account. If that fails because of the account, it verifies a
- * payment of zero, which a token accepts if it was signed for the token's own name and version (ERC-20 requires it).
- * Compares decimals if the facilitator lists them.
+ * Creates a check that a facilitator accepts payments on the offers' terms, repeated when they change. It verifies a payment of each
+ * payee's lowest price from an empty account. If that fails because of the account, it verifies a payment of zero, which a token must
+ * accept (ERC-20) if it was signed for the token's own name and version. Compares decimals if the facilitator lists them.
  *
  * @throws {FacilitationError} when there is no verdict.
  */

@@ -76,7 +76,7 @@ describe("a routes file", () => {
     ],
     [
       `{ "GET /d": { accepts: { scheme: "exact", price: "1", network: "eip155:1" }, upstream: "http://u.test" } }`,
-      /GET \/d: accepts\.network: found "eip155:1"; this server charges on "eip155:1672" only .* unless the offer names its asset/,
+      /GET \/d: accepts\.network: found "eip155:1"; this server charges only on "eip155:1672" .* unless the offer specifies its asset/,
     ],
     [
       `{ "GET /d": { accepts: { scheme: "exact", price: "10000", network: "eip155:1672" }, upstream: "http://u.test" } }`,
@@ -88,7 +88,7 @@ describe("a routes file", () => {
     ],
     ...[token.address, zeroAddress].map((lost): [string, RegExp] => [
       `{ "GET /d": { accepts: { scheme: "exact", price: "1", network: "eip155:1672", payTo: "${lost}" }, upstream: "http://u.test" } }`,
-      new RegExp(`GET /d: accepts\\.payTo .*: nobody can spend what ${lost} is paid; use an account of yours`),
+      new RegExp(`GET /d: accepts\\.payTo .*: no one can spend what ${lost} is paid; use your own account`),
     ]),
   ])("rejects %s with a reason", async (text, message) => {
     expect(await read(text)).toMatch(message);

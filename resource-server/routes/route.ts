@@ -132,18 +132,18 @@ function findUnspendable(routes: readonly Route[]): readonly string[] {
   );
   return [...Map.groupBy(lost, ({ payTo }) => payTo)].map(([payTo, found]) => {
     const keys = new Set(found.map(({ key }) => key));
-    return `${[...keys].join(", ")}: accepts.payTo (default: setting payTo): nobody can spend what ${payTo} is paid; use an account of yours.`;
+    return `${[...keys].join(", ")}: accepts.payTo (default: setting payTo): no one can spend what ${payTo} is paid; use your own account.`;
   });
 }
 
 async function buildRoute(key: string, entry: Product, options: RouteOptions): Promise<Route> {
   const [sent, path = ""] = key.split(" ");
   const method = findMethod(sent);
-  if (method === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown method pass`);
+  if (method === undefined) throw new TypeError(`${key}: the routes file's schema accepted an unknown method`);
   const build = async (each: z.output<typeof offer>): Promise<PaymentRequirements> => {
     const { scheme, price, assetTransferMethod } = each;
     const selling = schemes.find(({ name }) => name === scheme);
-    if (selling === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown scheme pass`);
+    if (selling === undefined) throw new TypeError(`${key}: the routes file's schema accepted an unknown scheme`);
     // The schema guarantees the network's format, which its type does not express.
     const network = each.network as ChargedToken["network"];
     const token = each.asset === undefined ? options.token : { network, ...each.asset };
@@ -174,7 +174,7 @@ export function findRouteProblems(
 }
 
 /**
- * Lists the exact prices in a token, in its smallest unit; a maximum says nothing about the amounts to settle. Skips
+ * Lists the exact prices in a token, in its smallest unit; a maximum implies nothing about the amounts settled. Skips
  * the routes with problems that {@link findRouteProblems} lists.
  */
 export function listExactAmounts(content: unknown, { network, address: token }: SoldToken): readonly string[] {
@@ -217,13 +217,13 @@ function findOfferProblems(
   const problems: string[] = [];
   const found = `network: found "${network}"; this server`;
   if (network !== usual && asset === undefined) {
-    problems.push(`${found} charges on "${usual}" only (setting chain.id), unless the offer names its asset.`);
+    problems.push(`${found} charges only on "${usual}" (setting chain.id), unless the offer specifies its asset.`);
   } else if (networks?.includes(network) === false) {
     const settled = networks.map((each) => `"${each}"`).join(" or ");
     problems.push(`${found} settles on ${settled} (setting settlement.networks).`);
   }
   if (assetTransferMethod !== undefined && scheme === "upto")
-    problems.push(`assetTransferMethod: scheme "${scheme}" has its own; remove it.`);
+    problems.push(`assetTransferMethod: scheme "${scheme}" determines it; remove it.`);
   if (wholeThousands.test(price)) {
     const inDollars = formatAmount(BigInt(price), asset?.decimals ?? tokenDecimals);
     problems.push(

@@ -10,7 +10,9 @@ export type SoldRoutes = AsyncDisposable &
     current: () => readonly Route[];
     /** Returns the route of a method and a path, matched byte for byte. */
     find: (method: string, target: string) => Route | undefined;
-    /** Returns the offers that a payment for a route may accept: its current ones, and for a while its former ones for the same product. */
+    /**
+     * Returns the offers that a payment for a route may accept: its current ones, and, for a while, its former ones for the same product.
+     */
     taken: (route: Route) => readonly PaymentRequirements[];
     kinds: readonly SoldKind[];
   }>;
@@ -24,7 +26,7 @@ type FormerOffer = Readonly<{ offer: PaymentRequirements; until: number }>;
  * Reads the routes for sale, at startup and whenever their file changes. An invalid file changes nothing, and neither does one with a scheme
  * or network that was not in use at startup, because the facilitator's support for it is unchecked.
  *
- * A payment is often signed for an offer fetched seconds before, so a new price would reject it. A former offer is
+ * A payment is often signed for an offer fetched seconds before, and would be rejected after a price change. A former offer is
  * therefore accepted for `formerOfferMs`, but only if it pays an account that the route still lists: money never goes
  * to a removed payee. A former offer bought the route's former product, so once a change affects more of a route than
  * its offers, former offers are rejected; otherwise, an old price would buy a new product.
@@ -82,7 +84,7 @@ export async function openSoldRoutes(
   };
 }
 
-/** Returns whether two routes deliver the same for a payment, regardless of their prices. */
+/** Returns whether two routes deliver the same product for a payment, regardless of price. */
 function isSameProduct({ accepts: _before, ...before }: Route, { accepts: _after, ...after }: Route): boolean {
   return isDeepStrictEqual(before, after);
 }

@@ -16,7 +16,7 @@ import {
 } from "../facilitators/facilitation.ts";
 import type { SaleOutcome, SoldOutcome } from "./sale-outcome.ts";
 
-/** Payments that this process handles: the requests of each, and which of them a request owns. */
+/** The payments that this process handles: the requests for each, and which payments a request owns. */
 export type PaymentsInFlight = ReturnType<typeof createPaymentsInFlight>;
 
 export function createPaymentsInFlight() {
@@ -29,7 +29,7 @@ export function createPaymentsInFlight() {
       requests.increase(name);
       return { hasOthers: () => requests.get(name) > 1, [Symbol.dispose]: () => requests.decrease(name) };
     },
-    /** Owns a payment until its release: all others leave its claim alone. Returns false if it is already owned. */
+    /** Owns a payment until its release, during which no other request touches its claim. Returns false if it is already owned. */
     acquire(key: PaymentKey): boolean {
       const name = namePayment(key);
       if (owned.has(name)) return false;
@@ -58,8 +58,8 @@ export const malformed = "invalid_payload";
 const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "rejected", "denied"]);
 
 /**
- * Settles a claim whose payment payload is at hand. An unknown outcome is `pending`, with the transaction if known. An error means that the
- * facilitator either could not be reached or accepted nothing, so nothing was charged.
+ * Settles a claim whose payment payload is available. An unknown outcome is `pending`, with the transaction if known. An error means that
+ * the facilitator either could not be reached or accepted nothing, so nothing was charged.
  */
 export async function settleClaim(
   claim: PaymentClaim,
@@ -80,11 +80,11 @@ export async function settleClaim(
 }
 
 /**
- * Retries the settlement of a claim whose earlier settlement may have been sent, with an unknown outcome. If the
- * facilitator now reports the nonce as used, it counts as having missed its own receipt only if it reported a
- * transaction before and reports none now. If it never reported a transaction, it may not have sent one. Any transaction
- * that it reports now must have failed, since the payer has used the nonce elsewhere. If it reports a duplicate of the
- * same transaction as before, it settled this claim before it tracked owners.
+ * Retries the settlement of a claim whose earlier settlement may have been sent, with an unknown outcome. If the facilitator now reports
+ * the nonce as used, the payment counts as settled only if it reported a transaction before and reports none now, because it then missed
+ * its own receipt. If it never reported a transaction, it may not have sent one; and any transaction that it reports now must have failed,
+ * because the payer used the nonce elsewhere. If it reports a duplicate of the same transaction as before, it settled this claim before it
+ * tracked owners.
  */
 export async function resumeClaim(
   claim: PaymentClaim,
@@ -139,7 +139,7 @@ export async function recordOutcome(
       await ledger.pending(key, settlement);
       return { kind: "pending", settlement };
     case "settled": {
-      // Before the ledger: after a kill in between, the outcome is requested and reported again.
+      // Do this before the ledger write: after a kill in between, the outcome is requested and reported again.
       reportCharge(claim, settlement, parts);
       const isFree = isUnused(claim);
       const isUnsynced = payload !== undefined && facilitation.settlesInLedger?.(payload);
@@ -150,7 +150,7 @@ export async function recordOutcome(
   }
 }
 
-/** Returns whether the payment of a settled claim may buy something else: it restates a running total, with nothing added. */
+/** Returns whether a settled claim's payment may buy something else: it restates a running total, with nothing added. */
 function isUnused({ amount, requirements }: PaymentClaim): boolean {
   return amount === "0" && schemes.find(({ name }) => name === requirements.scheme)?.busy !== undefined;
 }

@@ -41,11 +41,11 @@ describe("readPayment", () => {
       /PAYMENT-SIGNATURE: accepted\.network: expected text without control characters/,
     ],
     [
-      "such an asset",
+      "an asset that PostgreSQL can't look up",
       base64(createPayload((p) => ({ ...p, accepted: { ...p.accepted, asset: "0x\0" } }))),
       /accepted\.asset: expected text without control characters/,
     ],
-    ["two headers joined", `${base64(createPayload())}, ${base64(createPayload())}`, /not base64 of JSON/],
+    ["two joined headers", `${base64(createPayload())}, ${base64(createPayload())}`, /not base64 of JSON/],
   ])("rejects %s with a reason", (_name, header, message) => {
     expect(readPayment(header)).toEqual({ ok: false, message: expect.stringMatching(message) });
   });

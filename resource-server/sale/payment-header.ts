@@ -11,7 +11,7 @@ import { schemes } from "#x402/schemes.ts";
 
 export type Payment = Readonly<{
   read: ReadPayment;
-  /** Identifies the payment; payer and nonce are the client's claims, in lower case. */
+  /** Identifies the payment; payer and nonce are as claimed by the client, in lower case. */
   key: PaymentKey;
   /** Unix seconds. */
   validBefore: number;
@@ -22,7 +22,7 @@ export type Payment = Readonly<{
 
 /**
  * Reads a PAYMENT-SIGNATURE header (x402 version 2: base64 of a PaymentPayload in JSON). Parses a payment with an unknown scheme as
- * `exact`: whatever it accepts, its earlier purchase is found by its authorization.
+ * `exact`, so that its earlier purchase is found by its authorization.
  */
 export function readPayment(header: string): Readonly<{ ok: true; payment: Payment } | { ok: false; message: string }> {
   let decoded: unknown;

@@ -7,7 +7,7 @@ import type { PaymentsInFlight } from "./claim-settlement.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
-/** Payment metrics. Labels are routes of the file and outcomes of the code, so that their number is limited. */
+/** Payment metrics. Labels are the file's routes and the code's outcomes, so their number is limited. */
 export type PaymentMetrics = ReturnType<typeof createPaymentMetrics>;
 
 const register = <Label extends string>(options: GaugeConfiguration<Label>) => new Gauge(options);

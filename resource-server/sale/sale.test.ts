@@ -152,7 +152,7 @@ describe("sell", () => {
     expect([asked, charged.length]).toEqual([[], 1]);
   });
 
-  it("returns a delivered response only to the same client, or to its payment-identifier", async () => {
+  it("returns a delivered response only to the same client, or for its payment-identifier", async () => {
     const { sell } = await shop();
     const from = (paid: Payment, client: string) => sell({ ...createOrder(paid), client, work: async () => resource });
     const plain = createPayment();
@@ -170,7 +170,7 @@ describe("sell", () => {
       expect((await from(stranger, "192.0.2.1")).kind).toBe("invalid");
   });
 
-  it("charges a payer's identifier once although it signs again, and rejects another request or other terms", async () => {
+  it("charges a payer's identifier once even if it signs again, and rejects another request or other terms", async () => {
     const { buy, asked, charged, ledger, sell } = await shop();
     const named = () => createPayment({ ...createPayload(), ...identified("a-random-identifier-3") });
     const both = await Promise.all([buy(named()), buy(named())]);
@@ -185,7 +185,7 @@ describe("sell", () => {
       const order = { ...createOrder(named()), requirements, work: async () => resource };
       expect(await sell(order)).toEqual({ kind: "other-request" });
     }
-    expect(asked, "a conflict asks nobody").toEqual([]);
+    expect(asked, "a conflict queries no facilitator").toEqual([]);
     await ledger.forgetResponses("delivered");
     expect(await buy(named())).toEqual({ kind: "other-request" });
     const other = createPayload();
@@ -225,7 +225,7 @@ describe("sell", () => {
     return undefined;
   });
 
-  it("returns busy without verification while there is no room for responses", async () => {
+  it("returns busy without verification while no response can be stored", async () => {
     const { buy, asked } = await shop(undefined, false);
     expect(await buy(createPayment())).toEqual({ kind: "busy" });
     expect(asked).toEqual([]);
@@ -387,7 +387,7 @@ describe("sell, with a facilitator that distinguishes callers", () => {
     expect(others).toEqual([first, first, expect.not.stringMatching(first ?? "")]);
   });
 
-  it("returns in-progress to an invalid payment while a copy of its request settles it", async () => {
+  it("returns in-progress to an invalid payment while a copy of its request is settling it", async () => {
     const { buy, facilitation, asked } = await shop();
     const settling = until("the first copy settles", generousMs, () => asked.includes("settle"));
     const duplicate = settling.then(() => ({ isValid: false, invalidReason: "duplicate_settlement" }));

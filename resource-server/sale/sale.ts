@@ -21,7 +21,7 @@ import { rejectValidity, requestVerdict, type VerdictParts } from "./verdict.ts"
 
 export type SaleRequest = Readonly<{
   payment: Payment;
-  /** Offer that the payment accepts; undefined if the route doesn't have such an offer, or no longer has it. */
+  /** The offer that the payment accepts; undefined if the route has no such offer, or no longer. */
   requirements: PaymentRequirements | undefined;
   route: string;
   fingerprint: string;
@@ -64,13 +64,13 @@ export function createSales(
       };
       return { ...outcome, end };
     },
-    /** Returns whether this exact payment has bought something before, or why that is currently unknown. */
+    /** Returns whether this exact payment has already bought something, or why that is currently unknown. */
     hasSold: ({ key, digest }: Payment): Promise<boolean | SaleWithoutLedger> =>
       catchLedgerFault(async () => (await parts.ledger.find(key))?.digest === digest),
   };
 }
 
-/** Turns an unavailable ledger, or a claim that another process took over meanwhile, into an outcome. */
+/** Converts an unavailable ledger, or a claim taken over by another process, to an outcome. */
 async function catchLedgerFault<T>(step: () => Promise<T>): Promise<T | SaleWithoutLedger> {
   try {
     return await step();
@@ -114,7 +114,7 @@ async function sell(request: SaleRequest, parts: SellingParts): Promise<SaleOutc
     const again = { ...request, isIdentified: true, isRepeated: earlier.state === "delivered" };
     return runAsOwner(earlier.key, parts, () => collect(earlier.key, again, parts));
   }
-  // A payment being settled is no longer valid, and the settlement may come from another copy of this same request.
+  // A payment being settled is no longer valid, and a copy of this same request may be settling it.
   const begun = rejection.kind === "invalid" ? await ledger.find(key) : undefined;
   // The reason may be temporary, such as the payer's other payment in flight: a payment rejected here may be charged
   // through a copy that is verified later.
@@ -135,7 +135,7 @@ async function runAsOwner(
     if (outcome.kind !== "sold") await ledger.disown(key);
     return outcome;
   } finally {
-    // A sold response stays owned until its delivery ends, so that no second request gets it meanwhile.
+    // A sold response stays owned until its delivery ends, so that no second request gets it before.
     if (outcome?.kind !== "sold" || outcome.end === undefined) payments.release(key);
   }
 }
@@ -144,9 +144,8 @@ async function runAsOwner(
 export const noOffer = "No matching payment requirements";
 
 /**
- * Returns whether a request repeats the purchase of a claim, so that the buyer gets the response it paid for. A payment
- * that repeats a running total may also be for a new purchase, e.g. from a buyer that lost its count; verification
- * decides.
+ * Returns whether a request repeats the purchase of a claim, so that the buyer gets the response it paid for. A payment that repeats a
+ * running total may also be for a new purchase, e.g. from a buyer that lost its total; verification decides.
  */
 function isRepetition(claim: FoundClaim | undefined, { payment, fingerprint }: SaleRequest): claim is FoundClaim {
   if (claim?.digest !== payment.digest) return false;
@@ -199,7 +198,7 @@ async function buy(key: ClaimKey, request: Order, parts: SaleParts): Promise<Sal
 
 /**
  * Request for an earlier purchase. `isIdentified` means that another payment with the same identifier bought it; `isRepeated` means that
- * the response had been delivered before the request came.
+ * the response was delivered before the request arrived.
  */
 type Collection = SaleRequest & Readonly<{ isRepeated?: boolean; isIdentified?: boolean }>;
 
@@ -221,7 +220,7 @@ async function collect(key: ClaimKey, request: Collection, parts: SaleParts): Pr
   if (claim === undefined) return { kind: "in-progress" };
   switch (claim.state) {
     case "working":
-      // The process that worked on it exited or could not record its end; nothing was charged, and the next request starts over.
+      // The process that worked on it exited or could not record the outcome; nothing was charged, and the next request starts over.
       await ledger.release(key);
       return { kind: "in-progress" };
     case "settling":

@@ -18,7 +18,9 @@ export function resumeSettlements(
 ): AsyncDisposable {
   const { ledger, log, clock, pause = pauseInBackground } = parts;
 
-  /** Releases claims that this process owns without a request working on them, because the end of their request could not be written. */
+  /**
+   * Releases claims that this process still owns although no request is working on them, because the request's end could not be recorded.
+   */
   async function releaseOrphans(): Promise<void> {
     for (const { key, isWorking } of await ledger.owned(claimsPerRunMax))
       await runUnlessInUse(key, parts, () => (isWorking ? ledger.release(key) : ledger.disown(key)));

@@ -14,7 +14,7 @@ const units = /^\d{1,78}$/;
 
 type UsedWork = Readonly<{ kind: "resource"; response: SoldResponse; amount: string }>;
 
-/** Adds the cost to sold work; fails if the upstream reports anything but an amount within the offer. */
+/** Adds the cost to sold work; fails if the upstream reports anything other than an amount within the offer. */
 export function chargeWork(
   result: UpstreamResult,
   offer: PaymentRequirements,
@@ -52,7 +52,7 @@ function convert(text: string, { amount, extra: { decimals } }: PaymentRequireme
   }
 }
 
-/** Returns the result instead of work for a payment that requests a refund; undefined for others. */
+/** Returns the result that replaces the work if a payment requests a refund; undefined otherwise. */
 export function skipWork({ scheme, payment }: ReadPayment): UpstreamResult | undefined {
   if (scheme.buysNothing?.(payment) !== true) return undefined;
   const body = Buffer.from('{"message":"The channel is refunded; PAYMENT-RESPONSE has the details."}');

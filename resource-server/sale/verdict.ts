@@ -18,13 +18,13 @@ type OfferedPayment = Readonly<{
 
 export type VerdictParts = Readonly<{
   facilitation: Pick<Facilitation, "verify">;
-  /** Slots for payments that await a verdict: any client can send them, and they must leave capacity for valid ones. */
+  /** Slots for payments awaiting a verdict: any client can send them, and they must leave capacity for valid ones. */
   unverified: FairSlots;
 }>;
 
 /**
  * Validity that is accepted even if the offer's `maxTimeoutSeconds` is shorter, because the published Go client signs
- * each authorization for an hour. A longer one is rejected: its response would be retained as long.
+ * each authorization for an hour. A longer one is rejected, because its response would be retained as long.
  */
 const acceptedValiditySeconds = 3_600;
 /** Max seconds by which a client's clock may be ahead. */

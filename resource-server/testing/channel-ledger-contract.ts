@@ -24,7 +24,7 @@ export function testChannelLedger(open: () => Promise<SqlStore>): void {
       owedSinceMs: 1_000,
     });
     const newer = { ...state, balance: 2n ** 101n };
-    expect(await ledger.observe(channel, newer), "what the chain says is not what was charged").toMatchObject({
+    expect(await ledger.observe(channel, newer), "the chain's total differs from the charged one").toMatchObject({
       charged: 60n,
       state: newer,
     });

@@ -101,14 +101,14 @@ function testKeptResponses(place: () => Promise<LedgerLocation>): void {
     expect([await ledger.forgetResponses("expired"), await ledger.responseBytes()]).toEqual([0, 3]);
     expect([...(await ledger.payersAbove(2)), ...(await ledger.payersAbove(3))]).toEqual([claim.key.payer]);
     now = 2_001_000;
-    expect(await ledger.forgetResponses("expired"), "its delivery may have failed unnoticed a moment ago").toBe(0);
+    expect(await ledger.forgetResponses("expired"), "its delivery may just have failed unnoticed").toBe(0);
     now = 2_300_000;
     expect(await ledger.acquire(claim.key)).toBeDefined();
     expect(await ledger.forgetResponses("expired"), "it is being delivered").toBe(0);
     await ledger.disown(claim.key);
     expect([await ledger.forgetResponses("expired"), await ledger.responseBytes()]).toEqual([1, 0]);
     expect(await ledger.find(claim.key)).toMatchObject({ state: "delivered", responseBytes: 0, hasResponse: false });
-    expect(await ledger.acquire(claim.key), "nobody needs it any more").toBeUndefined();
+    expect(await ledger.acquire(claim.key), "it is no longer needed").toBeUndefined();
   });
 
   it("deletes the oldest delivered responses first, and undelivered ones only after their payment expired", async () => {

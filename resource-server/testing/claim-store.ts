@@ -11,7 +11,7 @@ const silent = pino({ level: "silent" });
 
 /** Opens a ledger's SQLite file, or one in memory. */
 function openStore(path: string, isShared = false): SqlStore {
-  // A file locked by another ledger stays locked for the duration of a test.
+  // A file locked by another ledger stays locked for the whole test.
   const place = { path, rival: "the other test", setting: "ledger.path", waitMs: 200, isShared };
   return openSqliteStore({ ...place, migrations: sqliteClaimMigrations });
 }

@@ -55,7 +55,7 @@ export function createFacilitationStub(): FacilitationStub {
 
 function takeNext<T>(answers: (T | Error)[]): T {
   const answer = answers.length > 1 ? answers.shift() : answers[0];
-  if (answer === undefined) throw new Error("the test gave no answer");
+  if (answer === undefined) throw new Error("the test defined no response");
   if (answer instanceof Error) throw answer;
   return answer;
 }

@@ -39,7 +39,7 @@ export const config: ChannelConfig = {
 
 export const id = computeChannelId(config, chainId);
 
-/** Signs a payment through the channel; `amount` is what a refund asks for. */
+/** Signs a payment through the channel; `amount` is the refund to request. */
 export function sign(type: "voucher" | "refund", max: bigint, amount?: bigint): PresentedPayment {
   const { signature, recid } = secp256k1.ecdsaSign(computeVoucherDigest(id, max, chainId), key);
   const hex = `0x${Buffer.from(signature).toString("hex")}${(27 + recid).toString(16)}`;

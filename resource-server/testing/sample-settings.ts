@@ -8,7 +8,7 @@ import type { ResourceServerSettings } from "../settings.ts";
 export const payTo = `0x${"01".repeat(20)}` as const;
 export const token = { address: `0x${"aa".repeat(20)}`, name: "USDC", version: "2" } as const;
 
-/** Opens a routes file with a facilitator, or with these further networks without one; `clock` returns Unix ms. */
+/** Opens a routes file with a facilitator, or without one but with these additional networks; `clock` returns Unix ms. */
 export function openTestRoutes(
   routesPath: string,
   {

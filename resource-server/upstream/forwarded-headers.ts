@@ -12,19 +12,19 @@ export type RequestOrigin = Readonly<{
 /** Headers not forwarded to the upstream. `Proxy` becomes `HTTP_PROXY` in a CGI program (CVE-2016-5385). */
 const keptBack = new Set(
   [
-    // The connection (RFC 9110, section 7.6.1), and what is set here.
+    // Headers of the connection (RFC 9110, section 7.6.1), and headers set here.
     "accept-encoding connection content-length expect host keep-alive proxy proxy-authenticate proxy-authorization",
     "proxy-connection te traceparent tracestate trailer transfer-encoding upgrade via x-request-id",
     "payment-required payment-response payment-signature x-payment x-payment-response",
-    // The origin, which upstreams and their frameworks take from proxies.
+    // Headers for the client's address and host, which upstreams and their frameworks trust from proxies.
     "cf-connecting-ip cf-connecting-ipv6 client-ip fastly-client-ip forwarded true-client-ip x-client-ip x-cluster-client-ip",
     "fly-client-ip x-appengine-user-ip x-azure-clientip x-azure-socketip x-envoy-external-address x-forwarded x-host",
     "x-original-forwarded-for x-original-host x-real-ip x-vercel-forwarded-for",
-    // The identity, which a proxy vouches for after it checked a certificate or a login.
+    // Headers for the client's identity, for which a proxy vouches after checking a certificate or a login.
     "remote-user x-client-cert x-remote-user",
-    // Overrides of the request.
+    // Headers that override the request.
     "x-http-method x-http-method-override x-method-override x-middleware-subrequest x-original-url x-rewrite-url",
-    // Conditions and ranges: the whole response is sold.
+    // Conditions and ranges, because the whole response is sold.
     "if-match if-modified-since if-none-match if-range if-unmodified-since range",
   ].flatMap((names) => names.split(" ")),
 );
@@ -32,7 +32,7 @@ const keptBack = new Set(
 /** Headers in which proxies forward the origin, and a client's certificate. */
 const keptBackPrefix = /^(?:x-forwarded|(?:x-)?ssl-client)-/;
 
-/** A request's headers by name in lower case, as `node:http` joins several of one name. */
+/** A request's headers by lowercase name, with repeated headers joined as by `node:http`. */
 export type ReceivedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export function buildForwardedHeaders(received: ReceivedHeaders, origin: RequestOrigin): Record<string, string> {

@@ -71,7 +71,7 @@ describe("upstream", () => {
     expect(seen[0]?.url).toBe(`${origin}/data?fixed=1&x=1&y=%20`);
   });
 
-  it("replaces a client's credentials by those of the route's URL", async () => {
+  it("replaces a client's credentials with those in the route's URL", async () => {
     const { upstream, seen, origin } = await upstreamOf(() => json("1"));
     const guarded = { ...route, upstream: new URL(`${origin.replace("//", "//seller:p%40ss@")}/data`) };
     const headers = { authorization: "Bearer of the client" };
@@ -155,7 +155,7 @@ describe("upstream", () => {
     expect(await upstream()).toMatchObject({ kind: "declined", response: { status: 404 } });
   });
 
-  it("returns busy without a request while memory lacks room for the last response's size", async () => {
+  it("returns busy without a request while there is too little memory for the last response's size", async () => {
     const { upstream, seen } = await upstreamOf(() => json('{"a":1}'));
     let free = 10;
     const memory = {

@@ -19,7 +19,7 @@ import type { Route } from "../routes/route.ts";
 import type { SoldResponse } from "../claims/payment-claim.ts";
 import type { TokenIssuer } from "./token-issuer.ts";
 
-/** Header by which an upstream reports what a request used (the SDK's `SETTLEMENT_OVERRIDES_HEADER`), JSON with `amount`. */
+/** Header in which an upstream reports what a request used (the SDK's `SETTLEMENT_OVERRIDES_HEADER`): JSON with `amount`. */
 const usedAmountHeader = "settlement-overrides";
 
 export type PaidRequest = Readonly<{
@@ -34,7 +34,7 @@ export type PaidRequest = Readonly<{
 
 /**
  * Result of the paid work, a forwarded request or a signed token:
- * - `resource`: the purchased response (2xx), and what the upstream reports that it used (header `Settlement-Overrides`);
+ * - `resource`: the purchased response (2xx), and the usage that the upstream reports (header `Settlement-Overrides`);
  * - `declined`: the upstream's own rejection (4xx), passed to the client unchanged and uncharged;
  * - `failed`: nothing can be sold; the client is not charged. `isUnreachable`: the upstream accepted no connection;
  * - `busy`: no memory to buffer the response, before or after the request; the client is not charged.

@@ -94,7 +94,7 @@ type TargetCard = Readonly<{
   level: TargetLevel;
   state: string;
   cause: string;
-  /** Time at which this state started, as reported by the target; undefined if it reports none. */
+  /** Start of this state, as reported by the target; undefined if it reports none. */
   sinceMs?: number;
   beganEarlier?: boolean | undefined;
   figures: Readonly<z.output<typeof statusFigures>>;

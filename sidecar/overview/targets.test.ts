@@ -24,6 +24,6 @@ test.each([
   [["a=https://ops.example/node-a"], "has a path or a query"],
   [["a=http://10.0.0.7:1/?token=1"], "has a path or a query"],
   [["a=http://10.0.0.7:1", "a=http://10.0.0.8:1"], "two targets are named a"],
-])("rejects anything but a list of targets: %j", (lines, words) => {
+])("rejects anything other than a list of targets: %j", (lines, words) => {
   expect(() => parseTargets(lines)).toThrow(words);
 });

@@ -13,8 +13,8 @@ export function renderConditionReference(): string {
     "# Conditions",
     "",
     "Printed by `npm run docs` from the code; do not edit. A condition of a node is `True`, `False` or `Unknown`, always with a reason, at `/status` and in",
-    '`gatehouse_condition{type="…"}` (1, 0, -1) and `gatehouse_condition_info{type="…",reason="…"}`. Listed are the reasons of `False` with what to do;',
-    "the status page adds the commands of its deployment.",
+    '`gatehouse_condition{type="…"}` (1, 0, -1) and `gatehouse_condition_info{type="…",reason="…"}`. Each lists the reasons for `False` and what to do;',
+    "the status page adds the commands for its deployment.",
     "",
     ...Object.entries(conditionReasons).flatMap(([type, reasons]) => formatSection(type as ConditionType, reasons)),
   ].join("\n");

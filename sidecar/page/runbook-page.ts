@@ -5,7 +5,7 @@ const folder = "docs/runbooks";
 
 type PageNames = Pick<ReadonlyMap<string, string>, "has">;
 
-/** Renders a runbook as a page. Shows HTML in it as text, and a link to what isn't served as its path in the repository. Pure. */
+/** Renders a runbook as a page. Shows HTML in it as text, and replaces links to unserved files with their paths in the repository. Pure. */
 export function renderRunbook(name: string, markdown: string, pages: PageNames): string {
   const title = /^# (.+)$/m.exec(markdown)?.[1] ?? name;
   const content = new Marked({ renderer: createRenderer(pages) }).parse(markdown, { async: false });

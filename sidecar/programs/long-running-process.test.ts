@@ -47,7 +47,7 @@ const isAlive = (pid: number) => {
   }
 };
 
-test("describes a failed command by its output, as with a pipe, and keeps the files of the previous run", async () => {
+test("describes a failed command by its output, as with a pipe, and keeps the previous run's files", async () => {
   expect(await run("echo first; exit 0")).toEqual({ ok: true, output: "first\n" });
   expect(await run("echo out; echo 'no config' >&2; exit 3")).toEqual({
     ok: false,
@@ -62,7 +62,7 @@ test("describes a failed command by its output, as with a pipe, and keeps the fi
   expect((await stat(join(output, "node.out.log"))).mode & 0o777).toBe(0o600);
 });
 
-test("lets a daemon left behind keep printing, and empties its file whenever it grows too large", async () => {
+test("lets a remaining daemon keep printing, and empties its file whenever it grows too large", async () => {
   const line = "0123456789".repeat(200);
   const script = `while :; do echo ${line} && echo x >>lines; sleep 0.01; done`;
   await writeFile(join(directory, "daemon"), script);
@@ -79,7 +79,7 @@ test("lets a daemon left behind keep printing, and empties its file whenever it 
   }
 });
 
-test("leaves a command running that is done but does not exit", async () => {
+test("leaves a command running that has done its work but does not exit", async () => {
   const result = await run("echo $$; exec sleep 60", {
     isDone: async () =>
       (await readUntil(
@@ -97,7 +97,7 @@ test("leaves a command running that is done but does not exit", async () => {
   );
 });
 
-test("leaves a command running that is found done at its time limit", async () => {
+test("leaves a command running that turns out to be done at its time limit", async () => {
   const result = await run("echo $$; exec sleep 60", { timeoutMs: 100, isDone: waitForLimit });
   expect(result).toMatchObject({ ok: true, isLeft: true });
   process.kill(Number(await read("node.out.log")), "SIGKILL");

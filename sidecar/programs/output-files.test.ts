@@ -18,7 +18,7 @@ beforeEach(async () => {
   await mkdir(join(directory, "output"));
 });
 
-test("clears its own large files, but not what a symbolic link names", async () => {
+test("empties its own large files, but not the target of a symbolic link", async () => {
   const output = join(directory, "output");
   await symlink(victim, join(output, "a.out.log"));
   await writeFile(join(output, "b.out.log"), "b".repeat(100));

@@ -44,7 +44,7 @@ test("reports a node that supports the next fork as healthy, with the activation
   });
 });
 
-test("judges the binaries by the commit that a fork requires, not by a replaced VERSION file", () => {
+test("checks the binaries by the commit that a fork requires, not by a replaced VERSION file", () => {
   expect(judge({ own: [early, march], commit: "aaaaaaaaa1" })).toMatchObject({ reason: "OutdatedSoon" });
   expect(judge({ own: undefined, commit: "bbbbbbb" })).toMatchObject({ status: "True" });
   expect(judge({ own: undefined, commit: "ccccccc" })).toMatchObject({ status: "Unknown", reason: "NotCompared" });

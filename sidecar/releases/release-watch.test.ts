@@ -32,7 +32,7 @@ async function startNode() {
   return node;
 }
 
-/** `looks` resolves after this many further complete checks. */
+/** `looks` resolves after this many more complete checks. */
 async function watch(httpUrl: string) {
   const directory = await makeTestDirectory();
   const releasesPath = join(directory, "releases.json5");
@@ -67,7 +67,7 @@ async function watch(httpUrl: string) {
   return { seen, reported };
 }
 
-test("keeps the last block rate while a node is unresponsive, and so warns of nothing early", async () => {
+test("keeps the last block rate while a node is unresponsive, so it warns of nothing too early", async () => {
   const node = await startNode();
   const { seen, reported } = await watch(node.url);
   expect(await reported()).toMatchObject({ status: "True", reason: "Supported" });

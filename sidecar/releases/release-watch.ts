@@ -22,7 +22,7 @@ export type ReleaseWatchDependencies = ReleaseListsDependencies &
     log: Logger;
   }>;
 
-/** Interval between queries for the block rate, which changes slowly. Also the delay after a query that got no response. */
+/** Interval between queries for the block rate, which changes slowly; also the delay after a query without a response. */
 const blockTimeIntervalMs = 600_000;
 const blockTimeRetryMs = 30_000;
 const blockTimeTimeoutMs = 10_000;

@@ -125,7 +125,7 @@ function auditRestore(
   return { action: "node-data-restored", outcome: "success", by: "gatehouse restore", message, ...sides };
 }
 
-/** Keeps the existing data. If a run was killed between the rename and the marker, its archive still exists; data from another source has no archive. */
+/** Keeps existing data. If a run was killed between rename and marker, its archive still exists; data from elsewhere has none. */
 async function keepData(
   place: RestoreLocation,
   sha256: string | undefined,

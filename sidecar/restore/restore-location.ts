@@ -76,7 +76,7 @@ export async function moveTreeIntoPlace({ tree, target, part }: RestoreLocation)
   return aside;
 }
 
-/** Rejects, before hours of download, what would fail in the end. */
+/** Rejects, before hours of downloading, a restore that would fail at the end. */
 export async function requireReplaceable(
   { dataPath, target, part }: RestoreLocation,
   { programs, image: { genesisMark, configArgument } }: NodeFamily,

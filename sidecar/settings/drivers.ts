@@ -37,7 +37,7 @@ export const composeSection = section({
   command: command('["docker","compose","restart"]')
     .default(["docker", "compose", "restart"])
     .describe(
-      "Command to restart the node's container; --timeout 300 and compose.service (if set) are appended to the default. What precedes `restart` also runs `exec` and `ps`, e.g. docker compose --file node.yaml",
+      "Command to restart the node's container; --timeout 300 and compose.service (if set) are appended to the default. The words before `restart` are also used to run `exec` and `ps`, e.g. docker compose --file node.yaml",
     ),
   service: name
     .optional()

@@ -23,7 +23,7 @@ export const upkeepSection = section({
     .max(8)
     .default([])
     .describe(
-      "If this node was moved while the sidecar was down: its former data path, node.conf, chain ID and container, as reported in the rejection",
+      "If this node was moved while the sidecar was down: its former data path, node.conf, chain ID and container, as reported in the startup error",
     )
     .meta({ expected: "paths, chain id and name before the move, separated by commas" }),
   commandPrefix: z
@@ -148,7 +148,7 @@ export const restartSection = section({
   healthyWithinMs: milliseconds
     .default(120_000)
     .describe("Time from the first response after a restart within which the node's height must advance"),
-  /** Time after that within which metrics must reach the Pushgateway, if it is checked. */
+  /** Time after that within which metrics must reach the Pushgateway, if one is configured. */
   metricsWithinMs: fixed(120_000),
   hungAfterMs: nonNegativeInteger
     .max(86_400_000)

@@ -15,7 +15,7 @@ export type FakeLocations = Readonly<{
   programs: Readonly<{ ops: string; tool: string; node: string }>;
 }>;
 
-/** Determines the paths of a fake node's files. */
+/** Returns the paths of a fake node's files. */
 export function locateFakeNode(workspace: string, profile: NodeProfile): FakeLocations {
   const binDirectory = join(workspace, "bin");
   const [opsDirectory, config, tool, node] =

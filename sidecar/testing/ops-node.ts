@@ -18,7 +18,9 @@ export type OpsNode = FakeNode &
     name: string;
     /** Creates another root whose node has the same program name. */
     addNeighbour: () => Promise<OpsNode>;
-    /** Sets how the node handles SIGTERM after its next starts: it responds for this many milliseconds and then exits, or it never exits. */
+    /**
+     * Sets how the node handles SIGTERM from its next start on: it responds for this many milliseconds and then exits, or it never exits.
+     */
     exitsAfter: (ms: number | "never") => Promise<void>;
     pid: () => Promise<number>;
     /** Reads the node's environment. */
@@ -29,7 +31,7 @@ export type OpsNode = FakeNode &
 
 /**
  * Code that runs before the fake node's own. It prints continuously and dies on a closed pipe; it takes a lock, which after a SIGKILL
- * remains until another process has run into it; and it exits some time after SIGTERM.
+ * remains until another process fails on it; and it exits some time after SIGTERM.
  */
 const prelude = `
 {

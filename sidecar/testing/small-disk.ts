@@ -80,7 +80,7 @@ export async function mayMount(): Promise<boolean> {
     using _ = mountHangingDisk(disk.path);
     return true;
   } catch {
-    // The tests that are skipped report the reason.
+    // Skipped tests report the reason.
     return false;
   }
 }

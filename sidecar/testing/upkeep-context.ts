@@ -18,7 +18,7 @@ type Context = DataContext & PruneContext;
 
 const nothing = { get: () => undefined, set: () => undefined };
 
-/** The context of an upkeep that may act and has seen nothing yet, with the given parts; of the others, only those that need no node exist. */
+/** The context of an upkeep that may act and has observed nothing yet, with the given parts and those others that need no node. */
 export function makeContext(parts: Partial<Readonly<Record<keyof Context, unknown>>> = {}): Context {
   const seen = createObservations({ directory: "/state", upgrade: nothing, dataEvidence: nothing }, () => undefined);
   return {

@@ -29,6 +29,6 @@ export function listNodeWarnings(before: NodeBaseline | undefined, peers: number
     ...(before !== undefined && before.block === undefined
       ? ["the node returns no block by its number (eth_getBlockByNumber), so the new version's data can't be verified"]
       : []),
-    ...(peers === 0 ? ["the node has no peers: it is unknown whether the new version finds any"] : []),
+    ...(peers === 0 ? ["the node has no peers, so it is unknown whether the new version will find any"] : []),
   ];
 }

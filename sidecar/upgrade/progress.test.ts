@@ -44,8 +44,8 @@ test("runs each step once, in order, and commits the new version if all succeed"
 describe("rolls back through every rollback step after a failed step, and reports why", () => {
   it.each(forwardStages.filter((stage) => stage !== "cleaning"))("%s", (failing) => {
     const { stages, ended } = stagesFrom(begun, (stage) => stage !== failing);
-    // From the first new program on, a supervisor may have started the new version. Before that, the node is verified
-    // as it is, and not stopped again.
+    // Once the first new program is installed, a supervisor may have started the new version. Before that, the node is verified as it is,
+    // and not stopped again.
     const mayHaveRun = forwardStages.indexOf(failing) >= forwardStages.indexOf("installing");
     const back = mayHaveRun ? rollbackStages : ["back-discarding", "back-restarting"];
     expect(stages).toEqual([...forwardStages.slice(0, forwardStages.indexOf(failing) + 1), ...back]);
@@ -57,7 +57,7 @@ test("restores the old binaries and node.conf before touching the only copy of t
   expect(rollbackStages).toEqual(["back-stopping", "back-installing", "back-data", "back-proving"]);
 });
 
-test("rolls back nothing if a copy can't be removed", () => {
+test("does not roll back if a copy can't be removed", () => {
   expect(decideAfterStep(at("cleaning"), fails, 2)).toMatchObject({ end: "committed", note: "it broke" });
 });
 
@@ -75,7 +75,7 @@ describe("retries a failed rollback from the beginning, then leaves it to the op
 
 const failsOnce = (_: Stage, step: number) => step !== 0;
 
-test("restarts a node once that was killed while the old version was being verified", () => {
+test("restarts a node once if it was killed while the old version was being verified", () => {
   const { stages, ended } = stagesFrom(at("back-proving", goingBack), failsOnce);
   expect(stages).toEqual(["back-proving", ...rollbackStages]);
   expect(ended.end).toBe("rolled-back");
@@ -83,7 +83,7 @@ test("restarts a node once that was killed while the old version was being verif
   expect(untouched.stages).toEqual(["back-restarting", "back-stopping", "back-discarding", "back-restarting"]);
 });
 
-test("rolls back if the sidecar keeps exiting in the same step, but never gives up on the rollback itself", () => {
+test("rolls back if the sidecar keeps exiting in the same step, but never abandons the rollback itself", () => {
   let record = at("copying");
   for (let ended = 0; ended < interruptionsMax; ended += 1) record = decideAfterInterruption(record, 2);
   expect(record).toMatchObject({ stage: "copying", interruptions: interruptionsMax });
@@ -104,7 +104,7 @@ test("from the installing stage on, remembers that the new version may have run"
   expect(decideAfterStep(back, done, 4)).toMatchObject({ stage: "back-installing", failedStage: "installing" });
 });
 
-test("finishes every upgrade, whatever each stage returns and wherever the sidecar exits", () => {
+test("finishes every upgrade, whatever each stage returns and whenever the sidecar exits", () => {
   for (let seed = 1; seed <= 500; seed += 1) {
     let random = seed;
     const draw = (below: number) => {

@@ -3,14 +3,14 @@ import { z } from "zod";
 export const forwardStages = ["stopping", "copying", "installing", "proving", "cleaning"] as const;
 
 /**
- * Stages to the old version, in order, once the new version may have run. The data is restored after the programs or the configuration:
- * once the only copy of it is in place, any start of the node starts the old version.
+ * Stages back to the old version, in order, once the new version may have run. The data is restored after the programs or the
+ * configuration: once the only copy of it is in place, any start of the node starts the old version.
  */
 export const rollbackStages = ["back-stopping", "back-installing", "back-data", "back-proving"] as const;
 
 /**
- * Stages to the old version while only that version has run, on its own data. The first attempt doesn't stop the node: if it couldn't be
- * stopped before, that would fail again, and strand a node that serves.
+ * Stages back to the old version while only that version has run, on its own data. The first attempt doesn't stop the node: if it couldn't
+ * be stopped before, that would fail again, and strand a working node.
  */
 export const restartStages = ["back-stopping", "back-discarding", "back-restarting"] as const;
 
@@ -58,8 +58,8 @@ export const progress = z.strictObject({
 export type Progress = Readonly<z.output<typeof progress>>;
 
 /**
- * Failure of an upgrade or of one of its stages, as is any other error that a stage throws. `waits`: the stage could not run or was
- * interrupted, because another process is running or something does not respond; the next run retries it. `final`: another rollback
+ * Failure of an upgrade or of one of its stages; any other error that a stage throws counts as one, too. `waits`: the stage could not run
+ * or was interrupted, because another process is running or something does not respond; the next run retries it. `final`: another rollback
  * attempt would make things worse. `fatal`: the progress can't be recorded.
  */
 export class UpgradeError extends Error {
@@ -88,7 +88,7 @@ export function formatWorkId(nowMs: number): string {
   return new Date(nowMs).toISOString().replaceAll(/[:.]/g, "-");
 }
 
-/** Lists the stages of the upgrade's current direction; `touches`: the first stage in which the new version may run. Pure. */
+/** Lists the stages in the upgrade's current direction; `touches`: the first stage in which the new version may run. Pure. */
 export function listStages({ failedStage }: Progress, touches: ForwardStage): readonly Stage[] {
   if (failedStage === undefined) return forwardStages;
   return isTouched(failedStage, touches) ? rollbackStages : restartStages;
@@ -105,7 +105,7 @@ export function decideAfterStage<Upgrade extends Progress>(
   nowMs: number,
   touches: ForwardStage,
 ): Upgrade {
-  // A failed cleanup undoes nothing.
+  // A failed cleanup changes nothing.
   if (upgrade.stage === "cleaning")
     return { ...upgrade, end: "committed", ...(failed === undefined ? {} : { note: failed.message }) };
   if (failed === undefined) {

@@ -18,7 +18,7 @@ export type StageAction<Upgrade> = (
 export type UpgradePlatform<Upgrade extends Progress> = Readonly<{
   /** Each stage is idempotent, even when half done, because an earlier process may have been killed while running it. */
   stages: Readonly<Record<Stage, StageAction<Upgrade>>>;
-  /** First stage in which the new version may run, started by any process or person, and so may write to the data. */
+  /** First stage in which the new version may run, whoever starts it, and may write to the data. */
   touches: ForwardStage;
   /** Throws if the node has run since it was stopped. */
   requireStill: (upgrade: Upgrade) => Promise<void>;

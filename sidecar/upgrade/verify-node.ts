@@ -31,7 +31,7 @@ export async function verifyNode(
   throw new UpgradeError(`within ${limits.withinMs} ms: ${why}`);
 }
 
-/** `reported` is what the node itself reports; undefined also if the evidence is inconclusive. */
+/** `reported` is what the node itself reports; also undefined if the evidence is inconclusive. */
 export function findVersionConcern(
   wanted: ProgramIdentity,
   { tellsVersion }: Pick<NodeBaseline, "tellsVersion">,
@@ -60,5 +60,5 @@ export function findHeightConcern(
 ): string | undefined {
   if (height === undefined) return "it reports no height";
   if (height > before.height || (height === before.height && isIdle)) return undefined;
-  return `its height is ${height}, and was ${before.height} before the upgrade`;
+  return `its height is ${height}; it was ${before.height} before the upgrade`;
 }

@@ -22,7 +22,7 @@ export function watchIterations(
   const describeOld = () =>
     madeAtMs === undefined
       ? "node.conf, pruning and restarts have not been checked yet and are not being managed."
-      : `node.conf, pruning and restarts were last checked at ${formatTime(madeAtMs)} and have not been managed since.`;
+      : `node.conf, pruning and restarts were last checked at ${formatTime(madeAtMs)} and have been unmanaged since.`;
   seen.note({ result: "none" });
   return {
     made: () => {

@@ -80,11 +80,11 @@ export function createIteration(parts: UpkeepParts, watch: IterationWatch) {
     const written = idle === undefined && reading.ok ? await applyConfig(planned, reading, version, parts) : restored;
     await compareConfig(planned, reading, written, idle, version, parts);
     if (written?.again === true) {
-      // Another program may keep writing node.conf, so that no iteration gets past this point: it counts as complete.
+      // Another program may keep writing node.conf, so that no iteration gets past this point; this one counts as complete.
       watch.made();
       return { wakeInMs: 1 };
     }
-    // Irreversible work isn't started without a node.conf, because the node may be a different one or may not exist.
+    // Irreversible work isn't started without a node.conf, because the node may be another one, or may not exist.
     applyPrune(planned, idle ?? (reading.ok ? undefined : "node.conf is invalid (see ConfigReconciled)"), parts);
     progress.step = `querying the driver ${driver?.name ?? "none"} about the node`;
     const restarted = await applyRestart({ planned, reading, version, desired, authority }, parts);
@@ -155,7 +155,10 @@ async function planChanges(
   return { planned, desired };
 }
 
-/** Saves the node's identity, so that a node that moves while it is watched keeps its state. At first contact assumes that it runs with this file. */
+/**
+ * Saves the node's identity, so that a node that moves while it is watched keeps its state. At first contact, assumes that it is running
+ * with this file.
+ */
 async function saveNodeIdentity(document: ConfigDocument, { settings, state, place, health }: UpkeepParts) {
   const layout = place.layout();
   const { configPath, pathsDirectory } = layout;

@@ -24,7 +24,7 @@ type Subject = Exclude<keyof Observations, "process">;
 
 type Found = Readonly<{ [Noun in Subject]?: Partial<ReturnType<Observations[Noun]["now"]>> }>;
 
-/** Derives the conditions from these findings, with everything else unknown. */
+/** Derives the conditions from these findings; everything else is unknown. */
 function conditions(found: Found, given = words): readonly ConditionReport[] {
   const nothing = { get: () => undefined, set: () => undefined };
   const seen = createObservations({ directory: "/state", upgrade: nothing, dataEvidence: nothing }, () => undefined);
@@ -218,7 +218,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "UpgradeVerified",
     "ResolvedManually",
     { upgrade: { record: { ...upgraded, end: "settled", stage: "back-data", failure: "its height stayed at 5" } } },
-    "The upgrade from 0.15.0 to 0.16.2 failed, and so did the rollback; the node responds again since, so nothing more is tried. 0.16.2 failed: its height stayed at 5. Its copies are kept; remove them once they are no longer needed: rm -r -- /w",
+    "The upgrade from 0.15.0 to 0.16.2 failed, and so did the rollback; the node has since responded again, so nothing more is tried. 0.16.2 failed: its height stayed at 5. Its copies are kept; remove them once they are no longer needed: rm -r -- /w",
   ],
   ["DataIntact", "Intact", { data: { found: { kind: "sound" } } }, "still has its earlier blocks"],
   [
@@ -370,7 +370,7 @@ describe("derives conditions from observations", () => {
   });
 });
 
-test("shows no date if the sidecar may act by its setting", () => {
+test("shows no date if the sidecar may act because of its setting", () => {
   const reported = conditions({ adoption: { plan, authority: "acts" } }, { ...words, mode: "enforce" });
   expect(reported).toEqual([
     {

@@ -22,7 +22,7 @@ import { findWrite, type Plan } from "./plan/plan.ts";
 export type PlanCommandOptions = Readonly<{
   configPath: string;
   nodeVersion: string;
-  /** Directories that may contain the state of the node's sidecar, whose copies have values that the file may have lost. */
+  /** Directories that may contain the state of the node's sidecar, whose copies may have values that the file has lost. */
   stateDirectories: readonly string[];
   json: boolean;
   write: boolean;

@@ -5,7 +5,7 @@ import type { IterationWatch } from "./iteration-watch.ts";
 
 export type ReconcileLoopOptions = Readonly<{
   maxIdleMs: number;
-  /** Time after which an iteration counts as hung, counted while this process is running. */
+  /** Time, while this process is running, after which an iteration counts as hung. */
   deadlineMs: number;
   signal: AbortSignal;
 }>;
@@ -21,8 +21,8 @@ const retryMs = 1_000;
 const stopWithinMs = 2_000;
 
 /**
- * Runs iterations: at once, on each wake-up, and when the last one asked for it. Events only wake the loop. A hung iteration is reported after its
- * deadline; no other runs in parallel, and a shutdown doesn't wait for it.
+ * Runs iterations: at once, on each wake-up, and when the last one requested it. Events only wake the loop. A hung iteration is reported
+ * after its deadline; no other runs in parallel, and a shutdown doesn't wait for it.
  */
 export function startReconcileLoop(
   { maxIdleMs, deadlineMs, signal }: ReconcileLoopOptions,

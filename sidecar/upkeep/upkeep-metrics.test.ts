@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { createUpkeepMetrics } from "./upkeep-metrics.ts";
 
-test("counts restarts and upgrades from zero, so that the first of each is an increase", async () => {
+test("counts restarts and upgrades from zero, so that the first of each shows as an increase", async () => {
   const registry = new Registry();
   const metrics = createUpkeepMetrics(registry);
   const counts = async () =>

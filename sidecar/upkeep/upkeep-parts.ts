@@ -52,7 +52,7 @@ export type UpkeepDependencies = Readonly<{
 export type UpkeepParts = Awaited<ReturnType<typeof createUpkeepParts>>;
 
 /**
- * Creates the parts of one upkeep: its node, what it has seen, its rates and its authority. `signal`: aborted when the upkeep stops; `wake`: requests
+ * Creates the parts of one upkeep: its node, observations, rates and authority. `signal`: aborted when the upkeep stops; `wake`: requests
  * a reconcile.
  *
  * @throws {StartupError} when the settings specify no node.
@@ -113,7 +113,7 @@ async function reachNode(
   wake: () => void,
 ) {
   const connections = new AsyncDisposableStack();
-  // Anything that may throw comes before anything that must be closed.
+  // Everything that may throw comes before anything that must be closed.
   const layout = () => place.layout();
   const binDirectory = () => layout().binDirectory;
   const { ops, compose, restart, nodeCli: cli } = settings;

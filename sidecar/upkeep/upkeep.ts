@@ -76,7 +76,7 @@ type StartSituation = Readonly<{
   config: Pick<ConfigState, "validity" | "comparison" | "mayReportVersion">;
 }>;
 
-/** Whether the configuration is right, so that the node may start; served as `/startupz`. Pure. */
+/** Whether the configuration is valid, so that the node may start; served as `/startupz`. Pure. */
 function checkConfigured({ passed, authority, isHeld, config }: StartSituation): ReadinessCheck {
   if (!passed) return { ok: false, message: "The configuration has not been checked yet." };
   if (authority === "observes") return { ok: true, message: "upkeep.mode is observe." };

@@ -74,7 +74,7 @@ async function resize(
   signal: AbortSignal,
 ): Promise<void> {
   const last = grownAt.get();
-  // The time is recorded first: a kill right after the request must not lead to a second request during the pause.
+  // The time is recorded first: a kill right after the request must not lead to a second request during the waiting period.
   grownAt.set(clock.wallMs());
   const message = `Expanding the volume to ${toGibibytes} GiB; ${(freeRatio * 100).toFixed(0)} % of it was free.`;
   const sides = { before: { bytes: requestedBytes }, after: { gibibytes: toGibibytes } };

@@ -9,12 +9,11 @@ import { startAttackers, startProcess, type SuiteProcess } from "./child-process
 import { startWitness, type Sight } from "./witness.ts";
 
 /**
- * Addresses of the measured callers: of the gateway's callers, and of those that call the node directly at the same
- * time.
+ * Addresses of the measured callers: those that call the gateway, and those that call the node directly at the same time.
  */
 const addresses = { gateway: "127.0.2", control: "127.0.4" } as const;
 const warmUpMs = 3_000;
-/** Time between two attacks, in which connections are closed. */
+/** Pause between two attacks, during which connections are closed. */
 const settleMs = 2_000;
 
 /** Measurements of one phase: some seconds under one attack, or without one. */
@@ -35,7 +34,7 @@ export type Phase = Readonly<{
   controlP99Ms: number;
   /** Faults in responses to other callers. */
   failures: readonly string[];
-  /** Messages of the page and the probe that they did not show before the attacks. */
+  /** Messages of the page and the probe that did not appear before the attacks. */
   told: readonly string[];
   /** Whether the page reported that the gateway itself is slow. */
   isCalledSlow: boolean;
@@ -71,7 +70,7 @@ export async function attackSidecar(
   return { ...phases, peakMiB, ends: await sidecar.ends() };
 }
 
-/** Attackers, their target, and the measurements taken meanwhile. */
+/** Attackers, their target, and the measurements taken during the attack. */
 export type Scene = Readonly<{
   attackers: SuiteProcess;
   target: Target;

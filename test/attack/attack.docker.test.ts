@@ -8,13 +8,13 @@ import { chosenAttacks, formatChoice } from "./chosen-attacks.ts";
 import { judgeMs, computeMaxP99Ms, printVerdicts, showPhase } from "./verdict.ts";
 
 const found = await findEngine();
-/** Seconds that all phases take together: one without an attack, and one for each. */
+/** Total seconds of all phases: one without an attack, and one per attack. */
 const seconds = Number(process.env["GATEHOUSE_ATTACK_SECONDS"] ?? 7 * (1 + chosenAttacks.length));
 
-/** Max time that other callers wait even then: each of them gets a response. */
+/** Max time that other callers wait even during an attack; each of them gets a response. */
 const mostWaitMs = 10_000;
 
-/** Callers notice such waits if they occur in most seconds, and not if they occur in none. */
+/** Callers notice such waits if they occur in most seconds, but not if they never occur. */
 const [slowMs, quickMs] = [2_000, 50];
 
 function tell(phase: Phase): void {
@@ -33,7 +33,7 @@ describe.skipIf(!found.ok)(`the sidecar in its container under attack${skipReaso
         (nodePort) => startContainedSidecar(image, nodePort),
         tell,
       );
-      printVerdicts(`other callers under attack, ${seconds} s in all`, report);
+      printVerdicts(`other callers under attack, ${seconds} s in total`, report);
     },
     900_000 + seconds * 1_000,
   );

@@ -22,7 +22,7 @@ const show = (phase: Phase) => void process.stdout.write(`${showPhase(phase)}\n`
 const only = values.only?.split(",");
 const options = { seconds: Number(values.seconds), only };
 const report = values.payments ? await attackPayments() : await attackSidecar(options, startLocalSidecar, show);
-printVerdicts(`other callers under attack, ${values.seconds} s in all`, report);
+printVerdicts(`other callers under attack, ${values.seconds} s in total`, report);
 print("in all", [{ peakMiB: report.peakMiB, ends: report.ends }]);
 
 async function attackPayments() {

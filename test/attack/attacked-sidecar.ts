@@ -6,7 +6,7 @@ import { writeOwnedConfig } from "../support/node/owned-node.ts";
 import { startService } from "../support/service-process.ts";
 import { until } from "#daemon/testing/until.ts";
 
-/** Resources that the deployment gives a sidecar (`infra/docker/container-args.ts`), with fewer file descriptors than most engines and pods give. */
+/** Resources of a deployed sidecar (`infra/docker/container-args.ts`), but with fewer file descriptors than most engines and pods allow. */
 export const limits = { memoryMebibytes: 512, cpus: 1, descriptors: 1_024 } as const;
 
 export type AttackedSidecar = AsyncDisposable &
@@ -15,11 +15,11 @@ export type AttackedSidecar = AsyncDisposable &
     statusUrl: string;
     /** Current and peak resident memory of its process (proc(5)). */
     memory: () => Promise<Readonly<{ nowMiB: number; peakMiB: number }>>;
-    /** Number of times that it has exited since its first start, whatever restarted it. */
+    /** Number of exits since its first start, regardless of what restarted it. */
     ends: () => Promise<number>;
   }>;
 
-/** The options with which the deployment confines a service, except for its network. */
+/** The options with which the deployment confines a service, except the network options. */
 const confinement: readonly string[] = [
   "--network=host",
   "--read-only",
@@ -57,7 +57,7 @@ async function startSidecar(nodePort: number, start: StartSidecar): Promise<Atta
   starting.use(workspace);
   const { memory, ends } = starting.use(await start(workspace.directory, env));
   const statusUrl = `http://127.0.0.1:${statusPort}`;
-  await until("the sidecar answers", startWithinMs, () => fetch(`${statusUrl}/livez`).then(({ ok }) => ok));
+  await until("the sidecar responds", startWithinMs, () => fetch(`${statusUrl}/livez`).then(({ ok }) => ok));
   const resources = starting.move();
   return { memory, ends, gatewayPort, statusUrl, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
@@ -65,8 +65,7 @@ async function startSidecar(nodePort: number, start: StartSidecar): Promise<Atta
 export type AttackedService = AsyncDisposable & Pick<AttackedSidecar, "memory" | "ends">;
 
 /**
- * Starts a service from this checkout, with the descriptors and the heap that it has in its container; its memory has
- * no other limit.
+ * Starts a service from this checkout, with the same descriptor and heap limits as in its container; its memory has no other limit.
  */
 export async function startLocally(service: string, env: Readonly<Record<string, string>>): Promise<AttackedService> {
   const flags = `--max-old-space-size=${limits.memoryMebibytes / 2} --v8-pool-size=1 --disable-warning=ExperimentalWarning`;
@@ -107,7 +106,7 @@ function readContainer(container: TestContainer): Pick<AttackedSidecar, "memory"
   };
 }
 
-/** Finds the service's own process; the container's first one only reaps. */
+/** Finds the service's own process; the container's first process only reaps zombies. */
 async function findProcess(container: TestContainer): Promise<number> {
   const init = await container.inspect("{{.State.Pid}}");
   const children = await readFile(`/proc/${init}/task/${init}/children`, "utf8");
@@ -120,7 +119,7 @@ function parseMemory(status: string) {
   return { nowMiB: mebibytes("VmRSS"), peakMiB: mebibytes("VmHWM") };
 }
 
-/** Prepares a workspace whose node needs no correction, and the non-default settings of a sidecar next to it. */
+/** Prepares a workspace whose node.conf needs no correction, and the non-default settings of its sidecar. */
 async function prepare(nodePort: number) {
   const [gatewayPort = 0, statusPort = 0] = await findFreePorts(2);
   const node = await createFakeNode();

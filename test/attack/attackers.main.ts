@@ -6,8 +6,8 @@ import type { Target } from "./attacks/attack.ts";
 import { takeReached } from "./attacks/attacker.ts";
 
 /**
- * The attackers, in their own process, so that they take no time from the measured callers. Each message starts an
- * attack and stops the previous one; the response is how often that one has reached the target. Exits with its parent.
+ * Runs the attackers in their own process, so that they take no time from the measured callers. Each message starts an attack and stops the
+ * previous one; the response is how often the previous one reached the target. Exits with its parent.
  */
 let running: Readonly<{ abort: AbortController; over: Promise<void> }> | undefined;
 

@@ -11,7 +11,7 @@ type Call = Readonly<{ id: unknown; method: string; params?: readonly unknown[] 
 
 const slowMs = 200;
 /**
- * Calls with a gas limit run for that long, limited in number, and others wait for them: anvil took 3.2 s for 2^32 gas,
+ * Calls run for as long as their gas limit allows, a limited number at a time, and others wait for them: anvil took 3.2 s for 2^32 gas,
  * and with 48 such calls in flight an eth_getBalance took 6.3 s; with 48 calls of 50,000,000 gas, 0.08 s.
  */
 const msOfGas = 7.4e-7;
@@ -100,7 +100,7 @@ function answer(body: string, response: ServerResponse): void {
 const waiting: (() => void)[] = [];
 let busyWorkers = 0;
 
-/** Ends a call after a worker has been busy with it for this long. */
+/** Completes a call after a worker has been busy with it for this long. */
 function runOnWorker(ms: number, end: () => void): void {
   const run = () => {
     if (ms === 0) return end();

@@ -36,7 +36,7 @@ export function startCallers(target: Target, addresses: string): Callers {
   }));
   const callers = startPacedCallers(pace, (caller) => {
     const work = works[caller];
-    if (work === undefined) throw new RangeError(`no caller ${caller}`);
+    if (work === undefined) throw new RangeError(`there is no caller ${caller}`);
     work.sent += 1;
     if (work.sent % requestsOfConnection === 0) {
       work.agent.destroy();
@@ -54,8 +54,8 @@ export function startCallers(target: Target, addresses: string): Callers {
 }
 
 /**
- * Starts callers that each send a request, at their own pace, after the last response has arrived; `deed` sends it, and
- * returns the response's fault, or undefined.
+ * Starts callers that each send requests at their own pace, one after the other; `deed` sends a request and returns the response's fault,
+ * or undefined.
  */
 export function startPacedCallers(
   { count, everyMs }: Pace,
@@ -91,9 +91,8 @@ export function startPacedCallers(
 }
 
 /**
- * A caller that waits for a response sends nothing meanwhile. The requests it would have sent at its normal pace would
- * have waited as well: each of them counts with the remaining time; otherwise, a stall of seconds would be one slow
- * request among many.
+ * A caller sends nothing while it waits for a response. The requests that it would have sent at its normal pace would have waited as well,
+ * so each of them counts with the remaining time; otherwise, a stall of seconds would be one slow request among many.
  */
 function asOften(sample: Sample, everyMs: number): readonly Sample[] {
   const missed = Math.floor(sample.tookMs / everyMs);

@@ -1,10 +1,10 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
-/** A program of the suite in its own process. Disposing of it stops it. */
+/** A program of the suite in its own process, stopped on disposal. */
 export type SuiteProcess = AsyncDisposable & Readonly<{ child: ChildProcess; told: () => Promise<unknown> }>;
 
-/** Starts the attackers, in a session of their own, whose priority they lower. */
+/** Starts the attackers in their own session, whose priority they lower. */
 export function startAttackers(): SuiteProcess {
   return startProcess("attackers.main.ts", { detached: true });
 }

@@ -12,7 +12,7 @@ import { computeMaxP99Ms, judgeMs, printVerdicts, showPhase } from "./verdict.ts
 const found = await findEngine();
 /** Total seconds of all phases: one without an attack, and one per attack. */
 const seconds = Number(process.env["GATEHOUSE_ATTACK_SECONDS"] ?? 7 * (1 + chosen.length));
-/** Max bytes of both ledgers: unfetched responses up to their setting, as many again in a write-ahead log, and rows. */
+/** Max bytes of both ledgers: unfetched responses up to their setting, the same again in a write-ahead log, and rows. */
 const maxLedgerBytes = 250_000_000;
 
 describe.skipIf(!found.ok)(
@@ -28,7 +28,7 @@ describe.skipIf(!found.ok)(
         report = await attackMarket({ seconds, only: chosen }, market, (phase) =>
           process.stdout.write(`${showPhase(phase)}\n`),
         );
-        printVerdicts(`honest buyers under attack, ${seconds} s in all`, report);
+        printVerdicts(`honest buyers under attack, ${seconds} s in total`, report);
       },
       900_000 + seconds * 1_000,
     );

@@ -1,11 +1,10 @@
 import { print, type Row } from "../bench/gateway/table.ts";
 import type { AttackReport, Phase } from "./attack-run.ts";
 
-/** Attacks that use the node's own time: that it is slow for everyone is no excuse. */
+/** Attacks that use the node's own time, so the node being slow for everyone is no excuse. */
 const onTheNode: ReadonlySet<string> = new Set(["calls with much gas"]);
 /**
- * Others' p99 may be this many times its undisturbed value, or a minimum value if that is below the machine's own
- * noise.
+ * Others' p99 may be this many times its undisturbed value, or a minimum if that value is below the machine's own noise.
  */
 const mostSlowdown = 3;
 /**
@@ -17,23 +16,22 @@ const mostSlowdown = 3;
 const noiseMs = 30;
 
 /**
- * Min number of requests for a meaningful p99. One suspension of the container for a third of a second affects 30 of
- * the 700 requests of a seven-second phase: it determines the whole p99 and nearly the p95, whatever the attack does.
- * The effect of an attack shows in every second, that of a suspension in one: a short phase is judged by the p95 of its
- * middle second.
+ * Min number of requests for a meaningful p99. One suspension of the container for a third of a second affects 30 of the 700 requests of a
+ * seven-second phase: it determines the whole p99 and nearly the p95, whatever the attack does. The effect of an attack shows in every
+ * second, that of a suspension in one: a short phase is evaluated by the p95 of its middle second.
  */
 const requestsForP99 = 3_000;
 
 /**
- * Returns the wait by which a phase is judged: other callers' p99, or in a short phase the p95 of its middle second.
+ * Returns the latency by which a phase is evaluated: other callers' p99, or in a short phase the p95 of its middle second.
  */
 export function judgeMs({ requests, p99Ms, secondP95Ms }: Phase): number {
   return requests < requestsForP99 ? secondP95Ms : p99Ms;
 }
 
 /**
- * Computes the max p99 for other callers meanwhile: three times the largest of their undisturbed p99, the machine's own
- * delays, and noise.
+ * Computes the max p99 for other callers during an attack: three times the largest of their undisturbed p99, the machine's own delays, and
+ * noise.
  */
 export function computeMaxP99Ms(undisturbed: Phase, phase: Phase): number {
   return mostSlowdown * Math.max(undisturbed.p99Ms, onTheNode.has(phase.attack) ? 0 : phase.controlP99Ms, noiseMs);

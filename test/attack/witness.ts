@@ -8,8 +8,8 @@ const answerTimeoutMs = 5_000;
 export type Sight = Readonly<{
   atMs: number;
   /**
-   * Conditions that differ from before the attacks, each with its reason and message, or why the page could not be
-   * read. The page's findings about the sidecar itself are excluded: it may be slow, or short of file descriptors.
+   * Conditions that have changed since before the attacks, each with its reason and message, or why the page could not be read. The page's
+   * findings about the sidecar itself are excluded: it may be slow, or short of file descriptors.
    */
   changed: readonly string[];
   /** Whether the page reports that the gateway itself is slow. */
@@ -19,15 +19,15 @@ export type Sight = Readonly<{
   memoryMiB: number;
 }>;
 
-/** Somebody who watches. Disposing of it ends that. */
+/** A running monitor, stopped on disposal. */
 export type Witness = AsyncDisposable & Readonly<{ sights: readonly Sight[] }>;
 
 /** Conditions about the sidecar itself. */
 const ofTheSidecar: ReadonlySet<string> = new Set(["GatewayResponsive", "ConnectionsAvailable"]);
 
 /**
- * Conditions about the calls themselves, each with its reason: the attack changes the calls' number and outcome. A
- * failing node is not one of them.
+ * Conditions about the calls themselves, each with its reason: the attack changes the calls' number and outcome. A failing node is not one
+ * of these conditions.
  */
 const aboutCallers: ReadonlySet<string> = new Set([
   "CallsSucceeding Succeeding",
@@ -43,7 +43,7 @@ type Page = Readonly<{ verdict: { level: string }; headline: { cause: string }; 
 export async function startWitness(sidecar: AttackedSidecar): Promise<Witness> {
   const before = await lookAt(sidecar);
   return watchServices({ memory: sidecar.memory, unready: () => checkReadiness(sidecar) }, async () => {
-    const now = await lookAt(sidecar).catch((error: unknown) => `the page did not come: ${String(error)}`);
+    const now = await lookAt(sidecar).catch((error: unknown) => `the page can't be read: ${String(error)}`);
     const changed = typeof now === "string" ? [now] : [...listChanges(before, now), ...deriveVerdict(before, now)];
     return { changed, isCalledSlow: typeof now !== "string" && now.conditions.some(isSlow) };
   });
@@ -60,7 +60,7 @@ export function watchServices(
     while (!stop.signal.aborted) {
       const atMs = performance.now();
       const seen = await look();
-      const notReady = await unready().catch((error: unknown) => `readyz did not come: ${String(error)}`);
+      const notReady = await unready().catch((error: unknown) => `/readyz can't be read: ${String(error)}`);
       const { nowMiB: memoryMiB } = await memory().catch(() => ({ nowMiB: 0 }));
       if (!stop.signal.aborted) sights.push({ atMs, ...seen, notReady, memoryMiB });
       await delay(betweenMs, undefined, { signal: stop.signal }).catch(() => undefined);
@@ -82,7 +82,7 @@ async function lookAt({ statusUrl }: AttackedSidecar): Promise<Page> {
 
 const isSlow = ({ type, status }: Condition) => type === "GatewayResponsive" && status === "False";
 
-/** Returns the verdict if it is neither the first one nor reports a problem: the node serves throughout. */
+/** Returns the verdict unless it is the first one or healthy: the node serves throughout. */
 function deriveVerdict({ verdict: { level } }: Page, { verdict, headline }: Page): readonly string[] {
   return verdict.level === level || verdict.level === "degraded" ? [] : [`verdict ${verdict.level}: ${headline.cause}`];
 }

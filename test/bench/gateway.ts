@@ -16,11 +16,10 @@ import type { Measurement } from "./measurement.ts";
 import { describeLoad, saveResults } from "./save-results.ts";
 
 /**
- * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against
- * bare anvil. Needs nginx, haproxy, wrk, cc and taskset on PATH. `--seconds` of each run, `--rounds` of the compared
- * runs; `--only` parts, separated by commas; `node`, the search for the calls that cost the node most, runs only if
- * named; `--clients` of the WebSocket part; `--save` writes the verdicts into `docs/benchmarks.md`, with `--note` on
- * what else the machine did.
+ * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against plain anvil. Needs
+ * nginx, haproxy, wrk, cc and taskset on PATH. `--seconds` of each run, `--rounds` of the compared runs; `--only` parts, separated by
+ * commas; `node`, the search for the calls that are most expensive for the node, runs only if named; `--clients` of the WebSocket part;
+ * `--save` writes the verdicts into `docs/benchmarks.md`, with `--note` about other load on the machine.
  */
 const { values } = parseArgs({
   options: {
@@ -52,7 +51,8 @@ try {
   const measured = new Map<string, readonly Measurement[]>();
   for (const name of values.only.split(",")) {
     const part = parts.get(name);
-    if (part === undefined) throw new Error(`--only names "${name}"; the parts are ${[...parts.keys()].join(", ")}`);
+    if (part === undefined)
+      throw new Error(`--only: unknown part "${name}"; expected one of ${[...parts.keys()].join(", ")}`);
     const measurements = judge(await part());
     print(`${name}, the farthest from its target first`, formatVerdicts(measurements));
     measured.set(`gateway: ${name}`, measurements);

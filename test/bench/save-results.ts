@@ -9,8 +9,7 @@ export type RunOptions = Readonly<{
 }>;
 
 /**
- * Describes the machine's load in the last minute, for {@link saveResults}: call it before the run, which is a load
- * too.
+ * Describes the machine's load in the last minute, for {@link saveResults}; call it before the run, which adds load.
  */
 export function describeLoad(): string {
   return `load average ${loadavg()[0]?.toFixed(1) ?? "unknown"} before it`;

@@ -32,10 +32,10 @@ const load = describeLoad();
 /** Max size of a message (`limits.bodyBytes`), and the target. */
 const bodyBytes = 5_242_880;
 const targetMs = 5;
-/** Number of measurements of a shape: other load on the machine can only add to a time. */
+/** Number of measurements of a shape; other load on the machine can only increase a time. */
 const runs = 9;
 const quickMs = 2;
-/** Number of shapes to which changes are tried. */
+/** Number of shapes for which changes are tried. */
 const kept = 24;
 /**
  * Shares of the time for each filling in each frame, and for their changes; the rest is for confirming the worst ones.

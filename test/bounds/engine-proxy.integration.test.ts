@@ -87,7 +87,7 @@ it("limits the response size of the engine at the engine proxy", async () => {
   const rejected = await ask("GET", inspect);
   expect([rejected.status, rejected.text]).toEqual([
     502,
-    expect.stringContaining("answered inspect with another shape"),
+    expect.stringContaining("responded to inspect in an unexpected form"),
   ]);
   answer = (_, response) => {
     const more = () => {
@@ -113,7 +113,7 @@ it("limits the concurrent requests to the engine proxy, and its connections", as
   const waiting: ServerResponse[] = [];
   answer = (_, response) => void waiting.push(response);
   const asked = Array.from({ length: 32 }, () => ask("GET", inspect));
-  await until("the engine has them", generousMs, () => waiting.length === 32);
+  await until("the requests are at the engine", generousMs, () => waiting.length === 32);
   const rejected = await ask("GET", inspect);
   expect([rejected.status, rejected.text]).toEqual([503, expect.stringContaining("too many requests at one time")]);
   answer = wellAnswers;
@@ -126,9 +126,9 @@ it("limits the concurrent requests to the engine proxy, and its connections", as
     socket.on("error", () => socket.destroy()).on("close", () => closed.add(socket));
     socket.resume();
   }
-  await until("the rest is closed", generousMs, () => closed.size >= 140 - 128);
+  await until("the other connections are closed", generousMs, () => closed.size >= 140 - 128);
   for (const socket of idle) socket.destroy();
-  await until("they are gone", generousMs, () => closed.size === idle.length);
+  await until("they are closed", generousMs, () => closed.size === idle.length);
 });
 
 it(
@@ -137,7 +137,10 @@ it(
     answer = () => undefined;
     const began = performance.now();
     const late = await ask("GET", inspect);
-    expect([late.status, late.text]).toEqual([502, expect.stringContaining(`no answer in ${answerTimeoutMs} ms`)]);
+    expect([late.status, late.text]).toEqual([
+      502,
+      expect.stringContaining(`no response within ${answerTimeoutMs} ms`),
+    ]);
     expect(performance.now() - began).toBeGreaterThan(answerTimeoutMs - 100);
 
     // An occasional byte does not count as a response.
@@ -148,7 +151,7 @@ it(
     const trickled = await ask("GET", inspect);
     expect([trickled.status, trickled.text]).toEqual([
       502,
-      expect.stringContaining(`no answer in ${answerTimeoutMs} ms`),
+      expect.stringContaining(`no response within ${answerTimeoutMs} ms`),
     ]);
     expect(performance.now() - began).toBeLessThan(2 * answerTimeoutMs + 20_000);
   },
@@ -161,7 +164,9 @@ it("limits the engine proxy's log lines about rejected calls", async () => {
     const rejected = await ask("GET", `/containers/other/json?${"x".repeat(10_000)}`);
     expect(rejected.status).toBe(403);
   }
-  await until("the log has them", generousMs, () => proxy.output().slice(before).includes("/containers/other/json"));
+  await until("the log contains them", generousMs, () =>
+    proxy.output().slice(before).includes("/containers/other/json"),
+  );
   expect(proxy.output().length - before).toBeLessThan(20_000);
 });
 
@@ -179,7 +184,7 @@ it("limits the restarts of the node by the engine proxy", async () => {
 it("limits the runs of the node's tool by the engine proxy", async () => {
   const statuses: number[] = [];
   let last = "";
-  // In the same minute as the request of the first test.
+  // In the same minute as the first test's request.
   for (let made = 0; made < 61; made += 1) {
     const { status, text: said } = await ask("POST", exec.path, exec.body);
     statuses.push(status);

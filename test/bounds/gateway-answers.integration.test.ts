@@ -61,7 +61,7 @@ it("limits the cache size", async () => {
   const most = cacheBytes;
   const eachBytes = 260_000;
   answerWith(eachBytes);
-  // A fifth more than its capacity; what is read only once is not cached.
+  // A fifth more than its capacity; a response that is read only once is not cached.
   const ids = Array.from({ length: Math.ceil((1.2 * most) / eachBytes) }, (_, at) => 1_000 + at);
   for (const id of ids) for (let round = 0; round < 2; round += 1) await read(id);
   const bytes = await gateway.metric("gatehouse_gateway_cache_bytes");
@@ -117,7 +117,7 @@ it("limits the response size", async () => {
   expect((await read(3_000)).text).toHaveLength(most);
   answer(most + 1, true);
   expect(readErrorCode((await read(3_001)).text)).toBe(-32_003);
-  // Without a Content-Length, the client has already received a part.
+  // Without a Content-Length, the client has already received a part of it.
   answer(most + 1, false);
   await expect(read(3_002)).rejects.toThrow("aborted");
   gateway.node.answer(() => "0x1");
@@ -143,11 +143,11 @@ const rejection = async () => {
 
 it("limits the sizes of files read", async () => {
   change("{ ranges: { logsBlocks: 100 } }".padEnd(fileBytes));
-  await until("the largest is active", generousMs, async () => !(await isTaken(150)));
+  await until("the largest file is active", generousMs, async () => !(await isTaken(150)));
   change("{ ranges: { logsBlocks: 200 } }".padEnd(fileBytes + 1));
-  await until("a larger one is rejected", generousMs, async () => (await rejection()) !== undefined);
+  await until("a larger file is rejected", generousMs, async () => (await rejection()) !== undefined);
   expect(await rejection()).toContain(`it is larger than ${fileBytes} bytes`);
-  // The active content stays.
+  // The previous content stays active.
   expect([await isTaken(100), await isTaken(150)]).toEqual([true, false]);
 });
 

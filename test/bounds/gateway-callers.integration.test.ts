@@ -11,7 +11,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask, readErrorCode, openRaw, buildRequest } from "../support/gateway/raw-call.ts";
 import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
-/** Callers and tokens to remember; the default numbers take a minute. */
+/** Max callers and tokens to remember; the default numbers would take a minute. */
 const remembered = isLong ? { callers: 100_000, tokens: 10_000 } : { callers: 2_000, tokens: 300 };
 const key = "a-key-of-the-operator";
 const constant = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
@@ -94,7 +94,7 @@ it("limits the response bytes per caller", async () => {
     const { status, text } = await ask(gateway.url, storage(1_000 + at), { address: "198.51.100.2" });
     answers.push({ status, bytes: text.length });
   }
-  // 60 MB, and what was refilled meanwhile.
+  // 60 MB, plus the refill during the test.
   expect(answers.at(-1)?.status).toBe(429);
   expect(answers.length).toBeGreaterThan(7);
   gateway.node.answer(() => "0x1");
@@ -107,7 +107,7 @@ it("limits the node's time for contract code per caller", async () => {
     return byHand;
   });
   const address = "198.51.100.90";
-  // 2,000 units each, out of 60,000 and the 12,000 refilled meanwhile; 26 of each were paid in advance.
+  // 2,000 units each, out of 60,000 plus 12,000 refilled during the test; 26 of each were paid in advance.
   const answers = await Promise.all(Array.from({ length: 48 }, (_, at) => ask(gateway.url, code(at), { address })));
   expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 48 }, () => 200));
   expect((await ask(gateway.url, constant, { address })).status).toBe(429);
@@ -146,19 +146,19 @@ it(
     await underWay(2_048);
     const rejected = await ask(gateway.url, storage(9_999), { address: "198.51.100.4" });
     expect([rejected.status, readErrorCode(rejected.text)]).toEqual([429, -32_005]);
-    // The gateway still responds with what it knows by itself.
+    // The gateway still serves what it knows by itself.
     expect((await ask(gateway.url, constant, { address: "198.51.100.4" })).status).toBe(200);
     reads.letGo();
-    await until("all are answered", generousMs, () =>
+    await until("all have a response", generousMs, () =>
       calls.every(({ received }) => received().includes('"result":"0x1"')),
     );
     for (const call of calls) call[Symbol.dispose]();
-    // Far fewer heavy calls are admitted, and they leave room for other callers.
+    // Far fewer heavy calls are admitted, so that others can still be served.
     const traces = holdTraces();
     const heavy = Array.from({ length: 16 }, (_, at) =>
       ask(gateway.url, trace(at), { address: `198.51.100.${100 + at}` }),
     );
-    await until("sixteen are at the node", generousMs, () => traces.ends.length === 16);
+    await until("sixteen calls are at the node", generousMs, () => traces.ends.length === 16);
     const beyond = await ask(gateway.url, trace(17), { address: "198.51.100.140" });
     expect([beyond.status, readErrorCode(beyond.text)]).toEqual([429, -32_005]);
     await gateway.expectOthersServed();
@@ -172,7 +172,7 @@ it(
   "limits the callers with a stored rate",
   async () => {
     const { callers } = remembered;
-    // A caller's spent requests are not refilled during the test.
+    // A caller's used-up rate limit is not refilled during the test.
     const tier = { requestsPerSecond: 0.001, requestBurst: 5, computeUnitsPerSecond: 1e6, computeUnitBurst: 1e6 };
     await using few = await startSmallGateway(
       { GATEHOUSE_GATEWAY_TIERS: JSON.stringify({ public: { ...tier, concurrency: 48 } }) },
@@ -223,7 +223,7 @@ it(
         (await Promise.all(more.map((token, next) => bearing(token, at + next)))).every(({ status }) => status === 200),
       ).toBe(true);
     }
-    // Forgotten, and verified again.
+    // The first token was evicted, and is verified again.
     expect((await bearing(first, 0)).status).toBe(200);
   },
   longMs,
@@ -244,7 +244,7 @@ it("limits the queued spans", async () => {
   await traced.expectOthersServed();
   answering.resolve(undefined);
   await traced[Symbol.asyncDispose]();
-  // As many as allowed waited, and at most as many were in flight.
+  // As many as allowed were queued, and at most as many were in flight.
   expect(collector.spans().length).toBeGreaterThanOrEqual(4_096);
   expect(collector.spans().length).toBeLessThanOrEqual(2 * 4_096);
 });

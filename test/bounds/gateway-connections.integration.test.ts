@@ -29,13 +29,13 @@ const connectionsOf = (gateway: SmallGateway, listener: string) =>
 const have = (gateway: SmallGateway, count: number, listener = "public") =>
   until(`${count} connections`, generousMs, async () => (await connectionsOf(gateway, listener)) === count);
 const rejection = (client: RawClient) =>
-  until("it is answered", generousMs, () => /^HTTP\/1\.1 (\d+)/.exec(client.received())?.[1]);
+  until("it has a response", generousMs, () => /^HTTP\/1\.1 (\d+)/.exec(client.received())?.[1]);
 
 it("limits the client connections in total", async () => {
   await using gateway = await startGateway({}, { descriptors: 400 });
   const most = 400 - 192;
   const reads = holdReads(gateway.node);
-  // Each has a call in flight, so none is closed for another.
+  // Each has a call in flight, so none is closed in favour of another.
   const busy = Array.from({ length: most }, (_, at) =>
     openRaw(gateway.url, buildRequest(storage(at), { address: `198.51.100.${at}` })),
   );
@@ -43,7 +43,7 @@ it("limits the client connections in total", async () => {
   expect(await rejection(gateway.open(1, buildRequest(call))[0]!)).toBe("503");
   expect((await fetch(`${gateway.urls.operations}/livez`)).status).toBe(200);
   reads.letGo();
-  await until("all are answered", generousMs, () => busy.every(({ received }) => received().includes('"result"')));
+  await until("all have a response", generousMs, () => busy.every(({ received }) => received().includes('"result"')));
   // They are idle now, and the first of them is closed: the gateway looks for idle ones again 100 ms after it found
   // none.
   await until("a new client is served", generousMs, async () => {
@@ -71,7 +71,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
     for (const at of [2, 3, 4]) {
       gateway.open(Math.floor(most / 3), half, { localAddress: `127.0.0.${at}` });
       await until(
-        "they are accepted",
+        "the connections are accepted",
         generousMs,
         async () => (await connectionsOf(gateway, "public")) >= (at - 1) * Math.floor(most / 3) - 50,
       );
@@ -79,7 +79,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
     // The oldest of them are closed for clients that send a request.
     for (let at = 0; at < 50; at += 1) {
       using other = openRaw(gateway.url, buildRequest(call), { localAddress: "127.0.0.9" });
-      await until("it is served", generousMs, () => other.received().startsWith("HTTP/1.1 200 "));
+      await until("the request is served", generousMs, () => other.received().startsWith("HTTP/1.1 200 "));
     }
     expect(await connectionsOf(gateway, "public")).toBeLessThanOrEqual(most);
     await gateway.expectOthersServed();
@@ -95,7 +95,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
     }
     gateway.open(24, halfRequest, { localAddress: "127.0.0.2" });
     await have(gateway, 1_024);
-    // Its own idle ones are closed until it has none.
+    // The address's own idle connections are closed until it has none.
     await until("they are idle", generousMs, async () => {
       const [more] = gateway.open(1, buildRequest(call), { localAddress: "127.0.0.2" });
       return (await rejection(more!)) === "200";
@@ -103,7 +103,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
     await until("one is closed", generousMs, () => idle.some(({ isClosed }) => isClosed()));
     expect(await connectionsOf(gateway, "public")).toBeLessThanOrEqual(1_024);
     using other = openRaw(gateway.url, buildRequest(call), { localAddress: "127.0.0.3" });
-    await until("another is served", generousMs, () => other.received().startsWith("HTTP/1.1 200 "));
+    await until("another request is served", generousMs, () => other.received().startsWith("HTTP/1.1 200 "));
     await gateway.expectOthersServed();
   }, 120_000);
 
@@ -114,7 +114,7 @@ describe("a gateway with the machine's full descriptor limit", () => {
     const made = isLong ? 3_000 : 2_000;
     for (let at = 0; at < made; at += 100) {
       const some = gateway.open(100, buildRequest(call), { localAddress: "127.0.0.2" });
-      await until("each is answered or closed", generousMs, () =>
+      await until("each gets a response or is closed", generousMs, () =>
         some.every(({ received, isClosed }) => isClosed() || received() !== ""),
       );
       served += some.filter(({ received }) => received().startsWith("HTTP/1.1 200 ")).length;
@@ -158,13 +158,13 @@ it.concurrent("limits the first bytes of a trusted proxy with `proxyProtocol`", 
   const began = performance.now();
   const [late] = gateway.open(1, "PROXY TCP4 1.2.3.4", { localAddress: "127.0.0.2" });
   const [long] = gateway.open(1, `PROXY TCP4 ${"1".repeat(100_000)}`, { localAddress: "127.0.0.2" });
-  await until("too many bytes are closed", generousMs, () => long!.isClosed());
+  await until("connections with too many bytes are closed", generousMs, () => long!.isClosed());
   expect(performance.now() - began).toBeLessThan(waitMs - 100);
   const [whole] = gateway.open(1, `PROXY TCP4 198.51.100.7 127.0.0.1 1 2\r\n${buildRequest(call)}`, {
     localAddress: "127.0.0.2",
   });
-  await until("a whole one is served", generousMs, () => whole!.received().startsWith("HTTP/1.1 200 "));
-  await until("too late ones are closed", generousMs, () => late!.isClosed());
+  await until("a complete one is served", generousMs, () => whole!.received().startsWith("HTTP/1.1 200 "));
+  await until("late ones are closed", generousMs, () => late!.isClosed());
   expect(performance.now() - began).toBeGreaterThan(waitMs - 100);
   expect([late!.received(), long!.received()]).toEqual(["", ""]);
   await gateway.expectOthersServed();
@@ -191,7 +191,7 @@ it.concurrent("limits the time for a client to read 64 KiB", async () => {
   const held = () => gateway.metric("gatehouse_gateway_buffered_bytes");
   await until("answers wait", generousMs, async () => (await held()) > 0);
   await gateway.expectOthersServed();
-  await until("nothing is held any more", generousMs, async () => (await held()) === 0);
-  await until("their connections are gone", generousMs, async () => (await connectionsOf(gateway, "public")) <= 1);
+  await until("no memory is held any more", generousMs, async () => (await held()) === 0);
+  await until("their connections are closed", generousMs, async () => (await connectionsOf(gateway, "public")) <= 1);
   await gateway.expectOthersServed();
 });

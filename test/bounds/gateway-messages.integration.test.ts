@@ -26,10 +26,10 @@ function fillBatch(bytes: number): string {
 }
 async function exchange(bytes: string): Promise<string> {
   using client = openRaw(gateway.url, bytes);
-  await until("an answer is there", generousMs, () => client.received().includes("\r\n\r\n"));
+  await until("a response has arrived", generousMs, () => client.received().includes("\r\n\r\n"));
   return client.received();
 }
-/** The error code for a call by a new caller, who has used up nothing yet. */
+/** Returns the error code for a call by a new caller, which has not used up anything yet. */
 let address = 0;
 async function codeOf(body: string): Promise<number | undefined> {
   address += 1;
@@ -61,7 +61,7 @@ it("limits the call size", async () => {
 
 it("limits the values, keys and escaped characters per call", async () => {
   const zeros = (count: number) => coinbase(Array.from({ length: count }, () => "0").join(","));
-  // The other values are the call itself, its four members, and the array of its params.
+  // The other values are the call itself, its four members, and its params array.
   const counts = [19_980, 20_001];
   expect([await codeOf(zeros(counts[0] ?? 0)), await codeOf(zeros(counts[1] ?? 0))]).toEqual([undefined, -32_600]);
   expect(await codeOf(coinbase(`"${String.raw`\u0000`.repeat(20_001)}"`))).toBe(-32_600);
@@ -94,7 +94,7 @@ it("limits the chunks per body", async () => {
 const nested = (depth: number) => coinbase(`${"[".repeat(depth)}${"]".repeat(depth)}`);
 
 it("limits the nesting depth of a call", async () => {
-  // The call and the array of its params add two.
+  // The call and its params array add two levels.
   expect([await codeOf(nested(254)), await codeOf(nested(255))]).toEqual([undefined, -32_700]);
   expect(await codeOf("[".repeat(1_000_000))).toBe(-32_700);
 });
@@ -127,7 +127,7 @@ const sendFrames = async (count: number) => {
 
 it("limits the frames per WebSocket message", async () => {
   await using most = await sendFrames(1_024);
-  await until("it is answered", generousMs, () => most.texts.length === 1);
+  await until("it has a response", generousMs, () => most.texts.length === 1);
   await using beyond = await sendFrames(1_025);
   expect((await beyond.closed)[0]).toBe(1008);
 });
@@ -151,5 +151,5 @@ it("limits the time per event-loop tick", async () => {
   const [median = 0] = waits.toSorted((one, other) => one - other).slice(waits.length / 2);
   expect(median).toBeLessThan(1_000);
   busy[Symbol.dispose]();
-  await until("they are gone", generousMs, async () => (await connections()) <= before);
+  await until("they are closed", generousMs, async () => (await connections()) <= before);
 });

@@ -77,7 +77,7 @@ const batchOf = (count: number, from: number) =>
 
 it("limits the connections to the node", async () => {
   const calls = Array.from({ length: 80 }, (_, at) => ask(gateway.url, storage(at), { address: `198.51.100.${at}` }));
-  await until("the node has as many as it may", generousMs, () => reads.held().length === 64);
+  await until("the node has the max number of connections", generousMs, () => reads.held().length === 64);
   await waiting(16);
   reads.letGo();
   expect((await Promise.all(calls)).filter(({ text }) => text.includes('"result":"0x1"'))).toHaveLength(80);
@@ -87,9 +87,9 @@ it("limits the connections to the node per caller", async () => {
   using one = openCalls(150, 2);
   await waiting(101);
   expect(reads.held()).toHaveLength(49);
-  // The next caller need not wait for any of them.
+  // The next caller does not have to wait for any of them.
   using other = openCalls(1, 3);
-  await until("another's is at the node", generousMs, () => reads.held().includes(account(3)));
+  await until("another caller's call is at the node", generousMs, () => reads.held().includes(account(3)));
   expect([one.clients.length, other.clients.length]).toEqual([150, 1]);
 });
 
@@ -123,7 +123,7 @@ it("limits the calls queued for the node", async () => {
   );
   expect((await ask(internal, storage(9_999), { localAddress: "127.0.0.2" })).text).toContain(tooMany);
   reads.letGo();
-  await until("all are answered", generousMs, () => texts().length === sent);
+  await until("all have a response", generousMs, () => texts().length === sent);
   // Some connections are left free for the next caller.
   expect(rejected()).toBeLessThan(64);
   expect(texts().filter((text) => text.includes('"result":"0x1"')).length + rejected()).toBe(sent);
@@ -137,8 +137,8 @@ it("limits the calls queued for the node per caller", async () => {
   await fill(1_024, () => clients.length, rejected, send);
   expect((await ask(internal, storage(9_999), { localAddress: "127.0.0.2" })).text).toContain(tooMany);
   using other = openCalls(1, 3);
-  await until("another's is at the node", generousMs, () => reads.held().includes(account(3)));
-  // The rest waits: no waiting call was rejected for another.
+  await until("another caller's call is at the node", generousMs, () => reads.held().includes(account(3)));
+  // The other calls are queued: no queued call was rejected in favour of another.
   expect(clients.filter((client) => client.received() === "")).toHaveLength(49 + 1_024);
   expect(other.clients).toHaveLength(1);
 });
@@ -166,7 +166,11 @@ it("limits the connections to the node held by slow clients", async () => {
     clients.filter(({ receivedBytes }) => receivedBytes() > answerBytes).length;
   const isOver = (clients: typeof few.clients) =>
     clients.every(({ receivedBytes, isClosed }) => isClosed() || receivedBytes() > answerBytes);
-  await until("each has all, or was cut off", generousMs, () => isOver(few.clients) && isOver(many.clients));
+  await until(
+    "each has everything, or was disconnected",
+    generousMs,
+    () => isOver(few.clients) && isOver(many.clients),
+  );
   expect([whole(few.clients), whole(many.clients)]).toEqual([4, 12]);
   await held.expectOthersServed();
 });

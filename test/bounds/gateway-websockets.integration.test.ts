@@ -64,7 +64,7 @@ it("limits the concurrent calls per WebSocket client", async () => {
   await wide.expectOthersServed();
   expect(await underWay()).toBe(64);
   reads.letGo();
-  await until("all are answered", generousMs, () => client.texts.length === 200);
+  await until("all have a response", generousMs, () => client.texts.length === 200);
   expect(client.texts.every((text) => text.includes('"result":"0x1"'))).toBe(true);
 });
 
@@ -130,12 +130,12 @@ it("limits the queued notification bytes per WebSocket client", async () => {
   expect(await reader!.ask(ask)).toContain('"result":"0x');
   deaf!.socket.pause();
   const data = `0x${"ab".repeat(50_000)}`;
-  // A client that reads gets everything; for one that does not, the kernel buffers some MiB.
+  // A client that reads gets everything; for one that does not, the kernel buffers a few MiB.
   let reported = 0;
   while ((await dropped()) === 0 && reported < 400) {
     for (let log = 0; log < 10; log += 1) gateway.node.newLog({ address: "0x1", data });
     reported += 10;
-    await until("the reader has it", generousMs, () => reader!.texts.length === reported + 1);
+    await until("the reading client has it", generousMs, () => reader!.texts.length === reported + 1);
   }
   expect(await dropped()).toBe(1);
   expect(reported * data.length).toBeGreaterThan(4_194_304);
@@ -164,7 +164,7 @@ it("limits the blocks backfilled per subscriber", async () => {
     return client;
   };
   await using reported = await losesBlocks(64, 2_000);
-  await until("each has it", generousMs, () => reported.texts.length === 1 + 64);
+  await until("each subscriber has it", generousMs, () => reported.texts.length === 1 + 64);
   reported.socket.terminate();
   await using closed = await losesBlocks(65, 3_000);
   expect((await closed.closed)[0]).toBe(1012);

@@ -86,10 +86,10 @@ describe("a small resource server in front of an upstream with large responses",
     expect(await buyAndRead()).toEqual([200, largestBytes]);
     const [before, soldBefore, worked] = [await countEnds(), await countEnds("sold"), upstream.hits()];
     using _deaf = await buyDeaf(Array.from({ length: 100 }, () => "127.0.3.1"));
-    await until("all have ended", generousMs, async () => (await countEnds()) === before + 100);
+    await until("all have finished", generousMs, async () => (await countEnds()) === before + 100);
     const sold = (await countEnds("sold")) - soldBefore;
     expect(sold).toBeLessThan(5);
-    // A sale rejected for lack of memory is rejected before the upstream runs, and is not charged.
+    // A sale that is rejected for lack of memory is rejected before the upstream is called, and is not charged.
     expect(upstream.hits() - worked).toBe(sold);
     expect(await buyAndRead()).toEqual([200, largestBytes]);
   }, 60_000);
@@ -98,7 +98,7 @@ describe("a small resource server in front of an upstream with large responses",
     upstream.behave("largest");
     const before = await countEnds();
     using deaf = await buyDeaf(Array.from({ length: 100 }, (_, at) => `127.0.4.${at + 1}`));
-    await until("all have ended", generousMs, async () => (await countEnds()) === before + 100);
+    await until("all have finished", generousMs, async () => (await countEnds()) === before + 100);
     for (let bought = 0; bought < 5; bought += 1) expect(await buyAndRead()).toEqual([200, largestBytes]);
     expect(deaf.clients.every(({ isClosed }) => !isClosed())).toBe(true);
   }, 60_000);
@@ -109,7 +109,7 @@ describe("a small resource server in front of an upstream with large responses",
     const before = await countEnds("sold");
     {
       using _deaf = sendDeaf(payment, "127.0.5.1");
-      await until("it is sold", generousMs, async () => (await countEnds("sold")) > before);
+      await until("the purchase is complete", generousMs, async () => (await countEnds("sold")) > before);
     }
     using _again = openMany(150, () => sendDeaf(payment, "127.0.5.1"));
     expect(await buyAndRead()).toEqual([200, largestBytes]);

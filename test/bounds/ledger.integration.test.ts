@@ -85,8 +85,7 @@ async function startSmall(
 }
 
 /**
- * Adds this many records of verified payments that nobody settled to a ledger, last verified this long ago, numbered
- * from a start.
+ * Adds records of verified but unsettled payments to a ledger: `count` of them, numbered from a start, last verified this long ago.
  */
 async function recordVerified(
   path: string,
@@ -105,7 +104,7 @@ async function recordVerified(
 
 const reported = (output: string, event: string) => output.split("\n").filter((line) => line.includes(`"${event}"`));
 
-it("limits the facilitator's notes of verified, unsettled payments", async () => {
+it("limits the facilitator's records of verified, unsettled payments", async () => {
   const [old, young] = [40_000, 1_000];
   const fill = (path: string) =>
     recordVerified(path, [
@@ -114,13 +113,13 @@ it("limits the facilitator's notes of verified, unsettled payments", async () =>
     ]);
   const settingsPath = join(folder, "facilitator.json");
   writeFileSync(settingsPath, "{}");
-  // Others may read its ledger meanwhile.
+  // The ledger can be read while the facilitator is running.
   const args = ["--settings", settingsPath, "--hot-restart"];
   await using facilitator = await startSmall("notes", fill, {}, { args });
   using ledger = new DatabaseSync(join(folder, "notes", "ledger.sqlite"), { readOnly: true });
   const notes = () => ledger.prepare("SELECT count(*) AS notes FROM verification").get()?.["notes"];
   await facilitator.settle();
-  await until("those of more than an hour are forgotten", generousMs, () => Number(notes()) <= young);
+  await until("records older than an hour are removed", generousMs, () => Number(notes()) <= young);
   await facilitator.expectServing();
   expect(notes()).toBe(young);
 });
@@ -163,16 +162,16 @@ describe("a ledger whose settlements are missing from the chain", () => {
   afterEach(() => facilitator.expectServing());
 
   it("limits the receipts per comparison of ledger and chain", async () => {
-    await until("three looks were made", generousMs, () => seen.asked.length >= 500 + 600 + 400);
+    await until("three comparisons were made", generousMs, () => seen.asked.length >= 500 + 600 + 400);
     expect(seen.asked.slice(0, 500)).toEqual(range(1, 500));
-    // A hundred known mismatches, and the next ones of the hour.
+    // A hundred known mismatches, and the following ones of that hour.
     expect(seen.asked.slice(500, 1_100)).toEqual([...range(1, 100), ...range(501, 1_000)]);
     expect(seen.asked.slice(1_100, 1_500)).toEqual([...range(101, 200), ...range(1_001, 1_300)]);
     expect(seen.most()).toBe(20);
   });
 
   it("limits the stored mismatches of ledger and chain", async () => {
-    await until("five looks were made", generousMs, () => seen.asked.length >= 500 + 600 + 400 + 600 + 600);
+    await until("five comparisons were made", generousMs, () => seen.asked.length >= 500 + 600 + 400 + 600 + 600);
     expect(await facilitator.metrics()).toContain(
       'gatehouse_facilitator_ledger_mismatches{network="eip155:1672"} 1000\n',
     );

@@ -44,7 +44,7 @@ const addressOf = ({ socket }: IncomingMessage) => socket.localAddress ?? "";
 async function readPlace(child: ChildProcess): Promise<Readonly<{ overview: string }>> {
   let output = "";
   child.stdout?.on("data", (text: Buffer) => (output += String(text)));
-  const overview = await until("it says where it is", generousMs, () => /http:\S+/.exec(output)?.[0]);
+  const overview = await until("it reports its URL", generousMs, () => /http:\S+/.exec(output)?.[0]);
   return { overview };
 }
 
@@ -81,7 +81,7 @@ function sayStatus(bytes: number): RequestListener {
 it("limits the overview targets", async () => {
   answer = sayStatus(4_096);
   await using overview = await startSmallOverview();
-  expect(await overview.all("all were looked at", ({ answers }) => answers)).toHaveLength(64);
+  expect(await overview.all("all were checked", ({ answers }) => answers)).toHaveLength(64);
   await expect(startSmallOverview({ count: 65 })).rejects.toThrow("65 targets given; the limit is 64.");
   await overview.expectServing();
 });
@@ -118,11 +118,11 @@ it("limits the time of the overview's check of a target", async () => {
   };
   answer = sayStatus(4_096);
   await using overview = await startSmallOverview({ accelerated: quick });
-  await overview.all("all were looked at", ({ answers }) => answers);
+  await overview.all("all were checked", ({ answers }) => answers);
   // All but one.
   answer = (request, response) =>
     addressOf(request) === "127.0.0.64" ? sayStatus(4_096)(request, response) : silent(request, response);
-  const old = await overview.all("their time is over", ({ name, answers }) => !answers || name === "node-64");
+  const old = await overview.all("they have timed out", ({ name, answers }) => !answers || name === "node-64");
   expect(old[0]).toMatchObject({ state: "Not responding", cause: "It can't be queried (no response within 4000 ms)." });
   expect(old[0]?.figures).toMatchObject({ lastBlock: { height: 1_234_567 } });
   expect(old[63]).toMatchObject({ answers: true });

@@ -122,7 +122,7 @@ describe("a facilitator in a small process", () => {
       expect([rejected.status, rejected.text]).toEqual([
         503,
         expect.stringContaining(
-          `${most.settlements} settlements are under way, which is the most; try again in a moment`,
+          `${most.settlements} settlements are in progress, which is the limit; try again in a moment`,
         ),
       ]);
       const settled = (await mine(settling)) as Awaited<ReturnType<typeof post>>[];
@@ -147,7 +147,7 @@ describe("a facilitator in a small process", () => {
       await untilUnderWay(share + 1);
       const settled = (await mine([...settling, other])) as Awaited<ReturnType<typeof post>>[];
       expect(settled.every(({ text }) => text.includes('"success":true'))).toBe(true);
-      // Finished ones no longer count.
+      // Finished settlements no longer count.
       const again = post("/settle", await signPayment(chain.token));
       await untilUnderWay(1);
       await mine([again]);
@@ -160,7 +160,7 @@ describe("a facilitator in a small process", () => {
     async () => {
       const payment = await signPayment(chain.token);
       await post("/verify", payment);
-      // As many other payers as are remembered, which evicts the first one.
+      // As many other payers as are remembered, so that the first one is evicted.
       for (let made = 0; made < most.settlements; made += together) {
         const payers = Array.from({ length: together }, (_, at) => testAccount(1_000 + made + at));
         const others = await Promise.all(payers.map(signFunded));
@@ -178,7 +178,7 @@ describe("a facilitator in a small process", () => {
 
   it("limits the connections per address to a facilitator or resource server", async () => {
     using first = openUnfinished(1_000);
-    await until("they are there", generousMs, async () => (await connections()) >= 1_000);
+    await until("they are connected", generousMs, async () => (await connections()) >= 1_000);
     using more = openUnfinished(60);
     await until("one of them is rejected", generousMs, () =>
       [...first.clients, ...more.clients].some(({ received }) => received().startsWith("HTTP/1.1 429 ")),
@@ -282,7 +282,7 @@ describe("a facilitator in front of a hanging node", () => {
       using _gone = openMany(16, () =>
         openRaw(asked.urls["facilitator"] ?? "", `${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
       );
-      await until("all places of the seller are taken", generousMs, async () => {
+      await until("all of the seller's slots are taken", generousMs, async () => {
         const probe = verify("greedy", payment);
         probes.push(probe);
         return (await Promise.race([probe, pause(100)]))?.status === 429;
@@ -290,7 +290,7 @@ describe("a facilitator in front of a hanging node", () => {
     }
     // Their calls would otherwise have had 30 seconds.
     node.rule(() => "forward");
-    await until("one is free", 10_000, async () => (await verify("greedy", payment)).status === 200);
+    await until("a slot is free", 10_000, async () => (await verify("greedy", payment)).status === 200);
     node.release();
     await Promise.all(probes);
   });
@@ -313,7 +313,7 @@ describe("a facilitator in front of a hanging node", () => {
     expect([rejected.status, rejected.headers["retry-after"], rejected.text]).toEqual([
       503,
       "1",
-      expect.stringContaining("20 payments are being verified, the limit; retry in a few seconds"),
+      expect.stringContaining("20 payments are being verified, which is the limit; retry in a few seconds"),
     ]);
     await until("all but 4 are rejected", generousMs, () => second.statuses.length >= 6);
     expect([flood.statuses.length, second.statuses.length]).toEqual([24, 6]);
@@ -326,7 +326,7 @@ const routesPath = () => join(folder, "routes.json5");
 const sign = (accepted: PaymentRequirements, holder: TestAccount = payer) => signOffer(accepted, holder.account);
 
 const statusOf = (client: RawClient) =>
-  until("it is answered", manyMs, () => /^HTTP\/1.1 (\d+)/.exec(client.received())?.[1]);
+  until("it has a response", manyMs, () => /^HTTP\/1.1 (\d+)/.exec(client.received())?.[1]);
 
 const accepts = (prices: readonly string[]) =>
   prices.map((price) => ({ scheme: "exact", price, network: "eip155:1672" }));
@@ -392,7 +392,7 @@ describe("a resource server in a small process", () => {
     const head = `POST /info HTTP/1.1\r\nHost: localhost\r\nPAYMENT-SIGNATURE: ${invented}\r\nContent-Length: 1000000\r\n\r\n`;
     using flood = openMany(450, () => openRaw(shopUrl, head + "x".repeat(900_000), { localAddress: "127.0.2.9" }));
     const answered = () => flood.clients.filter(({ received }) => received() !== "");
-    await until("most are answered", manyMs, () => answered().length > 400);
+    await until("most have a response", manyMs, () => answered().length > 400);
     expect(new Set(answered().map(({ received }) => received().slice(9, 12)))).toEqual(new Set(["503"]));
     expect((await ask(`${shopUrl}/info`, "{}", { isAlone: true, localAddress: "127.0.2.8" })).status).toBe(402);
     expect(upstream.hits()).toBe(before);
@@ -412,7 +412,7 @@ describe("a resource server in a small process", () => {
     const rejected = flood.clients.filter(({ received }) => received().startsWith("HTTP/1.1 503 "));
     expect(rejected.length).toBeGreaterThan(most.payments);
     expect(rejected.every(({ received }) => /^retry-after: \d/im.test(received()))).toBe(true);
-    await until("none is awaited any more", generousMs, () => flood.clients.every(({ received }) => received() !== ""));
+    await until("none is pending any more", generousMs, () => flood.clients.every(({ received }) => received() !== ""));
     proxy.fault(undefined);
   });
 

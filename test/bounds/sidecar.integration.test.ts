@@ -104,9 +104,9 @@ it("limits the history of the status page", async () => {
   expect(events).toHaveLength(100);
   // Every 144th check of a day is kept.
   const day = isLong ? 121 : 10;
-  await until("the looks of a day were made", 120_000, async () => (looksOf(await sidecar.status())[1] ?? 0) >= day);
+  await until("a day's checks were made", 120_000, async () => (looksOf(await sidecar.status())[1] ?? 0) >= day);
   const [before] = (await sidecar.status()).history.ranges;
-  await until("more are made", generousMs, async () => {
+  await until("more checks are made", generousMs, async () => {
     const [now] = (await sidecar.status()).history.ranges;
     return now?.columns.atMs[0] !== before?.columns.atMs[0];
   });
@@ -144,7 +144,7 @@ async function startSettled(
 it("limits the time to copy the data in an upgrade", async () => {
   const slow = join(folder, "slow-disk");
   mkdirSync(slow);
-  // A disk on which a copy never finishes, and that can't make reflinks.
+  // A disk without reflinks, on which a copy never finishes.
   const cp = ['case "$*" in *--reflink=always*) exit 1 ;; esac', "exec sleep 3600"];
   writeFileSync(join(slow, "cp"), `#!/bin/sh\n${cp.join("\n")}\n`, { mode: 0o755 });
   await using settled = await startSettled("copy", {

@@ -10,7 +10,7 @@ const containerMiB = 512;
 
 export type SmallService = ServiceProcess &
   Readonly<{
-    /** The same process is running, and has never used as much memory as its container has. */
+    /** Expects that the same process is still running, and has never exceeded its container's memory. */
     expectWell: () => void;
   }>;
 
@@ -25,7 +25,7 @@ type SmallOptions = Readonly<{
   heapMiB?: number;
   descriptors?: number;
   args?: readonly string[];
-  /** Reads the URLs of a command that reports them in a different way than a service. */
+  /** Reads the URLs of a command that reports them differently than a service. */
   reports?: (child: ChildProcess) => Promise<ReadyUrls>;
   accelerated?: Acceleration;
   constants?: ConstantOverrides;

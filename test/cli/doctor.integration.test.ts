@@ -59,7 +59,7 @@ describe("gatehouse doctor --drift", () => {
       conditions: readonly { type: string; status: string; message: string }[];
     };
     const found = conditions.find(({ type }) => type === "FilesLoaded");
-    if (found === undefined) throw new Error("the gateway says nothing of its files");
+    if (found === undefined) throw new Error("the gateway reports nothing about its files");
     return found;
   };
 
@@ -87,18 +87,18 @@ describe("gatehouse doctor --drift", () => {
   it("exits with 2 if a file was changed manually, even to one that the service can't use", async () => {
     const path = await writeOutputs();
     await writeFile(policyPath, "{ ranges: { logsBlocks: 51 } }\n");
-    await until("the change is seen", generousMs, async () => (await doctor(path)).status === 2);
+    await until("the change is detected", generousMs, async () => (await doctor(path)).status === 2);
     expect((await doctor(path)).stdout).toMatch(/^failed: drift: gateway: .*policy\.json5 differs from the stack's/);
     await writeFile(policyPath, "{ ranges: { logsBlocks: -1 } }\n");
     const seen = async () => (await doctor(path)).stdout;
-    await until("the rejection is seen", generousMs, async () =>
+    await until("the rejection is reported", generousMs, async () =>
       (await seen()).includes("is invalid (ranges.logsBlocks"),
     );
-    await until("the condition says so", generousMs, async () => (await filesCondition()).status === "False");
+    await until("the condition reports it", generousMs, async () => (await filesCondition()).status === "False");
     expect((await filesCondition()).message).toContain("is invalid: ranges.logsBlocks");
     await writeFile(policyPath, policy);
-    await until("the stack's own holds", generousMs, async () => (await doctor(path)).status === 0);
-    await until("the condition is right again", generousMs, async () => (await filesCondition()).status === "True");
+    await until("the stack's own file is active", generousMs, async () => (await doctor(path)).status === 0);
+    await until("the condition has recovered", generousMs, async () => (await filesCondition()).status === "True");
   });
 
   it("exits with 1 if nothing responds", async () => {

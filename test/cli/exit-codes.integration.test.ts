@@ -71,7 +71,7 @@ const plan = (path: string) => `config plan --node-version 0.16.2 --config ${pat
 const lint = "config lint --node-version 0.16.2 right.conf";
 const nobody = "http://127.0.0.1:1";
 
-/** Commands as typed, or with environment variables. */
+/** Commands as typed, some with environment variables. */
 type Case = string | readonly [typed: string, environment: Readonly<Record<string, string>>];
 const cases: Readonly<Record<string, readonly Case[]>> = {
   "config lint 0": [lint],

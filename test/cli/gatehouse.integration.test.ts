@@ -163,7 +163,7 @@ describe("a service", () => {
       ],
       ["facilitator", "GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE", {}],
     ];
-    // Each with a pipe, on which a start could block forever; for a service, a device makes no difference.
+    // Each is given a pipe, on which startup could block forever; for a service, a device makes no difference.
     for (const [service, variable, more] of places) {
       const { status, stderr } = await runGatehouse([service], { ...more, [variable]: pipe });
       expect([service, variable, status, stderr]).toEqual([
@@ -192,8 +192,7 @@ describe("a command without signal handlers", () => {
     );
     await silent.asked;
     child.kill(signal);
-    // An exit caused by the signal itself would be [null, signal], and would never happen where the kernel drops the
-    // signal.
+    // An exit caused by the signal itself would be [null, signal], and would never happen if the kernel drops the signal.
     expect(await once(child, "exit")).toEqual([status, null]);
   });
 });
@@ -216,7 +215,7 @@ describe("a running service", () => {
     expect(await once(child, "exit")).toEqual([0, null]);
   });
 
-  it("logs more on SIGUSR2, and reports how to stop that", async () => {
+  it("logs more on SIGUSR2, and explains how to undo that", async () => {
     const { child } = await startedService();
     let said = "";
     child.stdout?.on("data", (part: Buffer) => (said += part.toString()));

@@ -95,7 +95,7 @@ describe.each(takeSlice(places, 2))("URLs with credentials, if %s", (_, place) =
     });
     const { operations = "", gateway: rpc = "", "gateway-private": privateRpc = "" } = gateway.urls;
     const said = [await call(rpc), await call(privateRpc, { Authorization: foreignToken })];
-    await until("what fails is reported", generousMs, () => /reference|lag/i.test(gateway.output()));
+    await until("the failure is reported", generousMs, () => /reference|lag/i.test(gateway.output()));
     said.push(await answersOf(operatorsPaths.map((path) => `${operations}${path}`)), JSON.stringify(gateway.urls));
     await gateway.end("SIGTERM");
     expect(listShownSecrets(said.join("\n"))).toEqual([]);

@@ -21,7 +21,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-test("exits if its parent, which also reads its log, was killed", async () => {
+test("exits if its parent, which also reads its log, is killed", async () => {
   const directory = await makeTestDirectory();
   const starter = spawn(process.execPath, ["--input-type=module", "--eval", parent], {
     cwd: directory,

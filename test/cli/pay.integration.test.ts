@@ -114,7 +114,7 @@ describe("a token without EIP-3009", () => {
     await writeFile(path, JSON.stringify({ "GET /permit2": { accepts, upstream: market.upstream.url } }));
     seller = await market.openShop(routes.path, { GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: path });
     const isOffered = async () => (await fetch(`${findUrl(seller)}/permit2`)).status === 402;
-    await until("the seller knows its facilitator", generousMs, isOffered);
+    await until("the seller has reached its facilitator", generousMs, isOffered);
   });
   afterAll(async () => {
     await seller?.[Symbol.asyncDispose]();
@@ -141,7 +141,7 @@ describe("a token without EIP-3009", () => {
     expect([bought.status, bought.stdout]).toEqual([0, '{"sold":1}']);
   });
 
-  it("is verified at Permit2 if nothing was delivered", async () => {
+  it("is looked up at Permit2 if nothing was delivered", async () => {
     market.upstream.behave("error");
     const { status, stderr } = await buy("--rpc-url", market.chain.url);
     expect([status, stderr]).toEqual([

@@ -9,9 +9,9 @@ import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const hasTerminals = spawnSync("script", ["--version"]).status === 0;
-const why = hasTerminals ? "" : " (skipped: script of util-linux is not there)";
+const why = hasTerminals ? "" : " (skipped: util-linux's script is not installed)";
 
-/** Returns what `gatehouse stack` shows on a terminal of 80 columns before it finds that a port is taken. */
+/** Returns what `gatehouse stack` shows on a terminal of 80 columns before it detects that a port is in use. */
 async function showStart(env: Readonly<Record<string, string>>): Promise<string> {
   const folder = await makeTestDirectory();
   await using server = createServer().listen(0, "127.0.0.1");
@@ -40,7 +40,7 @@ test.skipIf(!hasTerminals)(`colours the stack on a terminal, unless NO_COLOR is 
   expect(plain).not.toContain("\u001b[");
 });
 
-test("reports what it does before loading the rest of the program, which takes most of a second", async () => {
+test("reports its first step before it loads the rest of the program, which takes most of a second", async () => {
   const reject = `import { registerHooks } from "node:module";
     registerHooks({ load: (url, context, next) => {
       if (url.endsWith("/cli/stack/stack.ts")) throw new Error("not loaded yet");

@@ -158,7 +158,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(`a stack upgrade in a cluster${sk
   const questions: StackQueries = {
     look: async () => {
       const running = await findRunning();
-      if (running === undefined) return { ok: false, message: "no sidecar answers" };
+      if (running === undefined) return { ok: false, message: "no sidecar responds" };
       const isNew = running.image === images.new;
       const answers = !isNew || isGood;
       height += 1;
@@ -209,7 +209,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(`a stack upgrade in a cluster${sk
         signal: new AbortController().signal,
         pulumi: () => pulumi,
         connect: (_prefix, target) => {
-          if (target.kind !== "kubernetes") throw new Error("the stack is one on Kubernetes");
+          if (target.kind !== "kubernetes") throw new Error("the stack is on Kubernetes");
           const waits = { clock: systemClock, pause: (ms: number) => pause(ms / 10) };
           const kubectl = { ...createKubectlCluster(target, { program }), exec: inspectData };
           return { platform: createKubernetesPlatform(prefix, target, kubectl, waits), queries: questions };
@@ -240,7 +240,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(`a stack upgrade in a cluster${sk
     return found.filter((name) => name.includes("upgrade") || name.includes("look"));
   }
 
-  it("shows its plan with --dry-run, meets no denial, and leaves nothing behind", async () => {
+  it("shows its plan with --dry-run, needs no further permissions, and leaves nothing behind", async () => {
     const { status, printed } = await type({ dryRun: true });
     expect(printed).toContain("1. Scale the StatefulSet node of pay to 0");
     expect(printed).not.toContain("problem:");

@@ -98,13 +98,13 @@ test("exits both processes immediately on SIGTERM while a sidecar's files are fi
     stdio: "ignore",
   });
   const compilers = () => readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim();
-  await until("the compiler runs", generousMs, () => compilers() !== "");
+  await until("the compiler is running", generousMs, () => compilers() !== "");
   const compiler = Number(compilers());
   const askedAt = performance.now();
   child.kill("SIGTERM");
   expect(await once(child, "exit")).toEqual([143, null]);
   expect(performance.now() - askedAt).toBeLessThan(20_000);
-  await until("the compiler has ended", generousMs, () => !existsSync(`/proc/${compiler}`));
+  await until("the compiler has exited", generousMs, () => !existsSync(`/proc/${compiler}`));
 });
 
 test("reports a state directory that can't be created, or holds no database, in one line with what to do", async () => {

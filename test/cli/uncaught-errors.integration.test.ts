@@ -10,7 +10,7 @@ import { runGatehouse, runProgram } from "../support/run-command.ts";
 const key = `0x${"4c".repeat(32)}`;
 const password = "a-password-of-the-test";
 
-/** Makes a process fail in a way that no code handles, with its secrets in the error, some time after its start. */
+/** Makes a process fail with an uncaught error that contains its secrets, some time after its start. */
 async function failing(statement: string): Promise<string> {
   const folder = await makeTestDirectory();
   const file = join(folder, "fails.mjs");

@@ -31,8 +31,7 @@ const program = findTestProgram("workspace-process.main.ts");
 const id = "2027-01-05";
 const hugeBytes = 8 * 2 ** 40;
 /**
- * Each kill takes a process, some forty in a row in a long run; otherwise one in five steps is tried, chosen by the
- * seed.
+ * Each kill needs its own process, some forty in total in a long run; other runs try one in five steps, chosen by the seed.
  */
 const manyProcessesMs = 600_000;
 const stride = isLong ? 1 : 5;
@@ -94,7 +93,7 @@ async function killed(action: "copy" | "restore", killAt: number, ...more: reado
 }
 
 describe("the copy of a node's volume", () => {
-  test("restores the old data, and sets aside what the new version made of it", async () => {
+  test("restores the old data, and sets aside the new version's data", async () => {
     const before = await live();
     await copyWorkspace(volume, id);
     await ruin(volume);
@@ -129,7 +128,7 @@ describe("the copy of a node's volume", () => {
 
   test("is not made without enough free space, and leaves nothing behind", async ({ skip }) => {
     const { clones } = await checkWorkspace(volume);
-    skip(clones, "a clone takes no room");
+    skip(clones, "a clone takes no space");
     const path = join(volume, "data/zzz");
     await writeFile(path, "");
     await truncate(path, hugeBytes);
@@ -160,7 +159,7 @@ describe("the copy of a node's volume", () => {
     expect(await readdir(volume)).toEqual(names);
   });
 
-  test(`is complete after a kill ${ofSteps} of it, once it is made again`, { timeout: manyProcessesMs }, async () => {
+  test(`is complete if killed ${ofSteps} and then repeated`, { timeout: manyProcessesMs }, async () => {
     const before = await live();
     let killAt = firstStep;
     for (; await killed("copy", killAt); killAt += stride) {
@@ -174,23 +173,19 @@ describe("the copy of a node's volume", () => {
     expect(killAt).toBeGreaterThan(10);
   });
 
-  test(
-    `is fully restored after a kill ${ofSteps} of that, once requested again`,
-    { timeout: manyProcessesMs },
-    async () => {
-      const before = await live();
-      let killAt = firstStep;
-      for (let isKilled = true; isKilled; killAt += stride) {
-        await copyWorkspace(volume, id);
-        await ruin(volume);
-        isKilled = await killed("restore", killAt);
-        await rollBackWorkspace(volume, id);
-        expect(await live()).toEqual(before);
-        await discardWork(volume, id);
-      }
-      expect(killAt).toBeGreaterThan(10);
-    },
-  );
+  test(`is fully restored if that is killed ${ofSteps} and then repeated`, { timeout: manyProcessesMs }, async () => {
+    const before = await live();
+    let killAt = firstStep;
+    for (let isKilled = true; isKilled; killAt += stride) {
+      await copyWorkspace(volume, id);
+      await ruin(volume);
+      isKilled = await killed("restore", killAt);
+      await rollBackWorkspace(volume, id);
+      expect(await live()).toEqual(before);
+      await discardWork(volume, id);
+    }
+    expect(killAt).toBeGreaterThan(10);
+  });
 });
 
 const work = () => join(volume, ".gatehouse-upgrade", id);
@@ -250,7 +245,7 @@ describe("a snapshot of a node's volume", () => {
     expect(await contentOf(volume)).toEqual(before);
   });
 
-  test("is restored as often as requested, and leaves nothing else", async () => {
+  test("is restored as often as requested, and leaves nothing else behind", async () => {
     const before = await live();
     for (let times = 0; times < 2; times += 1) {
       await ruin(volume);
@@ -260,7 +255,7 @@ describe("a snapshot of a node's volume", () => {
     expect((await checkWorkspace(volume)).leftovers).toEqual([]);
   });
 
-  test("replaces data that has no room next to it", async () => {
+  test("replaces data if there is no space for a copy next to it", async () => {
     const before = await live();
     await ruin(volume);
     const large = join(snapshot, "data/large");
@@ -282,7 +277,7 @@ describe("a snapshot of a node's volume", () => {
     expect(await live()).toEqual(before);
   });
 
-  test("is fully restored after a kill, once requested again", { timeout: manyProcessesMs }, async () => {
+  test("is fully restored if killed and then repeated", { timeout: manyProcessesMs }, async () => {
     const before = await live();
     let killAt = firstStep;
     for (let isKilled = true; isKilled; killAt += 2 * stride) {

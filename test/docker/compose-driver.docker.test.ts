@@ -15,7 +15,7 @@ const entryExists = commands.length > 0;
 const noCompose = found.ok && !entryExists ? " (skipped: no compose; install docker-compose)" : "";
 const signal = new AbortController().signal;
 
-/** A service that prints when it is up, and exits on SIGTERM after printing a line. */
+/** A service that prints a line when it is up, and exits on SIGTERM after printing another. */
 const service = (name: string) => `
   ${name}:
     image: ${engine.nodeImage}
@@ -24,7 +24,7 @@ const service = (name: string) => `
 /** Prints its location and its arguments. */
 const nodeCli =
   '#!/bin/sh\n[ "$1" = fail ] && { echo "no such command: fail" >&2; exit 3; }\necho "$PWD $(hostname) $*"\n';
-/** This does not depend on whether the node runs. */
+/** This does not depend on whether the node is running. */
 const asks = { ps: [], psTimeoutMs: 10_000, passes: composeVariables };
 const file = `services:${service("node")}${service("other")}\n`;
 

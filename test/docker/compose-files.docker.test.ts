@@ -65,7 +65,7 @@ async function copyExample(name: string) {
   };
 }
 
-/** The line that docs/compose.md adds to the routes. */
+/** The line that docs/compose.md adds to the routes file. */
 async function readRouteOfThePage(): Promise<string> {
   const page = await readFile(join(root, "docs/compose.md"), "utf8");
   const [, route = ""] = /```json5\n([^`]+)```/.exec(page) ?? [];
@@ -95,7 +95,7 @@ async function healthy(project: ComposeProject, services: readonly string[]): Pr
     await until(`${service} is healthy`, healthyWithinMs, async () => {
       return (await project.inspect(service, "{{.State.Health.Status}}")) === "healthy";
     }).catch(async (error: unknown) => {
-      throw new Error(`${String(error)}; it said:\n${(await project.logs(service)).slice(-2_000)}`);
+      throw new Error(`${String(error)}; its log:\n${(await project.logs(service)).slice(-2_000)}`);
     });
   }
 }
@@ -203,13 +203,13 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     const { env, urls } = await buildVariables(createUniqueName("compose"));
     await using example = await copyExample("devnet");
     await using project = await startComposeFile(command!, example.file, env);
-    // At once, as documented: the customer waits for the shop.
+    // Started immediately, as documented: the customer waits for the shop.
     await project.compose("run", "--rm", "client");
     const onGatehouse = ["engine-proxy", "sidecar", "facilitator", "resource-server"];
     const services = ["node", "pushgateway", "upstream", ...onGatehouse];
     await healthy(project, services);
     await confined(project, services, "10001:10001");
-    // The first sale was the client's above.
+    // The first sale was to the client above.
     const before = await readBalance(urls.gateway, payee.address);
     const answer = await createClientFetch()(`${urls.shop}/data`);
     expect(answer.status).toBe(200);
@@ -228,7 +228,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     const runbook = await fetch(`${urls.status}/runbooks/node-down.md`, { headers: { Accept: "text/html" } });
     expect(await runbook.text()).toContain('<h1 id="the-node-is-down">');
     await closedToPages(urls);
-    // Its own node, which was just created: the sidecar acts on it without approval, through the proxy.
+    // The stack has just created its own node: the sidecar acts on it without approval, through the proxy.
     await condition(urls.status, "Pruning", "Enabled");
   }, 900_000);
 

@@ -9,7 +9,7 @@ const found = await findEngine();
 const engine = found.ok ? found : { url: "", nodeImage: "" };
 const signal = new AbortController().signal;
 
-/** A process that prints when it is up, and exits on SIGTERM after printing a line. */
+/** Program that prints a line when it is up, and exits on SIGTERM after printing another. */
 const obedient =
   'process.on("SIGTERM", () => { console.log("stopping"); process.exit(0); }); setInterval(() => {}, 1000); console.log("up");';
 /** One that ignores SIGTERM. */

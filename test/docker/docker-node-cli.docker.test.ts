@@ -75,7 +75,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
     expect(await run("silent", [])).toMatchObject({ message: "./silent in container node exited with status 4." });
   });
 
-  test("abandons a hung command after its timeout, and starts no second one meanwhile", async () => {
+  test("abandons a hung command after its timeout, and does not start another until it has exited", async () => {
     const connection = createDockerEngine({ engine: engine.url, timeoutMs: 1_000 });
     const options = { container: container.name, timeoutMs: 1_000, outputLimitBytes: 1_000 };
     const nodeCli = createDockerNodeCli(options, () => ({ directory: "/data/bin", command: "hangs" }), connection);
@@ -139,7 +139,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
       message: `the Docker engine rejected running node_cli: 404: No such container: ${gone}`,
     });
     await using stopped = await startContainer({ image: engine.nodeImage, command: ["true"] });
-    await until("it has ended", generousMs, async () => (await stopped.inspect("{{.State.Running}}")) === "false");
+    await until("it has exited", generousMs, async () => (await stopped.inspect("{{.State.Running}}")) === "false");
     expect(await nodeCliIn(stopped.name)).toMatchObject({
       message: expect.stringContaining("is not running") as string,
     });

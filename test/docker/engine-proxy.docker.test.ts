@@ -11,7 +11,7 @@ import { startService } from "../support/service-process.ts";
 
 const found = await findEngine();
 const isLocal = found.ok && found.url.startsWith("unix://");
-const notLocal = found.ok && !isLocal ? ` (skipped: ${found.url} is no socket, which the proxy needs)` : "";
+const notLocal = found.ok && !isLocal ? ` (skipped: ${found.url} is not a socket, which the proxy needs)` : "";
 const engine = found.ok ? found : { url: "", nodeImage: "" };
 const signal = new AbortController().signal;
 

@@ -45,7 +45,7 @@ test.skipIf(!found.ok)(
       expect(await runDocker("exec", node.name, "./bin/pharos_light", "--version")).toMatch(/^[0-9a-f]{9}$/);
     }
     await writeFile(join(workspace, "bin", "VERSION"), "the operator's own");
-    await writeFile(join(workspace, "bin", "pharos_cli"), "put here by hand");
+    await writeFile(join(workspace, "bin", "pharos_cli"), "created by the operator");
     await rm(join(workspace, "genesis.conf"));
     await using node = await startContainer({ image, options: [noNetwork, mount, password], command: [] });
     await waitForBlocks(node.name);

@@ -8,7 +8,7 @@ export type CommandBlock = Readonly<{
   output: string;
   /** From `<!-- exit status: n -->` before it; 0 without it. */
   status: number;
-  /** From `<!-- runs on -->` before it: a service, which the reader keeps running. */
+  /** From `<!-- runs on -->` before it: the command runs a service, which the reader keeps running. */
   runsOn: boolean;
   /** From `<!-- not run: reason -->` before it. */
   notRun: string | undefined;

@@ -30,7 +30,7 @@ describe("every command block", () => {
   });
 });
 
-it("installs the unpublished package by its name on no page", () => {
+it("no page installs the unpublished package by its name", () => {
   const byName = /\bnpm (?:install|i)\b[^`\n]*\sgatehouse-evm(?![-\w])/;
   const named = pages.filter((page) => byName.test(readFileSync(join(root, page), "utf8")));
   expect(named).toEqual([]);

@@ -44,5 +44,5 @@ export function findFirstDifference(written: string, printed: string): string | 
     at = found + 1;
     anything = false;
   }
-  return anything || at === there.length ? undefined : `printed, too: ${there[at]}`;
+  return anything || at === there.length ? undefined : `also printed: ${there[at]}`;
 }

@@ -21,8 +21,8 @@ const commandMs = 90_000;
 const stopMs = 20_000;
 
 /**
- * A reader at a terminal who types a page's commands, in an empty directory and a separate network. Disposing stops
- * what still runs.
+ * A reader at a terminal who types a page's commands, in an empty directory and a separate network. Disposing of it stops what is still
+ * running.
  */
 export type Reader = AsyncDisposable &
   Readonly<{

@@ -119,7 +119,7 @@ describe("the engine proxy", () => {
     const answer = await ask("GET", "/containers/gh-node/json");
     expect(answer.status).toBe(502);
     expect(JSON.parse(answer.text)).toEqual({
-      message: `gatehouse engine-proxy: the Docker Engine at unix://${enginePath} answered inspect with another shape`,
+      message: `gatehouse engine-proxy: the Docker Engine at unix://${enginePath} responded to inspect in an unexpected form`,
     });
   });
 
@@ -129,7 +129,7 @@ describe("the engine proxy", () => {
     expect(answer.status).toBe(403);
     expect(JSON.parse(answer.text)).toEqual({
       message:
-        "gatehouse engine-proxy: only inspect, restart and exec of node_cli in the container gh-node pass this proxy",
+        "gatehouse engine-proxy: only inspect, restart and exec of node_cli in the container gh-node are allowed by this proxy",
     });
     expect(seen).toHaveLength(before);
   });

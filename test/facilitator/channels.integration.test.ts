@@ -218,7 +218,7 @@ test("our buyer reuses its channel at the published seller after a restart, with
   const told = await answers(first, 4);
   expect(
     told.map(({ amount }) => amount),
-    "all of the limit, not five payments",
+    "up to the limit, not only five payments",
   ).toEqual(["4000", "", "", ""]);
   await expect(first(shop.url)).rejects.toThrow(/cap is 0.004/);
   expect(await answers(open("kept", "0.003"), 2)).toMatchObject([
@@ -254,22 +254,22 @@ test("/verify returns the published facilitator's responses", async () => {
     ["another's voucher", bodyOf(await sign(price, 5))],
     ["a changed voucher", bodyOf({ ...voucher, voucher: { ...voucher.voucher, maxClaimableAmount: "3000" } })],
     ["no signature", bodyOf({ ...voucher, voucher: { ...voucher.voucher, signature: "0x" } })],
-    ["other terms than the id's", bodyOf(change({ salt: `0x${"77".repeat(32)}` }))],
+    ["terms that don't match the ID", bodyOf(change({ salt: `0x${"77".repeat(32)}` }))],
     ["another payee", bodyOf(voucher, { ...offer(), payTo: testAccount(5).address })],
     ["another token", bodyOf(voucher, offer({ name: "Devnet Plain Token", version: "1" }, plainTokenAddress))],
     ["another authorizer", bodyOf(voucher, offer({ receiverAuthorizer: payee }))],
     ["no authorizer", bodyOf(voucher, offer({ receiverAuthorizer: zeroAddress }))],
     ["another delay", bodyOf(voucher, offer({ withdrawDelay: 901 }))],
     ["an unknown channel", bodyOf({ ...wallet.payload, type: "voucher" })],
-    ["a call of the seller", bodyOf({ type: "settle", receiver: payee, token: scene.chain.token })],
+    ["a call by the seller", bodyOf({ type: "settle", receiver: payee, token: scene.chain.token })],
     ["another type", bodyOf({ ...voucher, type: "gift" })],
     ["a deposit", deposit as never],
     ["a deposit signed by a key without an authorizer", wallet as never],
-    ["a deposit of another amount than signed", changeDeposit({}, "5001")],
-    ["a deposit with another end than signed", changeDeposit({ validBefore: "4000000000" })],
-    ["a deposit that ends too soon", (await pay(createBuyer(1, 3), { ...offer(), maxTimeoutSeconds: 1 })) as never],
+    ["a deposit of an amount other than signed", changeDeposit({}, "5001")],
+    ["a deposit with an expiry other than signed", changeDeposit({ validBefore: "4000000000" })],
+    ["a deposit that expires too soon", (await pay(createBuyer(1, 3), { ...offer(), maxTimeoutSeconds: 1 })) as never],
     ["no authorization", bodyOf({ ...deposit.payload, deposit: { amount: "5000", authorization: {} } })],
-    ["no domain of the token", bodyOf(deposit.payload, offer({ name: undefined }))],
+    ["no EIP-712 domain of the token", bodyOf(deposit.payload, offer({ name: undefined }))],
   ];
   expect(channelId).toBe(computeChannelId(channelConfig, network));
   for (const [what, body] of cases) {
@@ -464,7 +464,7 @@ async function signSellerCalls(voucher: { channelConfig: never; voucher: { chann
   return { claim, refund, settle: { type: "settle", receiver: payee, token: scene.chain.token } };
 }
 
-describe("after a part of a channel's terms was removed from the settings", () => {
+describe("after part of a channel's terms was removed from the settings", () => {
   const salts = [31, 32, 33, 34] as const;
   const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000" };
   type Channel = Awaited<ReturnType<typeof openChannel>>;

@@ -34,7 +34,7 @@ async function startScene(name: string) {
       signal: new AbortController().signal,
     },
   );
-  // It has checked the token at its start.
+  // It checked the token at its start.
   scene.tap.counts.clear();
   const payment = await signPayment(scene.chain.token, { authorization: { validAfter: "0" } });
   const made = (method: string) => scene.tap.counts.get(method) ?? 0;
@@ -43,7 +43,7 @@ async function startScene(name: string) {
     made,
     simulations: () => made("eth_call") + made("eth_estimateGas"),
     verify: async () => expect(await facilitator.verify(payment, {})).toMatchObject({ isValid: true }),
-    /** Starts to settle, until the transaction waits for a block. */
+    /** Starts a settlement, and waits until its transaction is waiting for a block. */
     beginSettling: async () => {
       const settling = facilitator.settle(payment, { idempotencyKey: name });
       await until("the transaction was sent", generousMs, async () => (await scene.pooled()).length === 1);

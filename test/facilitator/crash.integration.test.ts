@@ -13,13 +13,13 @@ const payee = testAccount(2).address;
 /** Idempotency key of a caller; a caller that retries after the crash must repeat it. */
 const sale = "a-sale";
 
-/** Expects that a client is cut off. */
+/** Expects that a client's connection is lost. */
 async function expectCutOff(work: Promise<unknown>): Promise<void> {
   await expect(work).rejects.toThrow(/fetch failed/);
 }
 
-// The simulator (test/simulator) kills the same code between any two steps, with shared transactions and a node that
-// forgets. Here, a process is killed, and its ledger is a file.
+// The simulator (test/simulator) kills the same code between any two steps, with shared transactions and a node that drops transactions.
+// Here, a real process is killed, and its ledger is a file.
 test("a process restarted after kill -9 sends the journaled transaction, and charges once", async () => {
   await using tap = await startRpcTap(scene.chain.url);
   tap.rule((calls) => (calls.some(({ method }) => method === "eth_sendRawTransaction") ? "hang" : "forward"));
@@ -40,9 +40,9 @@ test("a process restarted after kill -9 sends the journaled transaction, and cha
   const passedSeconds = (Date.now() - begunBeforeMs) / 1_000;
   expect(
     await second.metric("oldest_settlement_seconds"),
-    "no restart makes a settlement younger",
+    "a restart does not reset a settlement's age",
   ).toBeGreaterThanOrEqual(passedSeconds);
-  await until("the next process sends it unasked", generousMs, async () => (await scene.countPooled()) === 1);
+  await until("the next process sends it on its own", generousMs, async () => (await scene.countPooled()) === 1);
   for (const other of [second, second.as("another-sale")])
     expect((await other.verify(payment)).body).toMatchObject({ isValid: false, invalidReason: "duplicate_settlement" });
   expect((await second.as(sale).verify(payment)).body).toMatchObject({ isValid: true });

@@ -13,7 +13,7 @@ import { signPayment } from "../support/facilitator/signed-payment.ts";
 /** Number of the service's descriptors, and of idle connections. */
 const descriptors = 160;
 const idleConnections = 400;
-/** Shortest time for which they are held, in seconds; minutes in `npm run test:long`. */
+/** Min time, in seconds, for which the connections are held; minutes in `npm run test:long`. */
 const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 1);
 /** Min number of rounds, however slow the machine is. */
 const rounds = 4;
@@ -30,7 +30,7 @@ afterAll(() => resources.disposeAsync());
 
 type Served = Readonly<{ listener: string; serve: (url: string) => Promise<string> }>;
 
-/** Makes a service survive idle connections, and respond to requests and probes meanwhile. */
+/** Expects a service to survive idle connections, and to respond to requests and probes at the same time. */
 async function outlast(service: ServiceProcess, { listener, serve }: Served): Promise<void> {
   const { [listener]: url = "", [`${listener}-operations`]: operations = "" } = service.urls;
   await until("it is ready", generousMs, async () => (await askAlone(`${operations}/readyz`)).status === 200);
@@ -42,7 +42,7 @@ async function outlast(service: ServiceProcess, { listener, serve }: Served): Pr
       expect((await askAlone(`${operations}/readyz`)).status).toBe(200);
       await sleep(250);
     }
-    await until("some idle ones are closed", generousMs, async () =>
+    await until("some idle connections are closed", generousMs, async () =>
       new RegExp(`gatehouse_connections_shed_total\\{listener="${listener}"\\} [1-9]`).test(
         (await askAlone(`${operations}/metrics`)).text,
       ),

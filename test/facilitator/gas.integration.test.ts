@@ -10,7 +10,7 @@ const { start } = scene;
 
 const payee = testAccount(2).address;
 
-/** Returns too little for the first estimate, if it is alone in its request. */
+/** Returns too low a value for the first gas estimate, if it is the only call in its request. */
 function estimateOnce(gas: number): void {
   let isOver = false;
   scene.tap.rule((calls) => {
@@ -60,7 +60,7 @@ test("limits a settlement's gas to its estimate plus the margin, and counts the 
   const payment = await signPayment(scene.chain.token);
   expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
   expect((await facilitator.settle(payment)).body).toMatchObject({ success: true });
-  expect(scene.tap.counts.get("eth_estimateGas"), "no estimate beyond the verification").toBe(1);
+  expect(scene.tap.counts.get("eth_estimateGas"), "no estimate besides the verification's").toBe(1);
   const [sent, ...more] = await readTransactions(from);
   expect(more).toEqual([]);
   const { limit, used, price } = sent ?? { limit: 0n, used: 0n, price: 0n };

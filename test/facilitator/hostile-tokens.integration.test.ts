@@ -13,7 +13,7 @@ import { testAccount } from "../support/payments/payment-chain.ts";
 import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
-/** A token that accepts everything in a simulation, and in a block acts by its mode; 0 logs the transfer. */
+/** A token that accepts everything in a simulation, and in a block behaves according to its mode; 0 logs the transfer. */
 const source = `// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
@@ -95,7 +95,7 @@ async function sumGasSince(nonce: number): Promise<bigint> {
 const nextNonce = () => connect().getTransactionCount({ address: signer });
 
 test.each(kinds.map((kind, at) => [kind, at] as const))(
-  "rejects a token that %s after a good simulation for a while, but not its payer",
+  "temporarily rejects a token that %s after a successful simulation, but not its payer",
   async (_, at) => {
     const token = tokens[at] as Address;
     await setMode(token, at + 1);
@@ -134,7 +134,7 @@ test("settles the other payments of a batch in which one token burns all the gas
   const successes = (await Promise.all(settling)).map(({ body }) => body.success);
   expect(successes).toEqual([true, true, true, false, true, true, true]);
   expect((await scene.chain.balanceOf(testAccount(2).address)) - before).toBe(6n * amount);
-  // Gas for the good ones, the burnt batch, and the bad one's own two transactions.
+  // Gas for the good payments, the burnt batch, and the bad payment's own two transactions.
   expect(await sumGasSince(from)).toBeLessThan(3n * 7n * 80_000n + gasLimit);
 });
 

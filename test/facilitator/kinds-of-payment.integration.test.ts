@@ -23,7 +23,7 @@ import { startPaymentChain, testAccount, type TestAccount } from "../support/pay
 import { amount, encodeSubmission, signPayment } from "../support/facilitator/signed-payment.ts";
 
 const payee = testAccount(2).address;
-/** Also signs: a payer of `upto` may name it. */
+/** Also signs; a payer of `upto` may specify it. */
 const otherSigner = testAccount(10);
 const settings = (token: Address, keys = [testAccount(0), otherSigner]) => ({
   GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([
@@ -183,7 +183,7 @@ test("settles the used amount of an upto payment, and sends nothing for 0", asyn
   });
 });
 
-test("submits an upto payment by the signer that its payer named", async () => {
+test("submits an upto payment with the signer that its payer specified", async () => {
   const accepted = await uptoOffer("20000");
   await approve(testAccount(1), plainTokenAddress, maxUint256);
   const named = { ...accepted, extra: { ...accepted.extra, facilitatorAddress: otherSigner.address } };
@@ -268,7 +268,7 @@ test("settles a contract wallet's EIP-3009 payment only with its owner's signatu
   expect(await scene.chain.balanceOf(address)).toBe(0n);
 });
 
-test("repeats a wallet payment's outcome although the wallet now rejects the signature", async () => {
+test("repeats a wallet payment's outcome even if the wallet now rejects the signature", async () => {
   const owner = testAccount(6);
   const { address, creation } = await findWallet(owner, toHex(4, { size: 32 }));
   await send(owner, walletFactoryAddress, creation);
@@ -325,7 +325,7 @@ test("settles once, for its verifier, a payment that a third party submitted aft
   ];
   expect((await scene.facilitator.as("one").verify(body)).body).toMatchObject({ isValid: true });
   await send(testAccount(9), scene.chain.token, encodeSubmission(body));
-  // The payer's next settlement invalidates the first verdict, as do two seconds.
+  // The payer's next settlement invalidates the first verdict, and so does a wait of two seconds.
   expect((await scene.facilitator.as("one").settle(other)).body).toMatchObject({ success: true });
   const { body: settled } = await scene.facilitator.as("one").settle(body);
   expect(settled).toMatchObject({ success: true, payer: payer.address });
@@ -416,7 +416,7 @@ async function signPermit2(payer: TestAccount, nonce: bigint, accepted = byPermi
 }
 
 test("does not count another payment's transfer for a cancelled Permit2 nonce", async () => {
-  // Rejected for a while afterwards.
+  // The payer is rejected for a while afterwards.
   const payer = testAccount(4);
   await approve(payer, plainTokenAddress, maxUint256);
   const real = await signPermit2(payer, 123_456_789n);
@@ -451,7 +451,7 @@ test("checks a verified payment with a forged signature again, and settles the v
   expect(later).toMatchObject({ success: true });
 });
 
-test("reverts no payment of several with the same EIP-2612 approval", async () => {
+test("none of several payments with the same EIP-2612 approval reverts", async () => {
   const payer = testAccount(3);
   const bodies = [];
   for (let i = 0; i < 4; i += 1)
@@ -473,7 +473,7 @@ test("releases the reservation of an unused upto payment", async () => {
   expect((await scene.facilitator.verify(second)).body).toMatchObject({ isValid: true });
 });
 
-test("repeats an upto charge for 0 to its owner alone, and rejects a forged copy", async () => {
+test("repeats an upto charge of 0 only to its owner, and rejects a forged copy", async () => {
   const payer = testAccount(5);
   await approve(payer, plainTokenAddress, maxUint256);
   const accepted = await uptoOffer("20000");

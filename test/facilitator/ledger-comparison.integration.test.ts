@@ -9,7 +9,7 @@ import { startPaymentChain, testAccount } from "../support/payments/payment-chai
 import { createLedgerFolder } from "../support/facilitator/running-facilitator.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
-/** Longer ago than a lagging node's delay. */
+/** Longer ago than a lagging node may be behind. */
 const minuteMs = 60_000;
 
 test("counts and logs a settlement that the chain lost, until it is mined again", async () => {
@@ -60,7 +60,7 @@ test("counts and logs a settlement that the chain lost, until it is mined again"
 
   await chain.anvil.request("evm_revert", [snapshot]);
   await becomes("1");
-  const notOnChain = "the ledger says that a payment is settled, and the chain does not have it";
+  const notOnChain = "the ledger has a payment as settled, but the chain does not have it";
   const reported = () =>
     lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === notOnChain);
   await until("it is reported", generousMs, () => reported().length > 0);

@@ -15,7 +15,7 @@ test("returns the outcome to one later call after an unidentified call got settl
   const payment = await signPayment(scene.chain.token);
   const reported = await slow.settle(payment);
   expect(reported.body).toMatchObject({ success: false, errorReason: "settlement_pending" });
-  expect((await slow.verify(payment)).body, "the client may come back with it").toMatchObject({ isValid: true });
+  expect((await slow.verify(payment)).body, "the client may retry with it").toMatchObject({ isValid: true });
   await scene.chain.anvil.mine();
 
   const answers = await Promise.all([1, 2, 3, 4].map(() => slow.settle(payment)));
@@ -32,7 +32,7 @@ test("returns the outcome to one later call after an unidentified call got settl
 test("rejects payments below minAmount without gas, and settles one of minAmount", async () => {
   const asset = { address: scene.chain.token, name: "USDC", version: "2", minAmount: 500 };
   await using limited = await start("limited", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]) });
-  // The payments port is not the admin port.
+  // The payment port does not serve the admin routes.
   for (const path of ["/livez", "/readyz", "/metrics"]) {
     expect([path, (await fetch(`${limited.url}${path}`)).status]).toEqual([path, 404]);
   }
@@ -58,7 +58,9 @@ test("returns 500 while the chain charges more than the max fee", async () => {
   await using facilitator = await start("dear", { GATEHOUSE_FACILITATOR_SETTLEMENT_MAX_FEE_PER_GAS_GWEI: "0.000001" });
   expect(await facilitator.settle(await signPayment(scene.chain.token))).toEqual({
     status: 500,
-    body: { error: expect.stringMatching(/charges .* gwei for gas, settlement\.maxFeePerGasGwei allows 0\.000001/) },
+    body: {
+      error: expect.stringMatching(/charges .* gwei for gas, but settlement\.maxFeePerGasGwei allows 0\.000001/),
+    },
   });
   expect(await (await fetch(`${facilitator.operationsUrl}/readyz`)).json()).toMatchObject({
     status: "unready",
@@ -69,8 +71,12 @@ test("returns 500 while the chain charges more than the max fee", async () => {
 test("closes idle connections for active ones at the connection limit", async () => {
   await using facilitator = await start("idle", {}, { constants: { "listen.connections": 4 } });
   await using _ = await openIdleConnections(facilitator.url, 12);
-  // They have a second to ask something.
-  await until("one gives way", generousMs, async () => (await fetch(`${facilitator.url}/health`)).status === 200);
+  // The idle connections have a second to send a request.
+  await until(
+    "an idle connection is closed",
+    generousMs,
+    async () => (await fetch(`${facilitator.url}/health`)).status === 200,
+  );
   expect((await facilitator.verify(await signPayment(scene.chain.token))).body).toMatchObject({ isValid: true });
   const metrics = await (await fetch(`${facilitator.operationsUrl}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_connections_shed_total\{listener="facilitator"\} [1-9]/m);
@@ -86,7 +92,7 @@ test("serves probes and metrics while every connection waits for a settlement", 
   const settling = [];
   for (let count = 0; count < 4; count += 1) settling.push(facilitator.settle(await signPayment(scene.chain.token)));
   await poolHas(4);
-  // A trusted proxy may open connections up to the limit, and no one else may open more.
+  // A trusted proxy may open connections up to the limit; no other client may open more.
   expect((await fetch(`${facilitator.url}/health`)).status).toBe(503);
   for (const path of ["/livez", "/readyz", "/metrics"]) {
     expect([path, (await fetch(`${facilitator.operationsUrl}${path}`)).status]).toEqual([path, 200]);

@@ -28,10 +28,10 @@ const send = ({ account }: TestAccount, to: Address, data: Hex, fees: FeeValuesE
     ...fees,
     chain: null,
   });
-/** Fees that put a transaction first in its block. */
+/** Fees that place a transaction first in its block. */
 const firstFees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n };
 
-/** Waits until this many transactions wait for a block. */
+/** Waits until this many transactions are waiting for a block. */
 const waitForPool = (size: number) =>
   vi.waitFor(
     async () => {
@@ -41,7 +41,7 @@ const waitForPool = (size: number) =>
     { timeout: 20_000 },
   );
 
-test("rejects a payer that moves its balance out and back around a settlement, not its token", async () => {
+test("rejects a payer, not the token, after it moved its balance out and back around a settlement", async () => {
   const [payer, partner] = [testAccount(7), testAccount(8)];
   const settling = scene.facilitator.settle(await signPayment(scene.chain.token, { payer }));
   await waitForPool(1);

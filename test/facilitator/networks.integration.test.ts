@@ -109,7 +109,7 @@ test("settles on two chains, and lists both in /supported", async () => {
     );
 });
 
-test("rejects a payment on another chain than its own, and on an unsupported chain", async () => {
+test("rejects a payment on a chain other than its own, and on an unsupported chain", async () => {
   const payment = await signPayment(one.token);
   const moved = { ...payment.paymentRequirements, network: "eip155:1673" } as const;
   const replayed = { paymentPayload: { ...payment.paymentPayload, accepted: moved }, paymentRequirements: moved };
@@ -220,5 +220,5 @@ test("settles on one chain while the other's node is down, and resumes both afte
     amount,
     amount,
   ]);
-  await until("all is ready", generousMs, async () => !JSON.stringify(await readReadiness()).includes("false"));
+  await until("everything is ready", generousMs, async () => !JSON.stringify(await readReadiness()).includes("false"));
 });

@@ -11,7 +11,7 @@ test("simulates an unverified payment when it is settled", async () => {
   expect(simulations()).toBe(1);
 });
 
-test("rejects the second of two verified payments when the payer can pay only one", async () => {
+test("rejects the second of two verified payments if the payer can afford only one", async () => {
   const payer = testAccount(5);
   const held = await scene.chain.balanceOf(payer.address);
   const all = { value: String(held) };
@@ -32,7 +32,7 @@ test("rejects the second of two verified payments when the payer can pay only on
   });
 });
 
-test("sends one of twenty concurrent payments of a payer that can pay only one", async () => {
+test("sends only one of twenty concurrent payments from a payer that can afford one", async () => {
   const payer = testAccount(6);
   const held = await scene.chain.balanceOf(payer.address);
   const all = { value: String(held) };

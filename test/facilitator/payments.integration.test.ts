@@ -36,13 +36,13 @@ test("verifies and settles a payment once", async () => {
     },
   });
   expect((await scene.chain.balanceOf(payee.address)) - before).toBe(amount);
-  expect(await owner.settle(payment), "settled again: the same answer").toEqual(settled);
+  expect(await owner.settle(payment), "settled again: the same response").toEqual(settled);
   expect((await scene.chain.balanceOf(payee.address)) - before).toBe(amount);
   expect((await scene.facilitator.verify(payment)).body).toMatchObject({
     isValid: false,
     invalidReason: "invalid_exact_evm_nonce_already_used",
   });
-  expect((await owner.verify(payment)).body, "still good for the sale that owns it").toMatchObject({ isValid: true });
+  expect((await owner.verify(payment)).body, "still valid for the sale that owns it").toMatchObject({ isValid: true });
 });
 
 test("settles 32 concurrent payments without a spare transaction", async () => {

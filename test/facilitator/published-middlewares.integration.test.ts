@@ -9,13 +9,13 @@ import { amount } from "../support/facilitator/signed-payment.ts";
 const scene = useFacilitatorScene({ ledger: "sellers" });
 const payee = testAccount(2).address;
 
-/** The published middleware in front of the facilitator. */
+/** Starts the published middleware in front of the facilitator. */
 function seller(framework: "hono" | "express", paymentFlow?: "upfront"): Promise<PublishedSeller> {
   const flow = paymentFlow === undefined ? {} : { paymentFlow };
   return startPublishedSeller({ framework, facilitatorUrl: scene.facilitator.url, token: scene.chain.token, ...flow });
 }
 
-/** The work is charged once, whatever was delivered. */
+/** The work is charged once, regardless of what was delivered. */
 async function gainOf(work: () => Promise<number>): Promise<Readonly<{ delivered: number; gained: bigint }>> {
   const before = await scene.chain.balanceOf(payee);
   const delivered = await work();

@@ -164,7 +164,7 @@ describe("gatehouse ledger refund", () => {
     [2, "after its transaction is sent", (body, _, answer) => isSending(body) && answer !== undefined],
     [3, "after its transaction is mined", (_body, _, answer = "") => answer.includes('"effectiveGasPrice"')],
   ];
-  it.each(takeSlice(kills, 3))("(%i) completes a refund once that was killed %s", async (index, _, point) => {
+  it.each(takeSlice(kills, 3))("(%i) completes a refund once if the command was killed %s", async (index, _, point) => {
     const payment = payments[index] ?? "";
     const gain = await measureGain(async () => {
       const killed = await runKilled(refundArgs(payment), { env, rpcUrl: chain.url }, point);

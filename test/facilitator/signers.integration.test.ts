@@ -44,7 +44,7 @@ async function readMetric(
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Fewer in `npm test`: signing them takes most of the time. */
+/** Fewer in `npm test`, because signing takes most of the time. */
 const paymentCount = isLong ? 200 : 60;
 
 test("spreads payments over three keys, and leaves no nonce gap after kill -9", async () => {
@@ -53,7 +53,7 @@ test("spreads payments over three keys, and leaves no nonce gap after kill -9", 
   {
     const first = await scene.startProcess("spread", listKeys());
     const cut = Promise.allSettled(payments.map(first.as("a-sale").settle));
-    await until("each key has sent something", generousMs, async () =>
+    await until("each key has sent a transaction", generousMs, async () =>
       (await countTransactions()).sent.every((count, index) => count > (nonces[index] ?? 0)),
     );
     await scene.chain.anvil.mine();
@@ -77,13 +77,13 @@ test("spreads payments over three keys, and leaves no nonce gap after kill -9", 
   expect(Object.values(await readMetric(second, "signer_transactions_pending"))).toEqual([0, 0, 0]);
 });
 
-test("settles by the other keys while one has no gas, and reports it", async () => {
+test("settles with the other keys while one has no gas, and reports that", async () => {
   await using facilitator = await scene.start("drained", listKeys());
   const [, , last] = signers;
   const held = await scene.chain.anvil.request<Hex>("eth_getBalance", [last.address, "latest"]);
   await scene.chain.anvil.request("anvil_setBalance", [last.address, "0x0"]);
   const before = await countTransactions();
-  // The first of them detect it: the node rejects the account's transaction.
+  // The first payments detect it: the node rejects the account's transaction.
   expect(areGood(await mineUntil(Promise.all((await signMany(12)).map(facilitator.settle))))).toBe(true);
   const after = await countTransactions();
   expect(after.mined[2]).toBe(before.mined[2]);
@@ -102,7 +102,7 @@ test("tracks the transactions of a removed key until they are mined", async () =
     await using all = await scene.startProcess("removed", listKeys());
     const cut = Promise.allSettled(payments.map(all.as("a-sale").settle));
     await until(
-      "the key has sent one",
+      "the key has sent a transaction",
       generousMs,
       async () => ((await countTransactions()).sent[2] ?? 0) > (mined[2] ?? 0),
     );
@@ -116,7 +116,7 @@ test("tracks the transactions of a removed key until they are mined", async () =
   expect(fewer.output()).toContain(last.address);
 });
 
-/** An optional peer. */
+/** An optional peer dependency. */
 const hasKms = existsSync(join(import.meta.dirname, "../../node_modules/@aws-sdk/client-kms"));
 
 test.skipIf(!hasKms)("skips an AWS KMS key that can't sign, without a nonce gap", async () => {
@@ -125,7 +125,7 @@ test.skipIf(!hasKms)("skips an AWS KMS key that can't sign, without a nonce gap"
   const env = {
     GATEHOUSE_FACILITATOR_SIGNER_KMS_KEYS: "alias/signer",
     ...kms.env,
-    // A request to KMS takes ten parts of half a second.
+    // A request to KMS times out after ten steps of half a second.
     ...accelerateService({ waitsMs: [500], times: 10 }),
   };
   const before = (await countTransactions()).sent;

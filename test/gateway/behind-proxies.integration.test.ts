@@ -96,7 +96,7 @@ describe.each(ways)("the gateway behind %s", (way, callers, startProxy) => {
       rmSync(folder, { recursive: true, force: true });
     });
 
-    it("gives each of its clients separate limits", async () => {
+    it("applies separate limits to each of its clients", async () => {
       expect(await callsFrom("127.0.0.2", proxy.url, 6)).toEqual([200, 200, 200, 200, 200, 429]);
       expect(await callsFrom("127.0.0.3", proxy.url, 6)).toEqual([200, 200, 200, 200, 200, 429]);
     });
@@ -193,7 +193,7 @@ describe("a connection of a trusted proxy that must start with a header", () => 
     };
     const sockets = [await open("2001:db8:0:2::1")];
     for (let host = 1; host <= 4; host += 1) sockets.push(await open(`2001:db8:0:1::${host}`));
-    await until("one gives way", generousMs, () => closed.length > 0);
+    await until("an idle connection is closed", generousMs, () => closed.length > 0);
     expect(closed).toEqual([expect.stringMatching(/^2001:db8:0:1::/)]);
     for (const socket of sockets) socket.destroy();
   });

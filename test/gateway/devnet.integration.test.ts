@@ -31,7 +31,7 @@ describe("the gateway in front of a devnet node", () => {
   const compared = specifiedMethods.filter(
     ({ answeredBy, name }) => answeredBy === "node" && name !== "eth_sendRawTransaction",
   );
-  it.each(compared.map(({ name }) => name))("answers %s like the node itself, with any params", async (name) => {
+  it.each(compared.map(({ name }) => name))("responds to %s like the node itself, with any params", async (name) => {
     const [plainest, ...others] = listVariedCalls(
       compared.find((method) => method.name === name)!,
       buildParamValues(subject),
@@ -80,7 +80,7 @@ describe("the gateway in front of a devnet node", () => {
     expect(before).toHaveProperty("result");
   });
 
-  it("caps the gas of a call whose block override allows more, however it is sent", async () => {
+  it("caps the gas of a call whose block override allows more, over any transport", async () => {
     const { url: httpUrl, webSocketUrl } = node.anvil;
     await using capping = await startTestGateway(
       { httpUrl, webSocketUrl },
@@ -88,9 +88,9 @@ describe("the gateway in front of a devnet node", () => {
     );
     await using client = await connectTestClient(capping.url);
     const to = `0x${"ab".repeat(20)}`;
-    // Returns the gas that is left.
+    // EVM code that returns the remaining gas.
     const state = { [to]: { code: "0x5a5f5260205ff3" } };
-    // Stops if more gas than 60,000,000 is left, and fails otherwise.
+    // EVM code that stops if more than 60,000,000 gas remains, and fails otherwise.
     const greedy = { [to]: { code: "0x63039387005a11600b57fe5b00" } };
     const blocks = [{ gasLimit: "0xffffffffff" }, [null, null, null, "0xffffffffff", null, null, null, null]];
     const calls: [string, unknown[]][] = blocks.flatMap((block) =>

@@ -8,7 +8,7 @@ import { startTestNode } from "#devnet/testing/rpc-fixture.ts";
 import { startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** A TCP path to a port that can be cut and kept closed. */
+/** A TCP relay to a port that can be cut and kept closed. */
 async function startWay(target: string) {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
@@ -75,7 +75,7 @@ async function follow(url: string, address: string) {
   await once(socket, "open");
   for (const [id, params] of [["newHeads"], ["logs", { address }]].entries()) {
     socket.send(JSON.stringify({ jsonrpc: "2.0", id, method: "eth_subscribe", params }));
-    await until("the subscription is there", generousMs, async () => ids[id] !== undefined);
+    await until("the subscription exists", generousMs, async () => ids[id] !== undefined);
   }
   return {
     heads: () => reported.get(ids[0]!) ?? [],
@@ -108,7 +108,11 @@ it("after a lost node connection, a gateway client gets the same notifications a
   way.open();
   await until("the gap is bridged", generousMs, async () => through.heads().length === 4);
   await mine();
-  await until("all has arrived", generousMs, async () => through.heads().length === 5 && direct.heads().length === 5);
+  await until(
+    "everything has arrived",
+    generousMs,
+    async () => through.heads().length === 5 && direct.heads().length === 5,
+  );
   await until("all logs have arrived", generousMs, async () => through.logs().length === direct.logs().length);
   expect(direct.logs()).toHaveLength(5);
   expect(through.heads()).toEqual(direct.heads());

@@ -20,7 +20,7 @@ const waitMs = generousMs;
 const staleAfterMs = 1_000;
 const batch = JSON.stringify([1, 2, 3].map((id) => ({ jsonrpc: "2.0", id, method: "eth_gasPrice", params: [] })));
 
-describe("the gateway on its own in front of a bare anvil", () => {
+describe("the gateway on its own in front of plain anvil", () => {
   let port: number;
   let anvil: BareAnvil;
   let gateway: ServiceProcess;
@@ -118,19 +118,18 @@ describe("the gateway on its own in front of a bare anvil", () => {
     expect(await call(url, "debug_getBlockProof", ["latest"])).toEqual(direct);
   });
 
-  it("serves a chain that stopped producing blocks, and reports since when", async () => {
+  it("serves a chain that stopped producing blocks, and reports when it stopped", async () => {
     const hasReason = async (reasons: readonly string[]) => {
       const { conditions } = JSON.parse((await operations("/status")).text) as {
         conditions: readonly { type: string; reason: string }[];
       };
       return conditions.some(({ type, reason }) => type === "HeightAdvancing" && reasons.includes(reason));
     };
-    // If the earlier tests were slow, their blocks came steadily, and no idle time was expected: a late block changes
-    // that.
+    // If the earlier tests were slow, their blocks arrived steadily, and the chain did not count as idle; a late block changes that.
     await until("a block is late", waitMs, () => hasReason(["Quiet", "NoNewBlock"]));
     await pay();
-    await until("the new block is seen", waitMs, () => hasReason(["Advancing"]));
-    await until("no block came for long", waitMs, () => hasReason(["Quiet"]));
+    await until("the new block is detected", waitMs, () => hasReason(["Advancing"]));
+    await until("no block arrived for a long time", waitMs, () => hasReason(["Quiet"]));
     const answer = await post(url, '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}');
     expect(answer.text).toMatch(/"result":"0x[0-9a-f]+"/);
     expect(Number(answer.headers.get("x-gatehouse-head-age"))).toBeGreaterThanOrEqual(1);
@@ -150,7 +149,7 @@ describe("the gateway on its own in front of a bare anvil", () => {
     expect(await operations("/")).toMatchObject({ status: 200, text: expect.stringContaining("<title>Gatehouse") });
   });
 
-  it("reports a node outage at once, and recovers with the node, even if the chain starts over", async () => {
+  it("reports a node outage immediately, and recovers with the node, even if its chain was reset", async () => {
     await anvil[Symbol.asyncDispose]();
     await until("it is not ready", waitMs, async () => !(await isReady()));
     expect((await call(url, "eth_getBalance", [account.address, "latest"])).error).toEqual({

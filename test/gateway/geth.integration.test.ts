@@ -13,7 +13,7 @@ const skipped = program === undefined ? " (skipped: no geth on PATH; https://get
 const runtime = "602a60005260206000a060206000f3";
 const creation = `0x6e${runtime}600052600f6011f3` as const;
 
-/** Objects of the chain that reads find. */
+/** Objects on the chain that reads refer to. */
 type Seen = Readonly<{ account: Hex; contract: Hex; block: Hex; blockHash: Hex; transaction: Hex }>;
 
 /** Reads of the catalogue to which the node itself responds, valid and invalid ones, at a finalized block. */
@@ -73,7 +73,7 @@ const messages: Readonly<Record<string, string>> = {
   "half a message": "{",
   "no method": '{"jsonrpc":"2.0","id":1}',
   "no version": '{"id":1,"method":"eth_chainId"}',
-  "an id of text": '{"jsonrpc":"2.0","id":"a\\u00e9","method":"eth_chainId","params":[]}',
+  "a text ID": '{"jsonrpc":"2.0","id":"a\\u00e9","method":"eth_chainId","params":[]}',
   "no id": '{"jsonrpc":"2.0","method":"eth_chainId","params":[]}',
   "an id that is null": '{"jsonrpc":"2.0","id":null,"method":"eth_chainId","params":[]}',
   "an id with a fraction": '{"jsonrpc":"2.0","id":1.5,"method":"eth_chainId"}',
@@ -82,8 +82,8 @@ const messages: Readonly<Record<string, string>> = {
   "params that are null": '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":null}',
   "params that are an object": '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":{}}',
   "params that are text": '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":"x"}',
-  "a method that there is nowhere": '{"jsonrpc":"2.0","id":1,"method":"eth_nothing"}',
-  "a batch of right and wrong": `[1,${JSON.stringify(chainIdCall)},{},{"jsonrpc":"2.0","id":2,"method":"eth_nothing"}]`,
+  "a method that exists nowhere": '{"jsonrpc":"2.0","id":1,"method":"eth_nothing"}',
+  "a batch of valid and invalid calls": `[1,${JSON.stringify(chainIdCall)},{},{"jsonrpc":"2.0","id":2,"method":"eth_nothing"}]`,
   "a batch without ids": '[{"jsonrpc":"2.0","method":"eth_chainId"}]',
 };
 
@@ -114,7 +114,7 @@ describe.skipIf(program === undefined)(`the gateway in front of geth${skipped}`,
     const { result } = await call(geth.url, "eth_accounts");
     const [account] = result as [Hex];
     const { contractAddress } = await send(account, { data: creation, gas: "0x30000" });
-    if (typeof contractAddress !== "string") throw new Error("geth made no contract");
+    if (typeof contractAddress !== "string") throw new Error("geth created no contract");
     const { blockHash, blockNumber, transactionHash } = await send(account, { to: contractAddress, gas: "0x20000" });
     const block = `0x${blockNumber.toString(16)}` as const;
     seen = { account, contract: contractAddress, block, blockHash, transaction: transactionHash };

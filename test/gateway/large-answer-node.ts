@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 
-/** A node that responds to storage reads with as many bytes as a test says, at little cost. */
+/** A node that responds to storage reads with as many bytes as a test specifies, at little cost. */
 export type LargeResponseNode = AsyncDisposable & Readonly<{ httpUrl: string; setAnswer: (bytes: number) => void }>;
 
 type Request = Readonly<{ id: unknown; method: string }>;

@@ -7,10 +7,10 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { startRisingNode } from "../support/node/rising-node.ts";
 import { startService } from "../support/service-process.ts";
 
-/** Max wait of another caller during the attack. One of these messages alone took more than a second of the thread. */
+/** Max wait of another caller during the attack. A single one of these messages used to block the thread for more than a second. */
 const waitMs = 600;
 const bodyBytes = 5_242_880;
-/** Addresses of the attacker and of the others, all on this machine. */
+/** Addresses of the attacker and of the other callers, all on this machine. */
 const attacker = "127.0.0.2";
 const other = "127.0.0.3";
 
@@ -38,7 +38,7 @@ async function post(url: string, body: string, options: Readonly<{ agent?: Agent
   return { status: response.statusCode ?? 0, text: (await buffer(response)).toString() };
 }
 
-test("a connection that repeatedly sends 5 MiB of JSON delays no other caller, and the node is not blamed", async () => {
+test("a connection that repeatedly sends 5 MiB of JSON does not delay other callers, and the node is not blamed", async () => {
   await using node = await startRisingNode();
   await using service = await startService("gateway", {
     GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.httpUrl,
@@ -86,7 +86,7 @@ test("a connection that repeatedly sends 5 MiB of JSON delays no other caller, a
   for (const name of ["empty params", "keys in a filter", "keys in tracer options"]) {
     expect(outcomes.get(name)?.every((text) => /"code":-32(600|005)/.test(text))).toBe(true);
   }
-  // The messages are the same in each round, and a busy machine delays only some of them.
+  // The messages are the same in each round, while a busy machine delays only some of them.
   expect(Math.min(...longest)).toBeLessThan(waitMs);
   expect(notReady).toEqual([]);
   const { events } = JSON.parse((await read("/status")).text) as { events: readonly { message: string }[] };

@@ -13,10 +13,10 @@ import { startLargeResponseNode, type LargeResponseNode } from "./large-answer-n
 /** Size of the old space of the process's heap, and the resulting memory limit for clients. */
 const heapMiB = 128;
 const totalBytes = 56 * 1_024 * 1_024;
-/** Share of `totalBytes` reserved in addition for clients that use little. */
+/** Additional share of `totalBytes` reserved for clients that use little. */
 const marginShare = 1 / 8;
 /**
- * Memory limit of the process, whatever happens: that of a container of 512 MiB, minus what is not the process's own.
+ * Memory limit of the process in any case: that of a container of 512 MiB, minus memory outside the process.
  */
 const mostMiB = 450;
 const waitMs = generousMs;
@@ -62,10 +62,10 @@ describe("the gateway with little memory", () => {
       GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
       GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
       GATEHOUSE_GATEWAY_CALLERS_TRUSTED_PROXIES: "127.0.0.1",
-      // The node shares this test's thread: its response time does not matter here.
+      // The node shares this test's thread, so its response time does not matter here.
       GATEHOUSE_GATEWAY_HEALTH_TIMEOUT_MS: "20000",
     };
-    // Otherwise, sixteen WebSockets of one address can't hold too much.
+    // Otherwise, sixteen WebSockets of one address could not exceed the limit.
     const constants = { "listener.slowReaderTimeoutMs": 2_000, "webSocket.messageBytes": 5_000_000 };
     gateway = await startService("gateway", env, { constants });
     url = gateway.urls["gateway"] ?? "";
@@ -87,7 +87,7 @@ describe("the gateway with little memory", () => {
     return { held: gauge("buffered"), cached: gauge("cache") };
   };
   const heldBytes = async () => (await readMemory()).held;
-  /** Another client's short calls get quick responses from the same process, which has stayed small. */
+  /** Expects quick responses to another client's short calls, from the same process, within its memory limit. */
   const expectOthersServed = async () => {
     for (let at = 0; at < 10; at += 1) {
       const startedAt = performance.now();
@@ -98,7 +98,7 @@ describe("the gateway with little memory", () => {
     }
     expect(readMostResidentMiB(gateway.pid)).toBeLessThan(mostMiB);
   };
-  const expectNothingHeld = () => until("nothing is held any more", waitMs, async () => (await heldBytes()) === 0);
+  const expectNothingHeld = () => until("no memory is held any more", waitMs, async () => (await heldBytes()) === 0);
 
   it("serves others while many clients do not read long responses, and disconnects those", async () => {
     // More than the kernel's own buffers, of 4 MB and more on loopback.
@@ -109,11 +109,13 @@ describe("the gateway with little memory", () => {
     await until("answers wait", waitMs, async () => (await heldBytes()) > 10_000_000);
     await expectOthersServed();
     await expectNothingHeld();
-    await until("all were let go", waitMs, () => clients.every(({ socket }) => socket.destroyed || hasEnded(socket)));
+    await until("all were disconnected", waitMs, () =>
+      clients.every(({ socket }) => socket.destroyed || hasEnded(socket)),
+    );
     for (const client of clients) client[Symbol.dispose]();
   }, 120_000);
 
-  it("limits the memory held per address while responses to a different address get through", async () => {
+  it("limits the memory held per address, while a different address still gets responses", async () => {
     answerWith(8_000_000);
     const clients = Array.from({ length: 20 }, (_, at) => connectDeaf(url, "198.51.100.1", storage(at, 1_000 + at)));
     await until("answers wait", waitMs, async () => (await heldBytes()) > 20_000_000);
@@ -126,7 +128,7 @@ describe("the gateway with little memory", () => {
   }, 120_000);
 
   it("rejects bodies beyond the memory limit with 503 and a Retry-After, and accepts those from a different address", async () => {
-    // It owes nothing for earlier responses: otherwise it would be rejected at the head of its requests.
+    // A new address without debt for earlier responses, which would otherwise be rejected from the head of its requests.
     const begun = buildRequest("[", { address: "192.0.2.1" }).replace("Length: 1", "Length: 5000000");
     const clients = Array.from({ length: 40 }, () => openRaw(url, begun));
     for (const { socket } of clients) for (let part = 0; part < 49; part += 1) socket.write(Buffer.alloc(100_000, " "));
@@ -146,7 +148,7 @@ describe("the gateway with little memory", () => {
     const entries = JSON.parse(text) as { id: number; result?: string; error?: { code: number } }[];
     expect(entries.map(({ id }) => id)).toEqual(Array.from({ length: batchCalls }, (_, at) => at));
     expect(entries.filter(({ result }) => result?.length === answerBytes).length).toBeGreaterThan(0);
-    // Beyond the limit of a batch's responses, or of a connection's memory.
+    // Exceeds the limit of a batch's responses, or of a connection's memory.
     for (const { error } of entries) expect([undefined, -32_003, -32_005]).toContain(error?.code);
     await expectOthersServed();
     await expectNothingHeld();
@@ -200,7 +202,7 @@ describe("the gateway with little memory", () => {
   }, 120_000);
 
   it("limits the memory held per connection and rejects the excess", async () => {
-    // Each fits alone, but not all of one batch's together.
+    // Each response fits alone, but a batch's responses don't fit together.
     answerWith(4_000_000);
     const text = await askFrom("198.51.100.80", batch(50_000));
     const entries = JSON.parse(text) as { result?: string; error?: { code: number; data?: unknown } }[];
@@ -209,7 +211,7 @@ describe("the gateway with little memory", () => {
     expect(whole.length * answerBytes).toBeLessThan(totalBytes);
     const deaf = connectDeaf(url, "198.51.100.81", batch(51_000));
     let most = 0;
-    await until("it is let go", waitMs, async () => {
+    await until("it is disconnected", waitMs, async () => {
       const held = await heldBytes();
       most = Math.max(most, held);
       return most > answerBytes && held === 0;
@@ -235,7 +237,7 @@ describe("the gateway with little memory", () => {
     const deaf = Array.from({ length: isLong ? 40 : 20 }, (_, at) =>
       connectDeaf(url, `198.51.100.${100 + at}`, storage(at, 60_000 + at)),
     );
-    await until("the cache gives way to answers", waitMs, async () => {
+    await until("the cache shrinks in favour of responses", waitMs, async () => {
       const { held, cached } = await readMemory();
       expect(held + cached).toBeLessThanOrEqual(totalBytes * (1 + marginShare));
       return cached < filled.cached - answerBytes && held > totalBytes / 4;
@@ -247,7 +249,7 @@ describe("the gateway with little memory", () => {
   }, 120_000);
 });
 
-/** Whether the other side has closed, which shows only when all data has been read. */
+/** Whether the other side has closed, which is only detected once all data has been read. */
 function hasEnded(socket: Socket): boolean {
   socket.resume();
   return socket.readableEnded || socket.destroyed;

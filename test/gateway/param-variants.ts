@@ -71,8 +71,8 @@ export function buildParamValues(subject: TestSubject): ParamValues {
 }
 
 /**
- * Calls of a method in which each parameter takes each of its values with the simplest values of the others, and with
- * optional ones absent.
+ * Calls of a method: each parameter takes each of its values, combined with the simplest values of the others, and with optional ones
+ * absent.
  */
 export function listVariedCalls({ name, params }: Method, values: ParamValues): readonly VariedCall[] {
   const plainest = params.map(({ shape }) => values[shape][0]);

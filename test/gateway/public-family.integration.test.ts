@@ -41,7 +41,7 @@ describe("a node of the public family", () => {
   };
 
   it.each(["HTTP", "WebSocket"])(
-    "gets no batch over its limit, and each call of a larger one once, over %s",
+    "gets no batch over its limit, and gets each call of a larger batch once, over %s",
     async (way) => {
       const first = way === "HTTP" ? 1 : 201;
       const ids = Array.from({ length: 90 }, (_, at) => first + at);
@@ -51,7 +51,7 @@ describe("a node of the public family", () => {
       expect(answers.map(({ id, result }) => ({ id, result }))).toEqual(expected);
       expect(Math.max(...node.batches)).toBe(batchItems);
       expect(node.requests).toHaveLength(90);
-      // Calls before the transaction get their responses before it, and those after it are sent after it.
+      // Calls before the transaction get their responses before it is sent, and those after it are sent afterwards.
       const transactionAt = node.requests.findIndex(({ method }) => method === "eth_sendRawTransaction");
       expect(transactionAt).toBe(50);
     },

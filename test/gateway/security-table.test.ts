@@ -50,7 +50,7 @@ function defaultOf(resource: string, name: string): unknown {
   return key === undefined ? value : Object.entries(value as object).find(([found]) => found === key)?.[1];
 }
 
-/** The number of a stated default, in the setting's own unit; undefined if it is stated in words. */
+/** Parses a stated default, in the setting's own unit; undefined if it is stated in words. */
 function numberIn(stated: string): number | undefined {
   if (times[stated] !== undefined) return times[stated];
   const [, digits, unit] = /^(\d+)(?: (KiB|MiB|GiB|s)\b)?/.exec(stated) ?? [];
@@ -83,7 +83,7 @@ const triedElsewhere: Readonly<Record<string, readonly [file: string, title: str
   ],
   "memory per address (IPv6: /64)": [
     "test/gateway/memory-bounds.integration.test.ts",
-    "limits the memory held per address while responses to a different address get through",
+    "limits the memory held per address, while a different address still gets responses",
   ],
   "memory per connection": [
     "test/gateway/memory-bounds.integration.test.ts",
@@ -146,7 +146,7 @@ describe("the list of limits", () => {
     expect(text).toContain(`"${title ?? `limits the ${resource}`}`);
   });
 
-  it("maps no tests for unlisted limits", () => {
+  it("has no entries for unlisted limits", () => {
     expect(Object.keys(triedElsewhere).filter((resource) => !resources.includes(resource))).toEqual([]);
   });
 });

@@ -19,7 +19,7 @@ it("shutdown is not delayed by clients that have sent thousands of requests and 
   gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(20_000) : "0x1"));
   using deaf = openMany(20, (at) => openRaw(gateway.url, flood(at)));
   for (const { socket } of deaf.clients) socket.pause();
-  // More than the kernel buffers for them: the rest waits in the gateway.
+  // Exceeds the kernel's buffers, so that the rest waits in the gateway.
   await until(
     "answers wait",
     generousMs,

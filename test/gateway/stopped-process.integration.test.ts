@@ -46,7 +46,7 @@ it("on SIGTERM, a sidecar answers every call in flight, closes WebSockets with 1
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
     GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
-    // One caller gets at most three quarters of them.
+    // One caller gets at most three quarters of the slots.
     GATEHOUSE_SIDECAR_GATEWAY_UPSTREAM_CONNECTIONS: String(2 * (overHttp + overWebSocket)),
     GATEHOUSE_SIDECAR_GATEWAY_TIERS: JSON.stringify({ public: publicTier }),
   });

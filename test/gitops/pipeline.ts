@@ -17,16 +17,16 @@ export type JobResult = Readonly<{ status: number | null; output: string }>;
 export type Pipeline = AsyncDisposable &
   Readonly<{
     directory: string;
-    /** Makes a program exit like this; by subcommand, e.g. `pulumi-preview`, `gh-issue-list`. */
+    /** Sets a fake program's output and exit status, by subcommand, e.g. `pulumi-preview`, `gh-issue-list`. */
     stand: (call: string, what: StandIn) => Promise<void>;
     /** Writes a file and adds it to git. */
     commit: (path: string, text: string) => Promise<void>;
     /** Runs a job's `run` steps like a runner: one shell per step, until one fails. */
     runJob: (workflow: string, job: string, environment?: string) => Promise<JobResult>;
-    /** Runs a script by itself, as on a laptop. */
+    /** Runs a single script, as on a laptop. */
     runScript: (script: string, args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<JobResult>;
     report: (name: string) => Promise<string>;
-    /** Calls of the fakes since the last time, each with its arguments. */
+    /** Returns the calls of the fakes since the last time, each with its arguments. */
     calls: () => Promise<readonly (readonly string[])[]>;
   }>;
 
@@ -142,7 +142,7 @@ function resolveExpressions(
   const put = (text: string) =>
     text.replaceAll(/\$\{\{ (.+?) \}\}/g, (_, expression: string) => {
       const value = known[expression];
-      if (value === undefined) throw new Error(`the tests know no value of ${expression}`);
+      if (value === undefined) throw new Error(`the tests have no value for ${expression}`);
       return value;
     });
   return Object.fromEntries(Object.entries(env).map(([key, value]) => [key, put(value)]));

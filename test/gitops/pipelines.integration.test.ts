@@ -110,7 +110,7 @@ describe("a pull request", () => {
       /### Replaced, deleted or rolled\n\n~~~~text\ngatehouse-staging-node: \+-docker:\S+Container: \(replace\)\ngatehouse-staging-pod: ~ \S+ \(update\)\n\n~~~~/,
     );
     expect(comment).toMatch(/### Policies\n\n~~~~text\n\[mandatory\] {2}\[severity: high\] {2}image-pinned/);
-    // Printed output is between fences that it can't close, and is no command to the runner.
+    // Printed output is between fences that it can't close, and can't act as a command to the runner.
     expect(comment).toContain("~~~~~text\nPreviewing update (staging):");
     expect(log).toMatch(/::stop-commands::([0-9a-f]{32})\n[\s\S]*::error::from a pull request\n::\1::/);
   });
@@ -191,7 +191,7 @@ describe("a merge", () => {
     expect(after).toEqual(["pulumi", "preview", "--expect-no-changes", ...onStack("production")]);
   });
 
-  it("fails when the update fails, without the check afterwards", async () => {
+  it("fails if the update fails, and skips the subsequent check", async () => {
     await pipeline.stand("pulumi-up", { output: "error: it broke\n", status: 255 });
     const { status, output } = await pipeline.runJob("deploy.yml", "dev");
     expect([status, output]).toEqual([

@@ -7,8 +7,8 @@ import { readStackFile, signerPrivateKey, type RawConfig } from "#infra/testing/
 import { template } from "./workflow.ts";
 
 /**
- * The template's stacks. The tests check the objects that the program registers. What `renderTo` makes of them is the
- * provider's work, which needs Pulumi's command line (rendered.integration.test.ts).
+ * The template's stacks. The tests check the objects that the program registers. The provider writes `renderTo`'s files from them, which
+ * needs Pulumi's command line (rendered.integration.test.ts).
  */
 const stacks = globSync("stacks/Pulumi.*.yaml", { cwd: template }).toSorted();
 

@@ -92,7 +92,7 @@ describe("the workflows of examples/gitops", () => {
   it("checks for drift without approval, with separate credentials", () => {
     expect(findJob("drift.yml", "look").environment).toBe("drift");
     const readme = readFileSync(join(template, "README.md"), "utf8");
-    expect(readme).toMatch(/give `drift` none, or each night's look waits/);
+    expect(readme).toMatch(/give `drift` none, or each nightly check waits/);
     expect(readme).toContain("…:environment:drift` may only read");
   });
 
@@ -131,7 +131,7 @@ describe("the stacks of examples/gitops", () => {
     expect(Object.keys(staging)).toEqual(Object.keys(production));
     const different = Object.keys(production).filter((key) => production[key] !== staging[key]);
     const page = readFileSync(join(template, "../../docs/gitops.md"), "utf8");
-    const named = /differ only in what belongs to the place: (.*?)\. Everything/s.exec(page)?.[1] ?? "";
+    const named = /differ only in what is specific to the environment: (.*?)\. Everything/s.exec(page)?.[1] ?? "";
     expect(different).toEqual([...named.matchAll(/`(\w+)`/g)].map(([, key]) => key));
   });
 

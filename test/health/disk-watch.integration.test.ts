@@ -11,7 +11,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 const log = pino({ level: "silent" });
 const hourMs = 3_600_000;
 
-/** One check of a path by a sidecar, at a time of the wall clock, with the state shared by consecutive checks. */
+/** Runs one check of a path by a sidecar, at a given wall-clock time, with the state shared by consecutive checks. */
 async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
   using state = openUpkeepState(stateDirectory);
   const stopping = new AbortController();
@@ -56,7 +56,7 @@ test("forecasts from measurements before a sidecar restart, and exports no forec
   expect(first.text).toMatch(/^gatehouse_node_disk_used_bytes \d+$/m);
   expect(first.text).not.toMatch(forecast);
   expect(first.condition).toMatchObject({ status: "True", reason: "Sufficient" });
-  // This machine's disk does not fill during a test, so the first reading is reduced instead.
+  // This machine's disk does not fill up during a test, so the first reading is reduced instead.
   const { blocks, bfree, bsize } = await statfs(path);
   const usedBytes = (blocks - bfree) * bsize;
   {

@@ -10,7 +10,7 @@ import {
 } from "#sidecar/testing/watched-node.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-test("picks up a node version that is reported late, and treats it as outdated once the node was down", async () => {
+test("picks up a node version that is reported late, and treats it as outdated after the node was down", async () => {
   let version: unknown;
   let isDown = false;
   const answer = answersRpc({ ...good, eth_blockNumber: rising, debug_protocolVersion: () => version });

@@ -67,7 +67,7 @@ test.skipIf(!hasOpenssl)(`reports a certificate that is not trusted${withoutOpen
   );
 });
 
-test("infers a restart only from a closed port: a node that resets connections keeps running", async () => {
+test("infers a stopped node only from a closed port: a node that resets connections is running", async () => {
   let resets = true;
   await using node = await serve((request, response) => {
     if (resets) return void request.socket.resetAndDestroy();
@@ -211,7 +211,7 @@ test("reports a stalled height as unknown and a dropped one as lost blocks witho
     "The height dropped from 17 to 3; the node lost blocks or its data was replaced. Check the node's log and its data directory.",
   );
   expect(readiness(health.board).ready).toBe(false);
-  // Nothing shows that the chain continues after 3, and a development chain may be reset for good.
+  // There is no sign that the chain continues after 3; a development chain may have been reset for good.
   await health.words("HeightAdvancing", "Quiet");
   expect(readiness(health.board).ready).toBe(true);
   node.state.height = 2;
@@ -261,7 +261,7 @@ test("accepts a stalled height while the references have no more blocks, and rep
   await health.words("HeightAdvancing", "Stalled");
 });
 
-test("reports lost blocks for a node given older data, then one that is behind its references and advances", async () => {
+test("reports lost blocks for a node with restored older data, then a node that is behind its references and advances", async () => {
   await using node = await serveHeight(900);
   let isAnswering = true;
   await using reference = await serve((request, response) => {
@@ -279,8 +279,7 @@ test("reports lost blocks for a node given older data, then one that is behind i
   await health.words("HeightAdvancing", "Advancing");
   await health.words("NodeSynced", "Behind");
   clearInterval(rise);
-  // The reference, which knows the chain's height, does not respond: the chain may have continued from where the node
-  // was.
+  // The reference, which knows the chain's height, does not respond: the chain may have continued from the node's former height.
   isAnswering = false;
   await health.words("NodeSynced", "NoReference");
   node.state.height = 50;

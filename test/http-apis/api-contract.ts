@@ -10,7 +10,7 @@ export type ApiDocument = Readonly<{ paths: Readonly<Record<string, Readonly<Rec
 export type ApiContract = Readonly<{
   /** Describes differences between a response and the document, in either direction; undefined if there are none. */
   breach: (asked: Asked, answer: Answer) => string | undefined;
-  /** Operations without a checked response yet. */
+  /** Operations of which no response has been checked yet. */
   unseen: () => readonly string[];
 }>;
 

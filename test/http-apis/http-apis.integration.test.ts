@@ -19,7 +19,7 @@ const at = (port: number) => `http://127.0.0.1:${port}`;
 async function buildQuestion(): Promise<RequestInit> {
   const unpaid = await fetch(`${at(stack.ports.resourceServer)}/data`);
   const [offer] = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "").accepts;
-  if (offer === undefined) throw new Error("nothing is offered");
+  if (offer === undefined) throw new Error("there is no offer");
   const paymentPayload = decodePaymentSignatureHeader(await signPaymentHeader(offer));
   return { headers: sent, body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements: offer }) };
 }
@@ -32,7 +32,7 @@ it("facilitator responses match its OpenAPI document", async () => {
   const asked = await buildQuestion();
   expect(await ask("POST", "/verify", asked)).toBe(200);
   expect(await ask("POST", "/settle", asked)).toBe(200);
-  // The payment is spent now.
+  // The payment has been spent by now.
   expect(await ask("POST", "/verify", asked)).toBe(200);
   expect(await ask("POST", "/settle", asked)).toBe(200);
   expect(await ask("POST", "/verify", { headers: sent, body: "{}" })).toBe(400);

@@ -29,7 +29,7 @@ const apis: readonly Api[] = [
 const log = pino({ level: "silent" });
 const app = () => createApp({ bodyLimitBytes: 1_024 }, { log });
 const configuration = () => ({ service: "test", version: "0", settingsSha256: "", files: [] });
-const unasked = () => Promise.reject(new Error("not asked here"));
+const unasked = () => Promise.reject(new Error("not requested here"));
 const isControl = (operation: string) => operation.includes(" /control");
 
 function routesOf(routed: App): readonly string[] {

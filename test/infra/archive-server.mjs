@@ -1,6 +1,6 @@
 /**
  * Serves one file at every path, with byte ranges (RFC 9110, section 14): `archive-server.mjs <file> <port> <bytes per
- * second>`. A whole file is sent at that speed, a range at once. Prints each requested range.
+ * second>`. A whole file is sent at that speed, a range immediately. Prints each requested range.
  */
 import { createReadStream, statSync } from "node:fs";
 import { createServer } from "node:http";

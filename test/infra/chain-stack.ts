@@ -111,10 +111,10 @@ export async function deployChainStack(
         const id = await readNodeId();
         return (id !== "" && id !== before && "made") || (running.hasEnded() && "ended");
       });
-      if (became === "ended") throw new Error(`it ended before pulumi up: ${running.printed()}`);
+      if (became === "ended") throw new Error(`it exited before pulumi up: ${running.printed()}`);
       const pulumi = createPulumiCli({ stack: name, configFile: stack.configFile }, { run: async () => "" });
       const updates = await pulumi.findUpdates();
-      if (updates.length === 0) throw new Error("no pulumi up runs");
+      if (updates.length === 0) throw new Error("no pulumi up is running");
       for (const pid of updates) process.kill(pid, "SIGKILL");
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -132,7 +132,7 @@ export type TypedUpgrade = Readonly<{
   end: () => Promise<Readonly<{ status: number | null; printed: string }>>;
 }>;
 
-/** Starts `gatehouse upgrade` as an operator who keeps its state in that directory. */
+/** Starts `gatehouse upgrade` as an operator would, with its state in that directory. */
 export function startUpgrade(
   words: readonly string[],
   { env, state }: Readonly<{ env: NodeJS.ProcessEnv; state: string }>,

@@ -46,7 +46,7 @@ const changes = {
 
 const settingsOf = (service: string, settings: object) => ({ settings: JSON.stringify({ [service]: settings }) });
 
-/** The same for settings that make a cluster restart a service. */
+/** The same for settings whose change restarts the service in a cluster. */
 const handedOverOnDocker = {
   "a facilitator limit": [{}, settingsOf("facilitator", { settlement: { inFlightMax: 500 } }), "facilitator"],
   "the facilitator's log level": [{}, settingsOf("facilitator", { log: { level: "warn" } }), "facilitator"],
@@ -67,7 +67,7 @@ describe.each(Object.entries(targets))("a changed file on %s", (target, place) =
   it.each(Object.entries<Change>(all))("changes only the service's hot-reloaded files: %s", async (_, change) => {
     const [before, after, service] = change;
     const changed = differing(await deploy(before), await deploy(after));
-    // If the gateway connects to something new, the network policy allows it first.
+    // If the gateway connects to a new destination, the network policy must allow it first.
     const isConnected = target === "kubernetes" && JSON.stringify(after).includes("otlpUrl");
     expect(changed.map(({ type, name }) => `${type.split(":").at(-1)} ${name}`).toSorted()).toEqual([
       ...(isConnected ? ["NetworkPolicy gh-allow-node"] : []),

@@ -58,10 +58,10 @@ function specWith(controlToken: string, restoreAfterMs = 30_000): ServiceSpec {
   return spec;
 }
 
-/** A text with container paths, with this machine's paths instead. */
+/** Replaces container paths in a text with this machine's paths. */
 const placeOf = (text: string) => text.replaceAll("/run/gatehouse", folder);
 
-/** Delivers files like the delivery container: complete ones, one by one. */
+/** Delivers files like the delivery container: one by one, each complete. */
 async function deliver(files: ServiceSpec["files"], directory: string): Promise<void> {
   await mkdir(placeOf(directory), { recursive: true });
   for (const { name, content } of files) {
@@ -71,7 +71,7 @@ async function deliver(files: ServiceSpec["files"], directory: string): Promise<
   }
 }
 
-/** A specification's sidecar, as run by the stack's container. */
+/** Starts the sidecar of a container specification, as the stack's container would. */
 async function startDeployed(spec: ServiceSpec) {
   await deliver(spec.files, filesDirectory);
   await deliver(spec.liveFiles ?? [], liveFilesDirectory);
@@ -93,7 +93,7 @@ it("a changed secret and setting together cause one hot restart, and no call fai
   const spec = specWith(before);
   await using sidecar = await startDeployed(spec);
   const { statusBy } = sidecar;
-  await until("the old token opens", generousMs, async () => (await statusBy(before)) === 200);
+  await until("the old token works", generousMs, async () => (await statusBy(before)) === 200);
   const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
 
   // Any other difference would make the engine replace the container.
@@ -101,17 +101,17 @@ it("a changed secret and setting together cause one hot restart, and no call fai
   const changed = specWith(after, 20_000);
   expect({ ...changed, liveSecrets: [], liveFiles: [] }).toEqual({ ...spec, liveSecrets: [], liveFiles: [] });
   await deliver(changed.liveSecrets ?? [], liveSecretsDirectory);
-  // A container delivers each, and the second one exits later.
+  // Each is delivered by its own container, the second of which exits later.
   await pause(1_500);
   await deliver(changed.liveFiles ?? [], liveFilesDirectory);
-  await until("the new token opens", generousMs, async () => (await statusBy(after)) === 200);
-  await until("the old token opens no more", generousMs, async () => (await statusBy(before)) === 401);
+  await until("the new token works", generousMs, async () => (await statusBy(after)) === 200);
+  await until("the old token no longer works", generousMs, async () => (await statusBy(before)) === 401);
   const settings = (changed.liveFiles ?? []).find(({ name }) => name === "settings.json5");
   const sha256 = hash("sha256", placeOf(String(settings?.content)));
-  await until("the changed setting is in force", generousMs, async () => {
+  await until("the changed setting is active", generousMs, async () => {
     return (await (await fetch(`${sidecar.urls["sidecar"]}/configuration`)).text()).includes(sha256);
   });
-  await until("WebSockets were opened again", generousMs, () => callers.reopened() >= 5);
+  await until("WebSockets were reopened", generousMs, () => callers.reopened() >= 5);
   await callers.end();
   expect(callers.failures).toEqual([]);
   expect(callers.answered()).toBeGreaterThan(100);

@@ -44,19 +44,19 @@ let engine: ComponentEngine;
 const invalidArgument = 3;
 
 /**
- * All of the plugin's errors about a component: its message, and each input with its error. Nothing but the component
+ * Returns all of the plugin's errors about a component: the message, and each input with its error. Expects that nothing but the component
  * itself is registered.
  */
 async function rejectionOf(asked: RequestedComponent): Promise<string> {
   const rejected = await engine.construct(asked).then(
     () => {
-      throw new Error("the component was made");
+      throw new Error("the component was created");
     },
     (error: unknown) => error as Readonly<{ code: number; details: string; metadata: { get(name: string): Buffer[] } }>,
   );
   expect(rejected.code).toBe(invalidArgument);
   const registered: string[] = [];
-  // It is registered while its inputs are validated, or later.
+  // It is registered while its inputs are being validated, or later.
   await expect
     .poll(() => registered.push(...engine.takeRegistered().map(({ type }) => type)), { timeout: 10_000 })
     .toBeGreaterThan(0);
@@ -118,7 +118,7 @@ describe("the component plugin", () => {
   });
 
   it("deploys to a Docker host", async () => {
-    // An engine reached by SSH is not checked before.
+    // An engine reached by SSH is not checked beforehand.
     const { target: _target, renderTo: _renderTo, ...inputs } = sandbox;
     const { state } = await engine.construct({ inputs: { ...inputs, dockerEngine: "ssh://operator@host.example" } });
     const registered = engine.takeRegistered();
@@ -130,7 +130,7 @@ describe("the component plugin", () => {
 
   it("uses the given provider", async () => {
     const provider = `${givenProvider.urn}::${givenProvider.id}`;
-    // Images without a registry: none is queried for them.
+    // Images without a registry, so that no registry is queried.
     const images = { gatehouseImage: `gatehouse@${digest}`, devnetImage: `devnet@${digest}` };
     const { renderTo: _renderTo, ...inputs } = { ...sandbox, ...images };
     await engine.construct({ inputs, providers: { kubernetes: provider } });

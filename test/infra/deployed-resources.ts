@@ -8,7 +8,7 @@ export async function listDeployedResources(
   prefix = "gh",
 ): Promise<readonly PolicyResource[]> {
   const recorded = await recordStack(config, { preview: false, prefix });
-  // Mocks do not see resource options; the program protects exactly the resources that it retains.
+  // Mocks don't receive resource options, but the program protects exactly the resources that it retains.
   return recorded.map(({ type, name, inputs }) => ({ type, name, props: asPlainProps(inputs), protect: true }));
 }
 

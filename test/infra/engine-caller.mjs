@@ -1,6 +1,6 @@
 /**
- * Runs in the sidecar's container, like an intruder: sends each raw call over a new connection to the engine proxy's
- * socket, and prints the status of each response (0: the connection was closed without one).
+ * Runs in the sidecar's container and acts as an intruder: sends each raw call over a new connection to the engine proxy's socket, and
+ * prints the status of each response (0: the connection was closed without a response).
  */
 const { connect } = process.getBuiltinModule("node:net");
 const [socketPath, calls] = process.argv.slice(1);
@@ -21,11 +21,11 @@ function send({ method, target, body = "" }) {
       resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? 0));
     };
     socket.setTimeout(deadlineMs, done).on("data", (chunk) => {
-      // "100 Continue" is no response yet.
+      // "100 Continue" is not a final response.
       answer = (answer + chunk).replace(/^HTTP\/1\.1 100 [^]*?\r\n\r\n/, "");
       if (answer.includes("\r\n\r\n")) done();
     });
-    // A rejected connection has no status, which is printed.
+    // A rejected connection has no status; 0 is printed.
     socket.once("error", done).once("close", done);
   });
 }

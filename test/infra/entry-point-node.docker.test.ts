@@ -90,7 +90,7 @@ describe.skipIf(!found.ok)(`an image with an entry point on a real engine${skipR
     },
   );
 
-  test("is not started without a key: its preparation exits with status 1", { timeout: 900_000 }, async () => {
+  test("does not start without a key: its preparation exits with status 1", { timeout: 900_000 }, async () => {
     await stack?.[Symbol.asyncDispose]();
     stack = undefined;
     const { stabilizingKey: _, ...incomplete } = own;

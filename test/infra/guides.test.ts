@@ -51,7 +51,7 @@ test("the commands of docs/guides/docker.md configure an image that copies its b
   );
   const typedKeys = typed.map(([key]) => key);
   expect(typedKeys).toEqual(["nodeImage", "nodeKeysPassword", "nodeGenesis", "nodeForks"]);
-  // A stack with such an image does without what the section does not name.
+  // A stack with such an image needs nothing besides what the section describes.
   const { nodeVersion: _, nodeUser: __, nodeHealthCommand: ___, ...example } = exampleConfig("Pulumi.docker-node.yaml");
   const given = { ...example, ...Object.fromEntries(typed), ...secretsOf(page), ...onDocker };
   const deployed = await listDeployedResources(given);

@@ -36,7 +36,7 @@ const check = (...args: readonly string[]) =>
     ...args,
   );
 
-/** An image's files as shown by `tar --list --verbose`: owner and path. */
+/** Lists an image's files as `tar --list --verbose` shows them: owner and path. */
 async function filesOf(image: string): Promise<readonly Readonly<{ owner: string; path: string }>[]> {
   const container = createUniqueName("export");
   await runDocker("create", "--name", container, image);
@@ -117,8 +117,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
       const { stderr } = await run("docker", ["run", "--rm", ...confined, "--user", user, ...args]).catch(
         (error: unknown) => error as { stderr: string },
       );
-      // The engine may lose some of thousands of simultaneous lines: each module has one line when it is read, and one
-      // when Node exits.
+      // The engine may lose some of thousands of simultaneous lines; each module has one line when it is read, and one when Node exits.
       const used = "(V8 code cache for ESM {file} was accepted|skip persisting ESM {file} because cache was the same)";
       expect(stderr, user).toMatch(new RegExp(used.replaceAll("{file}", "file:///app/sidecar/main.ts")));
     }
@@ -130,7 +129,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
   });
 
   test("fail to build on a base image without Node, with a clear error", async () => {
-    // It ends before anything is copied, so it needs no more of the clone.
+    // The build fails before anything is copied, so it needs nothing else of the clone.
     const args = ["--build-arg", "BASE_IMAGE=scratch", "--file", "infra/images/gatehouse.Dockerfile", "infra/images"];
     const said = await runDocker("build", ...args).catch((error: unknown) => JSON.stringify(error));
     expect(said).toMatch(/exec: \\*"node\\*": executable file not found/);
@@ -140,7 +139,11 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
     expect(await runDocker("run", "--rm", ...confined, gatehouse, "--version")).toMatch(/^\d+\.\d+\.\d+$/);
     await using service = await startContainer({ image: gatehouse, options: confined, command: ["upstream"] });
     const ask = ["node", "/app/infra/images/health-check.mjs", "http", "http://127.0.0.1:4022/livez"];
-    await until("the service is well", generousMs, async () => (await runDocker("exec", service.name, ...ask)) === "");
+    await until(
+      "the service is healthy",
+      generousMs,
+      async () => (await runDocker("exec", service.name, ...ask)) === "",
+    );
     const shell = await runDocker("exec", service.name, "sh", "-c", "true").catch((error: unknown) =>
       JSON.stringify(error),
     );

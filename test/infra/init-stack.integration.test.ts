@@ -43,7 +43,7 @@ test("init-stack writes a devnet stack when every answer is empty", async () => 
   ]);
 });
 
-test("init-stack reports all invalid answers at once, asks them again, and encrypts secrets", async () => {
+test("init-stack reports all invalid answers at once, asks for them again, and encrypts secrets", async () => {
   await writeFile(join(folder, "key"), `0x${"7".repeat(64)}\n`);
   const key = join(folder, "key");
   const address = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";

@@ -186,8 +186,7 @@ describe.skipIf(!hasKubectl)(`kustomize over the tree${skipped}`, { timeout }, (
 });
 
 /**
- * Objects by kind and name, comparable: Secrets without kustomize's hash in their names, with their values in plain
- * text.
+ * Objects by kind and name in a comparable form: Secrets without kustomize's hash in their names, with their values in plain text.
  */
 function byName(objects: readonly KubernetesObject[]): Readonly<Record<string, unknown>> {
   const plain = objects.map((object) => normalize(object) as KubernetesObject);
@@ -196,7 +195,7 @@ function byName(objects: readonly KubernetesObject[]): Readonly<Record<string, u
 
 const hashed = /^([a-z-]+-files)-[a-z0-9]{10}$/;
 
-/** A value with its containers' variables sorted by name: a patch changes that order, and nothing depends on it. */
+/** A value with its containers' variables sorted by name: a patch changes their order, which has no effect. */
 function normalize(value: unknown): unknown {
   if (Array.isArray(value)) {
     const entries = value.map(normalize);

@@ -15,7 +15,7 @@ const keys = { domainKey: "the-domain-key", stabilizingKey: "the-stabilizing-key
 const prefix = createUniqueName("upgrade");
 const node = `${prefix}-node`;
 const conf = "/data/conf/node.conf";
-/** Parts of a node, without those that manage it. */
+/** The containers of a node, without those that manage it. */
 const parts = new Set(
   ["edge", "private", "node", "node-prime", "node-conf", "node-files"].map((part) => `${prefix}-${part}`),
 );

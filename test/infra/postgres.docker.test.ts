@@ -31,7 +31,7 @@ async function signPayment(): Promise<string> {
 
 const income = () => readBalance(stack.urls.gateway, payee.address);
 
-/** Rows of every table in the ledgers' database, by the table's name; queried inside the server's own container. */
+/** Counts the rows of every table in the ledgers' database, by table name; queried inside the server's own container. */
 async function rowsByTable(): Promise<Record<string, number>> {
   const sql = `select table_schema || '.' || table_name, (xpath('/row/n/text()', query_to_xml(format('select count(*) as n from %I.%I', table_schema, table_name), false, true, '')))[1]::text
     from information_schema.tables where table_schema not in ('pg_catalog', 'information_schema')`;
@@ -57,7 +57,7 @@ describe.skipIf(!found.ok)(`a stack's own PostgreSQL server on a real engine${sk
 
   afterAll(() => stack?.[Symbol.asyncDispose]());
 
-  test("stores both ledgers during a payment, without ledger volumes", async () => {
+  test("stores both ledgers of a payment, without ledger volumes", async () => {
     const before = await income();
     const sold = await buy(await signPayment());
     expect([sold.status, (await income()) - before]).toEqual([200, price]);
@@ -82,7 +82,7 @@ describe.skipIf(!found.ok)(`a stack's own PostgreSQL server on a real engine${sk
     }
     expect(await rowsByTable()).toEqual(rows);
     const replayed = await buy(header);
-    expect(replayed.status, "the response again, uncharged").toBe(200);
+    expect(replayed.status, "the same response, uncharged").toBe(200);
     expect((await income()) - before).toBe(price);
     expect((await buy(await signPayment())).status).toBe(200);
   });
@@ -91,7 +91,7 @@ describe.skipIf(!found.ok)(`a stack's own PostgreSQL server on a real engine${sk
     await runDocker("kill", "--signal", "KILL", postgres);
     await runDocker("start", postgres);
     await healthy(postgres);
-    await until("a payment goes through", 60_000, async () => (await buy(await signPayment())).status === 200);
+    await until("a payment succeeds", 60_000, async () => (await buy(await signPayment())).status === 200);
   });
 
   test("runs as the image's own user without capabilities, with no published port", async () => {

@@ -14,7 +14,7 @@ import { asConfig, findFreeHostPorts } from "./host-ports.ts";
 
 const found = await findEngine();
 const url = found.ok ? found.url : "";
-/** Any image of the engine: its content does not matter. */
+/** Any image of the engine; its content does not matter. */
 const image = found.ok ? found.nodeImage : "";
 
 const problems = async (config: Readonly<Record<string, string>>, prefix = "gatehouse-other") => {
@@ -44,7 +44,7 @@ describe.skipIf(!found.ok)(`preflight queries to a real engine${skipReason(found
     expect(await problems({})).toEqual([]);
   });
 
-  test("report a port that another program listens on", async () => {
+  test("report a port on which another program listens", async () => {
     const [port = 0] = await findFreePorts(1);
     await using _ = await listening(createServer(), port);
     expect(await problems({ gatewayPort: String(port) })).toEqual([

@@ -38,7 +38,7 @@ const startedAt = (service: string) => runDocker("inspect", "--format", "{{.Stat
 const evaluate = (service: string, program: string) => runDocker("exec", container(service), "node", "-e", program);
 const readConf = () => evaluate("node", `process.stdout.write(require("fs").readFileSync("${nodeConf}"))`);
 
-/** Runs a command, records its duration, and fails with its output if it does not end as expected. */
+/** Runs a command, records its duration, and fails with its output if it does not exit as expected. */
 async function step(what: string, command: Promise<PulumiResult>, expected: "succeeds" | "fails" = "succeeds") {
   const result = await command;
   times.push(`  ${what}: ${result.seconds} s`);
@@ -49,7 +49,7 @@ async function step(what: string, command: Promise<PulumiResult>, expected: "suc
 const up = (what: string, ...options: readonly string[]) =>
   step(what, stack.run("up", "--yes", "--skip-preview", ...options));
 
-/** Pays for a request; returns the settlement's transaction. */
+/** Pays for a request, and returns the settlement's transaction. */
 async function pay(): Promise<string> {
   const answer = await createClientFetch()(`${urls.resourceServer}/data`);
   expect(answer.status).toBe(200);
@@ -110,7 +110,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   });
 
   test("deploys the system from scratch to a paid request", async () => {
-    const printed = await up("up from nothing, both images built");
+    const printed = await up("first up, including both image builds");
     expect(printed).not.toContain("warning:");
     await pay();
   });
@@ -125,9 +125,9 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     const since = await startedAt("node");
     await evaluate("node", `require("fs").writeFileSync("${nodeConf}", "{")`);
     const brokenAt = performance.now();
-    await until("node.conf is healed", 120_000, async () => (await readConf()) === before);
+    await until("node.conf is repaired", 120_000, async () => (await readConf()) === before);
     expect(await startedAt("node")).toBe(since);
-    times.push(`  node.conf broken and healed: ${Math.round(performance.now() - brokenAt) / 1_000} s`);
+    times.push(`  node.conf broken and repaired: ${Math.round(performance.now() - brokenAt) / 1_000} s`);
   });
 
   test("migrates the metrics keys of an upgraded node, and metrics still arrive", async () => {
@@ -161,8 +161,8 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     config = { ...config, settings };
     await stack.configure(config);
     const callers = await startCallers(urls.gateway, { requestsPerSecond: 20, webSockets: 4 });
-    await up("a setting that the sidecar is handed over to");
-    await until("WebSockets were opened again", generousMs, () => callers.reopened() >= 4);
+    await up("a setting for which the sidecar hot-restarts");
+    await until("WebSockets were reopened", generousMs, () => callers.reopened() >= 4);
     await callers.end();
     expect(callers.failures).toEqual([]);
     const after = await containerIds();
@@ -177,35 +177,35 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     const gateway = { ...sidecar.gateway, upstream: { connections: 256 }, tiers };
     const update = async (what: string, changed: object, others: object = {}) => {
       await stack.configure({ ...config, ...others, settings: { sidecar: { gateway, ...changed } } });
-      await up(`under calls: ${what}`);
+      await up(`under load: ${what}`);
       await until(
         `the sidecar has ${what}`,
         generousMs,
         async () => (await evaluate("sidecar", formatSettingsProbe("sidecar"))) === "true",
       );
     };
-    await update("room for the callers", {});
+    await update("higher limits for the callers", {});
     const before = await containerIds();
     const callers = await startCallers(urls.gateway, { requestsPerSecond: 200, webSockets: 50 });
     await update("another range", { gateway: { ...gateway, ranges: { logsBlocks: 60 } } });
     await update("another cache", { gateway: { ...gateway, cache: { totalBytes: 1_048_576 } } });
     await update("fewer connections", { gateway: { ...gateway, listener: { connections: 800 } } });
-    await update("idle connections for longer", { gateway: { ...gateway, listener: { idleTimeoutMs: 70_000 } } });
+    await update("a longer idle timeout", { gateway: { ...gateway, listener: { idleTimeoutMs: 70_000 } } });
     await update("traces", { gateway: { ...gateway, tracing: { otlpUrl: "http://127.0.0.1:9/v1/traces" } } });
-    await update("a quiet log", { log: { level: "warn" } });
-    await update("another time for health checks", { health: { timeoutMs: 4_000 } });
+    await update("a higher log level", { log: { level: "warn" } });
+    await update("another interval for health checks", { health: { timeoutMs: 4_000 } });
     await update("fewer restarts", { restart: { budgetPerHour: 3 } });
-    await update("a smaller lag allowed", { lag: { maxBlocks: 40 } });
+    await update("a smaller max lag", { lag: { maxBlocks: 40 } });
     await update("an API key", {}, { gatewayApiKeys: { ops: { sha256: hash("sha256", "a key"), tier: "paid" } } });
-    await until("WebSockets were opened again", generousMs, () => callers.reopened() >= 50);
+    await until("WebSockets were reopened", generousMs, () => callers.reopened() >= 50);
     await callers.end();
     expect(callers.failures).toEqual([]);
     expect(callers.answered()).toBeGreaterThan(10_000);
     const after = await containerIds();
     for (const service of ["node", "sidecar"]) expect(after[container(service)]).toBe(before[container(service)]);
-    times.push(`  calls answered meanwhile: ${callers.answered()}, WebSockets opened again: ${callers.reopened()}`);
+    times.push(`  responses meanwhile: ${callers.answered()}, WebSockets reopened: ${callers.reopened()}`);
     await stack.configure(config);
-    await up("all as before the calls");
+    await up("everything as before the load");
   });
 
   test("delivers a changed secret only to the service that uses it", async () => {
@@ -250,7 +250,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   });
 
   test("is rejected by the policies at preview", async () => {
-    // Also without the signer's own key: a changed secret leaves values unknown, which must not silence the rule.
+    // Even without the signer's own key: a changed secret leaves values unknown, which must not disable the rule.
     await stack.configure({ ...config, settings: { sidecar: { prune: { enabled: false } } } });
     const printed = await step(
       "preview against the policies",
@@ -267,7 +267,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   test("fails with one line about a container that never becomes healthy, even without changes", async () => {
     if (!engine.ok) throw new Error(engine.message);
     await stack.configure({ ...config, pushgatewayImage: engine.nodeImage });
-    for (const what of ["up with an image that is no Pushgateway", "the same again"]) {
+    for (const what of ["up with an image that isn't a Pushgateway", "the same again"]) {
       const printed = await step(what, stack.run("up", "--yes", "--skip-preview"), "fails");
       expect(printed).toMatch(/-pushgateway is (\w+ and )?not healthy; health check `wget .*See `docker logs /);
     }
@@ -276,7 +276,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   });
 
   test("recovers from kill -9 during an update", async () => {
-    // A change to the sidecar's environment that does not change the node, which is not restarted during the payment.
+    // A change to the sidecar's environment that doesn't affect the node, so that the node is not restarted during the payment.
     const { sidecar } = config["settings"] as { sidecar: object };
     const changed = { ...sidecar, docker: { stopTimeoutSeconds: 299 } };
     await stack.configure({ ...config, settings: { ...(config["settings"] as object), sidecar: changed } });
@@ -294,7 +294,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
       return now !== "" && now !== since;
     });
     process.kill(-(child.pid ?? 0), "SIGKILL");
-    await until("the command is gone", generousMs, () => child.exitCode !== null || child.signalCode !== null);
+    await until("the command has exited", generousMs, () => child.exitCode !== null || child.signalCode !== null);
     const rejected = await step("up after kill -9", stack.run("up", "--yes", "--skip-preview"), "fails");
     expect(rejected).toMatch(/pulumi cancel|lock/);
     await step("cancel", stack.run("cancel", "--yes"));

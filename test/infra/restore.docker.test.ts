@@ -17,7 +17,7 @@ import { listDeployedResources } from "./deployed-resources.ts";
 import { buildTestImages, testNodeUser } from "./test-images.ts";
 
 const found = await findEngine();
-/** Twelve seconds of download: longer than the ten between two progress messages. */
+/** The download takes twelve seconds, longer than the ten between two progress messages. */
 const payload = randomBytes(12_000_000);
 const bytesPerSecond = 1_000_000;
 const serverPort = 8_080;
@@ -39,8 +39,7 @@ async function prepare(checksum: string): Promise<Preparation> {
     signerPrivateKey: `0x${"17".repeat(32)}`,
     payTo: `0x${"01".repeat(20)}`,
     gatehouseImage: images.gatehouse,
-    // Any image: its container is only created. It runs as a different user than Gatehouse, and its layout is the old
-    // one.
+    // Any image, because its container is only created, not started. It runs as a different user than Gatehouse, and has the old layout.
     nodeImage: found.nodeImage,
     nodeUser: String(testNodeUser),
     nodeVersion: "0.10.3",
@@ -87,11 +86,11 @@ async function start({ prefix, stack, resources }: Preparation, step: "restore" 
   };
 }
 
-/** The ranges requested from the snapshot server. */
+/** Returns the ranges requested from the snapshot server. */
 const asked = async ({ prefix }: Preparation) =>
   (await runDocker("logs", `${prefix}-snapshots`)).split("\n").filter((line) => line.startsWith("requested"));
 
-/** Every file and directory of the workspace's volume with its owner, as seen by root. */
+/** Lists every file and directory of the workspace's volume with its owner, as seen by root. */
 async function filesOf({ prefix }: Preparation): Promise<readonly string[]> {
   if (!found.ok) return [];
   const list = ["find", "/data", "-mindepth", "1", "-printf", "%u:%g %P\\n"];
@@ -133,7 +132,7 @@ describe.skipIf(!found.ok)(`a restore of chain data on a real engine${skipReason
   test("resumes after kill -9, reports progress, and restores only once", async () => {
     await using place = await prepare(sha256);
     const killed = await start(place, "restore");
-    await until("a part is downloaded", 60_000, async () => /download: .* \(\d/.test(await killed.printed()));
+    await until("part of it is downloaded", 60_000, async () => /download: .* \(\d/.test(await killed.printed()));
     await runDocker("kill", "--signal", "KILL", killed.name);
     expect(await killed.end()).toBe(137);
     expect((await filesOf(place)).filter((line) => / data(\/|$)/.test(line))).toEqual([]);

@@ -31,12 +31,12 @@ const starts = async () => (await read("starts")).split("\n");
 const image = (version: string, behaviour: ChainNodeBehaviour = "good") =>
   buildChainNodeImage(inject("testImagesName"), found.ok ? found.nodeImage : "", { version, behaviour });
 
-/** On a busy machine, that takes a while after a start. */
+/** On a busy machine, this takes a while after startup. */
 const waitUntilSettled = async () => waitUntilStackSettles((await readConfig())["statusPort"] ?? "");
 
 /**
- * Variants of running the command: killed with -9 as soon as it prints a line, with another form of the stack's name,
- * in another directory.
+ * Variants of running the command: killed with -9 as soon as it prints a given line, with another form of the stack's name, or in another
+ * directory.
  */
 type Typed = Readonly<{ killAtLine?: string; name?: string; in?: string }>;
 
@@ -84,7 +84,7 @@ describe.skipIf(!found.ok)(`a stack upgrade on a real engine${skipReason(found)}
     directory = await mkdtemp(join(tmpdir(), "gatehouse-program-"));
     await writeFile(join(directory, "deployed.json"), "{}");
     const command = `"${process.execPath}" "${program("../support/pulumi/stand-in.main.ts")}" "$@"`;
-    // One update at a time, as with Pulumi's own lock, which a killed command's update keeps until it ends.
+    // One update at a time, as with Pulumi's own lock, which a killed command's update holds until it exits.
     const locked = `flock --nonblock --conflict-exit-code 254 ${join(directory, "lock")} ${command}`;
     const standIn = `#!/bin/sh\n[ "$1" = up ] || exec ${command}\n${locked}\nstatus=$?\n[ $status != 254 ] || echo "error: the stack is currently locked by 1 lock(s)" >&2\nexit $status\n`;
     await mkdir(join(directory, "bin"));
@@ -105,8 +105,8 @@ describe.skipIf(!found.ok)(`a stack upgrade on a real engine${skipReason(found)}
       hostIp: "203.0.113.10",
       peerPort: String(peerPort),
       limits: JSON.stringify({ node: { cpus: 1, memoryMebibytes: 256 } }),
-      // An address: names of services that are not deployed here may take an engine without DNS seconds each, and delay
-      // every other lookup.
+      // An address instead of a name: on an engine without DNS, looking up the name of a service that is not deployed may take seconds, and
+      // delays every other lookup.
       pushgatewayUrl: "http://203.0.113.10:9091",
       domainKey: "the-domain-key",
       stabilizingKey: "the-stabilizing-key",

@@ -25,8 +25,8 @@ const staysInEnvironment: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Containers that are replaced once, because their hot-reloaded files have since come from a volume and they are
- * hot-restarted through it, and the resulting differences: the inputs of the last version, as in this one.
+ * Containers that are replaced once, because since the last version their hot-reloaded files come from a volume, through which they
+ * hot-restart. Applies the resulting differences to the last version's inputs.
  */
 const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = Object.fromEntries(
   Object.entries(staysInEnvironment).map(([service, stays]) => [
@@ -61,7 +61,7 @@ function nameOf(variable: string): string {
   return variable.slice(0, variable.indexOf("="));
 }
 
-/** The inputs with unordered variables: their order is no reason to replace anything here. */
+/** The inputs with sorted variables, because their order is no reason to replace anything here. */
 function inNoOrder(inputs: Inputs): Inputs {
   return Array.isArray(inputs["envs"]) ? { ...inputs, envs: inputs["envs"].toSorted() } : inputs;
 }

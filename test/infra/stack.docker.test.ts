@@ -70,9 +70,9 @@ describe.skipIf(!found.ok)(`the deployed stack on a real engine${skipReason(foun
     expect(await statusBy("a".repeat(32))).toBe(200);
     const callers = await startCallers(urls.gateway, { requestsPerSecond: 20, webSockets: 4 });
     await stack.deliver("-sidecar-secrets", withControlToken("b".repeat(32)));
-    await until("the new token opens", 120_000, async () => (await statusBy("b".repeat(32))) === 200);
-    await until("the old one does not", 120_000, async () => (await statusBy("a".repeat(32))) === 401);
-    await until("WebSockets were opened again", generousMs, () => callers.reopened() >= 4);
+    await until("the new token works", 120_000, async () => (await statusBy("b".repeat(32))) === 200);
+    await until("the old token does not", 120_000, async () => (await statusBy("a".repeat(32))) === 401);
+    await until("WebSockets were reopened", generousMs, () => callers.reopened() >= 4);
     await callers.end();
     expect(callers.failures).toEqual([]);
     expect((await stack.inspect(sidecar)).State.StartedAt).toBe(startedAt);
@@ -101,7 +101,7 @@ describe.skipIf(!found.ok)(`the deployed stack on a real engine${skipReason(foun
     const sample = 'chain_height{instance="",job="real-node"} 42';
     expect(await scrape()).toContain(sample);
     await runDocker("restart", gateway);
-    await until("what was pushed is there again", generousMs, async () => (await scrape()).includes(sample));
+    await until("the pushed metrics are back", generousMs, async () => (await scrape()).includes(sample));
     await until("it is healthy", 60_000, async () => {
       return (await stack.inspect(gateway)).State.Health?.Status === "healthy";
     });
@@ -129,17 +129,21 @@ describe.skipIf(!found.ok)(`the deployed stack on a real engine${skipReason(foun
       conf.chain.edited_by = "hand";
       writeFileSync("${nodeConf}", JSON.stringify(conf));`;
     await stack.api.run(node, print(broken));
-    await until("the configuration is healed", 60_000, async () =>
+    await until("the configuration is repaired", 60_000, async () =>
       (await readConf()).includes("storage_cetina_push_port"),
     );
-    await until("the node is another process", 60_000, async () => {
+    await until("the node has a new process", 60_000, async () => {
       const { State: state } = await stack.inspect(node);
       return state.Running && state.StartedAt !== startedAt && state.Health?.Status === "healthy";
     });
-    // The edit that concerns only the node stays, and is why the node must restart.
+    // The edit that only concerns the node remains, and is why the node must restart.
     const { chain } = JSON.parse(before) as { chain: object };
     expect(JSON.parse(await readConf())).toEqual({ ...JSON.parse(before), chain: { ...chain, edited_by: "hand" } });
-    await until("the gateway answers", generousMs, async () => (await rpc("eth_blockNumber", [])).result !== undefined);
+    await until(
+      "the gateway responds",
+      generousMs,
+      async () => (await rpc("eth_blockNumber", [])).result !== undefined,
+    );
   });
 
   test("allows inspect, node_cli and restart through the engine proxy", async () => {
@@ -153,7 +157,7 @@ describe.skipIf(!found.ok)(`the deployed stack on a real engine${skipReason(foun
     // The restart's response arrives once the node has a new process; its connection may be dropped before that.
     expect(statuses.slice(0, 2)).toEqual([200, 201]);
     await until(
-      "the node is another process",
+      "the node has a new process",
       60_000,
       async () => (await stack.inspect(node)).State.StartedAt !== startedAt,
     );

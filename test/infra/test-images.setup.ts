@@ -10,7 +10,7 @@ declare module "vitest" {
 }
 
 /**
- * Names the images shared by the project's tests; the first test that needs them builds them. Removes them afterwards.
+ * Names the images shared by the project's tests, which the first test that needs them builds, and removes them afterwards.
  */
 export default function setup(project: TestProject): () => Promise<void> {
   const name = createUniqueName("image");

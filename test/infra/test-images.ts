@@ -85,7 +85,7 @@ function buildDevnetImage(name: string, nodeImage: string): Promise<string> {
 const prepareContext = (name: string) =>
   runInTurn(getTurnFile(`${name}:context`), buildDeadlineMs, async () => {
     const architecture = findImageArchitecture(await runDocker("version", "--format", "{{.Server.Arch}}"));
-    if (architecture === undefined) throw new Error("the engine runs on a processor that no image is built for");
+    if (architecture === undefined) throw new Error("the engine runs on an architecture for which no image is built");
     installImageDependencies(root, { images: ["gatehouse", "devnet"], architecture });
   });
 
@@ -167,7 +167,7 @@ function buildOnce(tag: string, make: () => Promise<void>): Promise<string> {
 /** Lock file by which processes take turns with these images. */
 const getTurnFile = (what: string) => join(tmpdir(), `${what.replace(":", "-")}.turn`);
 
-/** Removes the images with that name, however many were built. */
+/** Removes all images with that name that were built. */
 export async function removeTestImages(name: string): Promise<void> {
   const built = await listBuiltImages(name);
   if (built.length > 0) await runDocker("image", "rm", "--force", ...built);
@@ -188,7 +188,7 @@ async function listBuiltImages(name: string): Promise<readonly string[]> {
 
 type BuildPlace = Readonly<{ network: "none" | "host"; context: string }>;
 
-/** It copies only from another image. */
+/** It only copies from another image. */
 const barePlace: BuildPlace = { network: "none", context: join(import.meta.dirname, "bare-image") };
 
 async function build(

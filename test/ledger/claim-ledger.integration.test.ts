@@ -11,7 +11,7 @@ const missing = explainMissingPostgres();
 /** Opens the store of a ledger in a database. */
 const openStore = (url: string) => openTestStore(url, "gatehouse_resource_server", postgresClaimMigrations);
 
-/** A separate process on the ledger in a database. */
+/** A separate process that uses the ledger in a database. */
 const join = (url: string, clock?: () => number) => joinTestLedger(openStore(url), clock);
 
 describe.skipIf(missing !== undefined)(
@@ -54,7 +54,7 @@ describe.skipIf(missing !== undefined)(
       await using first = await join(url);
       await using second = await join(url);
       await first.claim(createClaim());
-      // As if the first had been disconnected from the database for too long.
+      // Simulates that the first replica was disconnected from the database for too long.
       await server.query(url, "UPDATE gatehouse_resource_server.claim_owner SET expires_at_ms = 0");
       const { key } = createClaim();
       expect(await second.acquire(key)).toMatchObject({ state: "working" });

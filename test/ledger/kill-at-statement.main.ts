@@ -1,9 +1,8 @@
 import { Socket } from "node:net";
 
 /**
- * Loaded into a service before its own program: from SIGUSR2 on, ends the process with SIGKILL at the last of these
- * consecutive statements, either before PostgreSQL receives it or after PostgreSQL has executed it and before the
- * process knows.
+ * Loaded into a service before its own program. After SIGUSR2, kills the process with SIGKILL at the last of these consecutive statements:
+ * either before PostgreSQL receives it, or after PostgreSQL has executed it but before the process knows.
  */
 const { statements, moment } = JSON.parse(process.env["TEST_KILL_AT_STATEMENT"] ?? "{}") as Readonly<{
   statements: string[];

@@ -19,8 +19,7 @@ import { startService } from "../support/service-process.ts";
 const missing = explainMissingPostgres();
 
 /**
- * The writes of one sale, from its claim to its delivery; a COMMIT belongs to the transaction of the previous
- * statement.
+ * The writes of one sale, from its claim to its delivery; a COMMIT belongs to the transaction of the preceding statement.
  */
 const writes = [
   { what: "the claim", statements: ["INSERT INTO claims"], works: 2 },
@@ -40,7 +39,7 @@ const points = writes.flatMap((written) => (["before", "after"] as const).map((m
 const knownWithinMs = 4 * generousMs;
 
 describe.skipIf(missing !== undefined)(
-  `a seller that settles by itself over PostgreSQL${missing === undefined ? "" : ` (${missing})`}`,
+  `a self-settling seller on PostgreSQL${missing === undefined ? "" : ` (${missing})`}`,
   () => {
     const resources = new AsyncDisposableStack();
     let chain: PaymentChain;
@@ -86,7 +85,7 @@ describe.skipIf(missing !== undefined)(
       await fetch(`${findUrl(seller)}/health`);
       const bought = fetch(url, { headers: { "PAYMENT-SIGNATURE": header } }).then((response) => response.text());
       await bought.catch(() => undefined);
-      await until("it has ended itself", generousMs, async () => seller.hasEnded());
+      await until("it has exited itself", generousMs, async () => seller.hasEnded());
       return header;
     }
 

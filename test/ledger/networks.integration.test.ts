@@ -14,7 +14,7 @@ const missing = explainMissingPostgres();
 const payee = testAccount(2).address;
 
 describe.skipIf(missing !== undefined)(
-  `two networks over PostgreSQL${missing === undefined ? "" : ` (${missing})`}`,
+  `two networks with PostgreSQL${missing === undefined ? "" : ` (${missing})`}`,
   () => {
     const resources = new AsyncDisposableStack();
     let chains: readonly [PaymentChain, PaymentChain];
@@ -46,7 +46,7 @@ describe.skipIf(missing !== undefined)(
       Promise.all(payments.map((payment) => facilitator.as("a sale").settle(payment)));
     const inFlight = () => postgres.query(databaseUrl, "SELECT hash FROM gatehouse_facilitator.attempt");
 
-    test("settles payments in flight on both networks at kill -9 once after a restart", async () => {
+    test("settles payments in flight on both networks once after kill -9 and a restart", async () => {
       const before = await balances();
       const first = await startFacilitator(place);
       expect(await settle(first, await sign())).toMatchObject([

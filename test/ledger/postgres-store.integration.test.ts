@@ -78,7 +78,7 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
     }
   });
 
-  it("sets synchronous_commit although the role turns it off", async () => {
+  it("sets synchronous_commit even if the role turns it off", async () => {
     const fresh = await server.createDatabase();
     await server.query(fresh, `ALTER ROLE gatehouse SET synchronous_commit = off`);
     await using store = await open(fresh);
@@ -91,7 +91,7 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
     await store.change("INSERT INTO counter VALUES (1, 0), (2, 0)");
     let runs = 0;
     const bothHoldOne = Promise.withResolvers<void>();
-    // Each takes the rows in a different order, so that they deadlock until PostgreSQL aborts one of them.
+    // Each locks the rows in a different order, so that they deadlock until PostgreSQL aborts one of them.
     const add = (first: number, second: number) =>
       store.transaction(async (connection) => {
         await connection.change("UPDATE counter SET value = value + 1 WHERE id = $1", [first]);

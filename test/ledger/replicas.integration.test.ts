@@ -14,12 +14,12 @@ import {
 } from "../support/payments/replicated-market.ts";
 
 const missing = explainMissingPostgres();
-/** Payments sent to both resource servers, and payments made while processes are killed. */
+/** Numbers of payments sent to both resource servers, and made while processes are killed. */
 const [shown, bought] = isLong ? [200, 100] : [20, 20];
 const [payer, payee] = [testAccount(1).address, testAccount(2).address];
 
 describe.skipIf(missing !== undefined)(
-  `replicas over PostgreSQL${missing === undefined ? "" : ` (${missing})`}`,
+  `replicas with PostgreSQL${missing === undefined ? "" : ` (${missing})`}`,
   () => {
     let market: ReplicatedMarket;
     let before: Readonly<{ payer: bigint; payee: bigint }>;
@@ -34,12 +34,12 @@ describe.skipIf(missing !== undefined)(
 
     const rows = (text: string) => market.postgres.query(market.databaseUrl, text);
 
-    /** Every payment was charged once, and the two ledgers and the chain agree on it. */
+    /** Expects that every payment was charged once, and that the two ledgers and the chain agree. */
     async function expectChargedOnce(count: number): Promise<void> {
       const amount = BigInt(count) * price;
       expect((await market.chain.balanceOf(payee)) - before.payee).toBe(amount);
       expect(before.payer - (await market.chain.balanceOf(payer))).toBe(amount);
-      await until("all deliveries are noted", generousMs, async () => {
+      await until("all deliveries are recorded", generousMs, async () => {
         const open = await rows("SELECT nonce FROM gatehouse_resource_server.claims WHERE state <> 'delivered'");
         return open.length === 0;
       });
@@ -52,7 +52,7 @@ describe.skipIf(missing !== undefined)(
       return ends.filter((end) => end === "bought").length;
     }
 
-    test(`both resource servers deliver ${shown} payments sent to both, each charged once`, async () => {
+    test(`both resource servers deliver ${shown} payments that are sent to both, and charge each once`, async () => {
       const headers = await market.signPayments(shown);
       const ends = await Promise.all(headers.map((header) => buyAtBoth(header, 60_000)));
       expect(ends).toEqual(headers.map(() => 2));

@@ -7,7 +7,7 @@ import { buildDockerContainer } from "#policies/testing/sample-resources.ts";
 
 const value = "hunter-two";
 
-/** Lists the uses of the vocabulary of secrets that take a name for a secret's. */
+/** Lists the parts of Gatehouse that recognize a name as a secret's. */
 function listUses(name: string): readonly string[] {
   const variable = name.toUpperCase();
   const container = buildDockerContainer({ envs: [`${variable}=${value}`] });

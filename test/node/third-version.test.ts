@@ -19,7 +19,7 @@ import { plan } from "#sidecar/upkeep/plan/plan.ts";
 import { readDocument } from "#node/testing/read-document.ts";
 import { withRows } from "#node/testing/table-rows.ts";
 
-/** A made-up naming. Adding it to the table is all that this file does; no other code knows it. */
+/** A made-up naming. This file only adds it to the table; no other code knows it. */
 const lagoonKeys: MonitorKeys = {
   enabled: "lagoon_enable",
   jobName: "lagoon_job",

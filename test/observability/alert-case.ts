@@ -13,7 +13,7 @@ export type AlertCase = Readonly<{
   alert: `Gatehouse${string}`;
   /** Severity of the rule under test, for an alert that has two. */
   severity?: Severity;
-  /** Subject of the case, for an alert that has several. */
+  /** Subject of the case, for an alert with several cases. */
   of?: string;
   series: readonly InputSeries[];
   silentAt: readonly number[];
@@ -46,7 +46,7 @@ export function buildUpSample(values: string): InputSeries {
 }
 
 /**
- * Builds one value, another during the fault, and then the first again. `_`: no series, as after a target has
+ * Builds a series that has one value, another during the fault, and then the first again. `_`: no series, as after a target has
  * disappeared.
  */
 export function buildPhases(usual: string, bad: string, { from, to, end }: Span = trouble): string {
@@ -56,7 +56,7 @@ export function buildPhases(usual: string, bad: string, { from, to, end }: Span 
   return `${usual}x${from - 1} ${during} ${usual}x${end - to}`;
 }
 
-/** Builds a condition that is wrong for a reason during a span. */
+/** Builds a condition that is not True, for a given reason, during a span. */
 export function buildWrong(type: string, reason: string, span: Span = trouble): readonly InputSeries[] {
   return [
     buildSample("gatehouse_condition", { type }, buildPhases("1", "0", span)),
@@ -74,8 +74,8 @@ export function buildUpgrading(span: Span): InputSeries {
 }
 
 /**
- * Builds a case of an alert that is based on a condition: it fires if the condition is wrong for long, and not if it is
- * wrong for less than the alert's `for`.
+ * Builds a case of an alert that is based on a condition: it fires if the condition is not True for long enough, but not if for less than
+ * the alert's `for`.
  */
 export function buildConditionCase({
   alert,

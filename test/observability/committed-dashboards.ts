@@ -30,7 +30,7 @@ export const dashboards = renderDashboards({ runbookBaseUrl: placeholderRunbooks
   dashboardSchema.parse(JSON.parse(text)),
 );
 
-/** Their panels, without the headings of rows. */
+/** Their panels, without row headings. */
 export const panels = dashboards.flatMap((dashboard) =>
   dashboard.panels.filter(({ type }) => type !== "row").map((one) => ({ ...one, dashboard: dashboard.title })),
 );

@@ -11,7 +11,7 @@ export function listAlertRules(groups: readonly RuleGroup[]): readonly Alert[] {
 
 const all = listAlertRules(readRuleGroups({ runbookBaseUrl: placeholderRunbooks, watchdog: true }));
 
-/** The runbook of each alert, the watchdog included, by the alert's name. */
+/** Each alert's runbook, including the watchdog's, by the alert's name. */
 export const alerts: ReadonlyMap<string, string> = new Map(
   all.map(({ alert, annotations }) => [alert, basename(annotations.runbook_url)]),
 );

@@ -8,7 +8,7 @@ const durations = /(?<=[[:]|offset )\d+[smhd](?=[\]:\s]|$)/g;
 const dayOfSeconds = /\b86400\b/g;
 
 /**
- * The same rules with every duration divided by `scale`: ranges, offsets, `for`, and the days of forecasts. With 60, a
+ * Returns the same rules with every duration divided by `scale`: ranges, offsets, `for`, and the days of forecasts. With 60, a
  * minute of the rules takes a second. Values that a rule compares with a clock (delays, drift) stay unchanged, because
  * services measure them in real seconds.
  */

@@ -6,7 +6,7 @@ import { hasPromtool, runPromtool, withoutPromtool } from "../support/prometheus
 /** The first query of a panel of the overview, with the stack `gh` and all nodes chosen. */
 function queryOf(title: string): string {
   const target = panels.find((one) => one.title === title)?.targets[0];
-  if (target === undefined) throw new Error(`no panel is called ${title}`);
+  if (target === undefined) throw new Error(`there is no panel ${title}`);
   return target.expr.replaceAll("$stack", "gh").replaceAll("$instance", ".+");
 }
 
@@ -34,7 +34,7 @@ describe.skipIf(!hasPromtool)(`the overview's panels${withoutPromtool}`, () => {
   it("show a missing service, and one that never responded, as not scraped", () => {
     const series = {
       [`up${at("gh/sidecar", ',pod="node-0",gatehouse="sidecar"')}`]: "1x9",
-      // A separate operator adds labels.
+      // An operator's own Prometheus adds labels.
       [`gatehouse_build_info${at("gh/sidecar", ',service="sidecar",pod="node-0",gatehouse="sidecar"')}`]: "1x9",
       [`up${at("gh/facilitator")}`]: "1 0x9",
       [`gatehouse_build_info${at("gh/facilitator", ',service="facilitator"')}`]: "1 stale",
@@ -51,7 +51,7 @@ describe.skipIf(!hasPromtool)(`the overview's panels${withoutPromtool}`, () => {
     ]);
   });
 
-  it("show 0 alerts only when none fires", () => {
+  it("show 0 alerts only if none is firing", () => {
     const expr = queryOf("Firing alerts");
     const firing = {
       'ALERTS{alertname="GatehouseNodeDown",alertstate="firing",severity="critical",job="gh/sidecar"}': "1x9",

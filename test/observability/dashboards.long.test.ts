@@ -18,7 +18,7 @@ import { startLoad } from "./load.ts";
 const scale = 60;
 const stackDeadlineMs = 120_000;
 
-/** Intervals short enough for a test of minutes. */
+/** Intervals short enough for a test that takes minutes. */
 const constants = {
   sidecar: {
     "health.webSocketIntervalMs": 1_000,
@@ -29,7 +29,10 @@ const constants = {
   facilitator: { "ledger.compareIntervalMs": 1_000 },
 };
 
-/** Queries of panels that need no setting or trouble, with all stacks and nodes selected, and the range that Grafana chooses. */
+/**
+ * Queries of panels that have data without special settings or faults, with all stacks and nodes selected, and the range that Grafana
+ * chooses.
+ */
 const queries = panels
   .filter(({ description }) => !/ Needs .+\.$/.test(description))
   .flatMap(({ dashboard, title, targets }) =>
@@ -73,9 +76,9 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that scrapes a stack under load${w
       "resource-server": [`127.0.0.1:${resourceServerOperations}`],
     });
     resources.use(startLoad({ url: `http://127.0.0.1:${internalPort}`, callsPerSecond: 10 }));
-    // More than the public tier allows, so that a limit rejects some.
+    // More calls than the public tier allows, so that a limit rejects some.
     await using _ = startLoad({ url: `http://127.0.0.1:${gateway}`, callsPerSecond: 600, method: "eth_chainId" });
-    await until("a caller meets a limit", generousMs, async () => {
+    await until("a caller hits a limit", generousMs, async () => {
       return (await prometheus.query("gatehouse_gateway_limited_total > 0")).length > 0;
     });
   }, 180_000);

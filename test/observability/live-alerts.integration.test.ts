@@ -22,7 +22,7 @@ import { compressRules } from "./compressed-rules.ts";
 /** At this scale, three minutes of a rule are a second and a half. */
 const scale = 120;
 const intervalMs = 500;
-/** Four of Prometheus's evaluations, during which the alert must keep firing. */
+/** Four Prometheus evaluations, during which the alert must keep firing. */
 const steadyMs = 4 * intervalMs;
 const firesWithinMs = 90_000;
 const quietWithinMs = 120_000;
@@ -86,8 +86,8 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
         for (const name of firing) seen.add(name);
         return firing.includes(alert);
       };
-      // A pending alert of the previous fault would fire in this one.
-      await until(`nothing is pending before: ${what}`, quietWithinMs, async () => {
+      // A pending alert of the previous fault would fire during this one.
+      await until(`no alert is pending before: ${what}`, quietWithinMs, async () => {
         return (await prometheus.alerts()).length === 0;
       });
       await strike();
@@ -105,7 +105,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
       });
       expect([...seen].filter((name) => name !== alert && !besides.some((one) => one === name))).toEqual([]);
     },
-    // Longer than the waits within it, so that an error names the failed wait.
+    // Longer than the waits inside the test, so that an error names the failed wait.
     480_000,
   );
 });

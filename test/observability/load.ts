@@ -28,7 +28,7 @@ export function startLoad({ url, callsPerSecond, method = "eth_getBalance" }: Lo
       const due = Math.floor(((performance.now() - startedAt) / 1_000) * callsPerSecond) - count;
       const now = Math.min(due, underWayMax - underWay.size);
       for (let started = 0; started < now; started += 1) {
-        // A failed call only shows in the metrics.
+        // A failed call is only visible in the metrics.
         const one = call().catch(() => undefined);
         underWay.add(one);
         void one.finally(() => underWay.delete(one));

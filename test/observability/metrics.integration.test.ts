@@ -71,7 +71,7 @@ beforeAll(async () => {
       GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify([node.httpUrl]),
     }),
   );
-  await until("the sidecar has made a pass", generousMs, async () => {
+  await until("the sidecar has completed a pass", generousMs, async () => {
     const text = await scrape(sidecar.urls["sidecar"] ?? "");
     scrapes.set("sidecar", text);
     return /^gatehouse_reconciles_total [1-9]/m.test(text);
@@ -105,7 +105,7 @@ describe("the metric catalogue", () => {
   it("has no metric that no service exposes", () => {
     const exposed = new Set([...scrapes.values()].flatMap((text) => registered(text).map(({ name }) => name)));
     const missing = Object.keys(metricCatalogue).filter((name) => !exposed.has(name));
-    // Only with a claim on Kubernetes; the test of that watch reads them.
+    // Exist only with a claim on Kubernetes; the test of that watch reads them.
     expect(missing).toEqual([...volumeMetrics]);
   });
 });

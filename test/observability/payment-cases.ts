@@ -30,7 +30,7 @@ const ofOther = (name: string, values: string): InputSeries => [
 ];
 const job = { job: target.job, network };
 
-/** This many samples of a balance that could not be queried. */
+/** Samples of a balance that could not be queried. */
 const unknown = (count: number) => Array.from({ length: count }, () => "NaN").join(" ");
 
 export const paymentCases: readonly AlertCase[] = [
@@ -103,7 +103,7 @@ export const paymentCases: readonly AlertCase[] = [
     resolvedAt: 75,
     labels: job,
     summary: `Settlements at the facilitator ${target.job} on ${network} hang: one has been in flight for ten minutes, or none completes.`,
-    // One after the other, with pauses.
+    // One settlement after the other, with pauses.
     nearMiss: {
       series: [pending(Array.from({ length: 9 }, () => "4x5 0x3").join(" ")), settled("0x90")],
       silentAt: [30, 60],
@@ -111,15 +111,15 @@ export const paymentCases: readonly AlertCase[] = [
   },
   {
     alert: "GatehouseSettlementStuck",
-    of: "others settle meanwhile",
-    // The oldest one ages from the 10th minute on; the others settle.
+    of: "others settle at the same time",
+    // The oldest settlement ages from the 10th minute on, while others complete.
     series: [oldest("5x9 0+60x49 5x30")],
     silentAt: [9, 20],
     firesAt: 27,
     resolvedAt: 63,
     labels: job,
     summary: `Settlements at the facilitator ${target.job} on ${network} hang: one has been in flight for ten minutes, or none completes.`,
-    // Each takes nine minutes, and there is always one.
+    // Each settlement takes nine minutes, and there is always one.
     nearMiss: { series: [oldest(Array.from({ length: 9 }, () => "0+60x9").join(" "))], silentAt: [23, 40, 60, 80] },
   },
   {
@@ -147,8 +147,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 16,
     labels: ofNetwork,
     summary: `2 payments that are settled in the ledger of the facilitator ${target.instance} are not on the chain ${network}.`,
-    // A replica that does not settle compares nothing; in one replica, a check hit a lagging node; in another, the
-    // later checks failed.
+    // A replica that does not settle compares nothing; for one replica, a check hit a lagging node; for another, the later checks failed.
     nearMiss: { series: [mismatches(`${unknown(20)} 0x9 1x3 0x9 1 ${unknown(40)}`)], silentAt: [10, 31, 40, 51] },
   },
   {
@@ -159,7 +158,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 26,
     labels: ofNetwork,
     summary: `The facilitator ${target.instance} settles but has not compared its ledger with the chain ${network} for five minutes (1 settler).`,
-    // A replica that does not settle; then one that has started to, and whose first check comes a minute later.
+    // A replica that does not settle; then one that has started to, and whose first check follows a minute later.
     nearMiss: {
       series: [settler("0x29 1x60"), compared(`${unknown(32)} 1920+60x58`)],
       silentAt: [20, 31, 45, 80],
@@ -187,7 +186,7 @@ export const paymentCases: readonly AlertCase[] = [
     labels: { job: target.job, outcome: "invalid_exact_evm_payload_signature" },
     summary: `50% of payments at ${target.job} are rejected as invalid_exact_evm_payload_signature, three times the usual share.`,
     nearMiss: {
-      // Always a tenth; and nine of nine, which are too few to judge.
+      // Always a tenth; and nine of nine, which are too few to evaluate.
       series: [
         verified("valid", "0+9x600"),
         verified("invalid_exact_evm_insufficient_balance", "0+1x600"),

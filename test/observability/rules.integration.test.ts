@@ -15,7 +15,7 @@ import { upkeepCases } from "./upkeep-cases.ts";
 import { versionCases } from "./version-cases.ts";
 
 const runbookBaseUrl = "https://runbooks.example/gatehouse/";
-/** As a stack has them that sets its own runbooks. */
+/** The rules of a stack that sets its own runbooks URL. */
 const groups = readRuleGroups({ runbookBaseUrl });
 const alerts = listAlertRules(groups);
 const cases = [...nodeCases, ...upkeepCases, ...serviceCases, ...versionCases, ...gatewayCases, ...paymentCases];
@@ -25,11 +25,11 @@ function definitionOf({ alert: name, severity }: AlertCase): Alert {
     ({ alert, labels }) => alert === name && (severity ?? labels.severity) === labels.severity,
   );
   const [one, other] = found;
-  if (one === undefined || other !== undefined) throw new Error(`not one rule for ${name} ${severity}`);
+  if (one === undefined || other !== undefined) throw new Error(`expected exactly one rule for ${name} ${severity}`);
   return one;
 }
 
-/** The description as an operator reads it: with this alert's labels, and the results of its queries. */
+/** The description as operators see it: with this alert's labels, and the results of its queries. */
 function shownDescription({ annotations }: Alert, { series, labels = target }: AlertCase): string {
   const command = /command="([^"]*)"/.exec(series.map(([selector]) => selector).join(" "))?.[1] ?? "";
   return annotations.description
@@ -143,7 +143,7 @@ describe.skipIf(!hasPromtool)(`promtool${withoutPromtool}`, () => {
     expect([status, output]).toEqual([0, expect.stringContaining("SUCCESS")]);
   });
 
-  // One run for all cases: starting promtool takes most of each one's time.
+  // A single run for all cases, because most of the time is spent starting promtool.
   const outputs = new Map<string, string>();
   let all = "";
   beforeAll(() => {
@@ -161,7 +161,7 @@ describe.skipIf(!hasPromtool)(`promtool${withoutPromtool}`, () => {
   });
 
   it.each(cases.map((one, at) => [`${one.alert}${one.of === undefined ? "" : `: ${one.of}`}`, at] as const))(
-    "evaluates %s as firing only when expected, and not in its near miss",
+    "evaluates %s as firing only when expected, and not for near misses",
     (_, at) => {
       expect(outputs.get(`test-${at}.yaml`) ?? all).toBe("SUCCESS");
     },

@@ -28,7 +28,7 @@ const selector = /\b(gatehouse[_:][\w:]+)(?:\{([^}]*)\})?/g;
 const matcher = /(\w+)(?:=~|!~|!=|=)"([^"]*)"/g;
 const histogramSeries = /_(bucket|sum|count)$/;
 
-/** Values that the services set for a label; undefined if they are not listed anywhere. */
+/** Returns the values that services set for a label; undefined if they are not listed anywhere. */
 function listValues(
   metric: string,
   label: string,

@@ -86,7 +86,7 @@ export const upkeepCases: readonly AlertCase[] = [
   }),
   {
     alert: "GatehouseReconcileStopped",
-    // An iteration every minute except during the fault; the clock starts at 0.
+    // A reconcile every minute except during the fault; the clock starts at 0.
     series: [
       buildSample(
         "gatehouse_reconcile_last_success_timestamp_seconds",
@@ -112,7 +112,7 @@ export const upkeepCases: readonly AlertCase[] = [
     silentAt: [9, 12, 15],
     firesAt: 17,
     summary: `The sidecar ${who} has not completed a reconcile for 7m 0s.`,
-    // The first iteration takes four minutes.
+    // The first reconcile takes four minutes.
     nearMiss: {
       series: [
         buildSample("gatehouse_reconcile_last_success_timestamp_seconds", {}, `_x10 0x3 840+60x70`),
@@ -129,7 +129,7 @@ export const upkeepCases: readonly AlertCase[] = [
       buildSample("gatehouse_verdict", { level: "down" }, `0x9 0x9 1x39 0x30`),
     ],
     silentAt: [9, 24],
-    // Down is worse than wrong, and does not restart the fifteen minutes.
+    // Down is worse than unhealthy, and does not restart the fifteen minutes.
     firesAt: 26,
     summary: `The sidecar ${who} reports its node as down (1 of 1).`,
     nearMiss: {

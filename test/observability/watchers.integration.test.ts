@@ -33,7 +33,7 @@ function specsOf(more: Readonly<Record<string, string>> = {}, replicas = 1) {
   return (name: WatcherName) => built[name]?.spec;
 }
 
-/** The files of one of them, as delivered. */
+/** Returns the files of one of the services, as delivered. */
 function filesOf(name: WatcherName, more?: Readonly<Record<string, string>>, replicas?: number) {
   const files = specsOf(more, replicas)(name)?.files ?? [];
   return Object.fromEntries(files.map((file) => [file.name, String(file.content)]));
@@ -75,7 +75,7 @@ describe.skipIf(!hasPromtool)(`the configuration of a stack's own Prometheus${wi
 const relabelling: unknown = parse(readFileSync(join(rules, "pod-relabelling.yaml"), "utf8"));
 
 describe.skipIf(!hasPromtool)(`the relabelling of annotated pods${withoutPromtool}`, () => {
-  /** Pods as reported by Kubernetes discovery to a scrape job that all of them share. */
+  /** Pods as Kubernetes discovery reports them to a scrape job that all of them share. */
   const pods: readonly (readonly [namespace: string, name: string, component: string])[] = [
     ["gatehouse", "gatehouse", "node"],
     ["staging", "gatehouse", "facilitator"],

@@ -29,7 +29,7 @@ export async function deployProgram(
   const { PULUMI_HOME: plugins } = process.env;
   const env = {
     HOME: process.env["HOME"] ?? folder,
-    // The providers were searched for here before it was decided that none is missing.
+    // When none is missing, the providers were found here.
     ...(plugins === undefined ? {} : { PULUMI_HOME: plugins }),
     PULUMI_BACKEND_URL: pathToFileURL(state).href,
     PULUMI_CONFIG_PASSPHRASE: crypto.randomUUID(),

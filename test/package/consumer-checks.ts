@@ -13,8 +13,8 @@ export async function expectSale({ folder, gatehouse }: ConsumerFolder): Promise
 }
 
 /**
- * Compiles a file that uses every export. Pulumi's policy SDK refers to two names that it does not declare; its users
- * see that without Gatehouse, too.
+ * Compiles a file that uses every export. Pulumi's policy SDK refers to two names that it does not declare; its users get the same errors
+ * without Gatehouse.
  */
 export async function expectStrictTypes({ compile }: ConsumerFolder, compiler: Compiler): Promise<void> {
   const printed = await compile(compiler, "every-export.mts", "--module", "nodenext");

@@ -29,11 +29,11 @@ export type ConsumerFolder = Readonly<{
  */
 export type Compiler = "typescript" | "typescript-native";
 
-/** The native compiler, which a new project gets; the repository needs the earlier one's API. */
+/** The native compiler, which new projects get; the repository needs the API of the earlier compiler. */
 const nativeCompiler = "npm:typescript@7.0.2";
 
 /**
- * Packages that the consumer needs in addition: compiler, types, and the optional peers, in the repository's versions.
+ * Additional packages that the consumer needs: compiler, types, and the optional peers, in the repository's versions.
  */
 const besides = [
   "@foundry-rs/anvil",
@@ -65,7 +65,7 @@ export async function makeConsumerFolder(folder: string, tarball: string): Promi
   return openConsumerFolder(folder);
 }
 
-/** Opens the directory as created by another process. */
+/** Opens a directory that another process created. */
 export function openConsumerFolder(folder: string): ConsumerFolder {
   const start: ConsumerFolder["run"] = async (program, args, env = {}) =>
     runToEnd(program, args, { cwd: folder, env: { PATH: buildPath(), ...env } });
@@ -82,7 +82,7 @@ export function openConsumerFolder(folder: string): ConsumerFolder {
   };
 }
 
-/** Builds a PATH whose `node` is the one that runs this. */
+/** Builds a PATH whose `node` is the one that runs this process. */
 function buildPath(): string {
   return [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter);
 }

@@ -31,7 +31,7 @@ const installed = Object.entries(lock.packages)
     script: hasInstallScript ? "yes" : "no",
   }));
 
-/** Names of the packages that the requested ones bring, from npm's package-lock.json. */
+/** Names of the packages that the requested ones depend on, from npm's package-lock.json. */
 function closure(asked: readonly string[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const visit = (name: string, from: string): void => {

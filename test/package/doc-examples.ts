@@ -42,7 +42,7 @@ function createHost(options: ts.CompilerOptions): ts.CompilerHost {
   return host;
 }
 
-/** Lists all exported functions and classes, in the order of the imports; errors are thrown, not called. */
+/** Lists all exported functions and classes, in the order of the imports, except errors, which users don't construct. */
 export function listExportedCalls(): readonly ExportedCall[] {
   const entries = listEntries();
   const options = readCompilerOptions(entries);

@@ -18,7 +18,7 @@ const run = promisify(execFile);
 const megabytes = 1_000_000;
 const name = `gatehouse-${packageJson.version}-${process.platform}-${process.arch}`;
 
-/** Everything on a host without Node: an empty working directory, and a release archive. */
+/** A host without Node: an empty working directory, and a release archive. */
 let folder: string;
 let empty: string;
 let artifacts: string;
@@ -35,7 +35,7 @@ beforeAll(async () => {
 }, 1_200_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Nothing from this process's environment: no PATH, no HOME, no Node variables. */
+/** Inherits nothing from this process's environment: no PATH, no HOME, no Node variables. */
 const alone = { PATH: "" } as const;
 
 async function gatehouse(args: readonly string[], env: Readonly<Record<string, string>> = {}) {

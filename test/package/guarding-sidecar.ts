@@ -21,7 +21,7 @@ export async function startGuardingSidecar(
   return startService("sidecar", { ...env, ...settings }, { program, cwd: folder });
 }
 
-/** Reads a runbook as curl and as a browser receive it; if the package has no runbooks, there is none. */
+/** Reads a runbook as curl and as a browser receive it, which fails if the package has no runbooks. */
 export async function expectRunbooks(url: string): Promise<void> {
   const plain = await fetch(`${url}/runbooks/node-down.md`);
   expect(await plain.text()).toMatch(/^# The node is down\n/);

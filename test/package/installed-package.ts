@@ -10,7 +10,7 @@ import { quietInstall } from "./package-managers.ts";
 
 const run = promisify(execFile);
 
-/** The package as a user has it: packed, and installed by npm in an empty directory outside the repository. */
+/** The package as users install it: packed, and installed by npm in an empty directory outside the repository. */
 export type InstalledPackage = ConsumerFolder & Readonly<{ artifacts: Artifacts }>;
 
 const npmDeadlineMs = 400_000;

@@ -18,7 +18,7 @@ export function measureInstalledBytes(directory: string): number {
 
 type Manifest = Readonly<{ dependencies?: object; optionalDependencies?: Readonly<Record<string, string>> }>;
 
-/** Finds a package that another one depends on: in the nearest node_modules that has it. */
+/** Finds a dependency of a package: in the nearest node_modules that has it. */
 function locatePackage(name: string, from: string): string {
   for (let at = from; at !== dirname(at); at = dirname(at)) {
     const candidate = join(at, "node_modules", name);

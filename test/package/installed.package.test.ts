@@ -22,7 +22,7 @@ beforeAll(async () => {
   installed = await installPackage(inject("artifactsDirectory"));
 }, 1_200_000);
 
-/** The package's own files that match, as paths in it. */
+/** The package's own files that match, as paths in the package. */
 const files = (pattern: string) => globSync(pattern, { cwd: installed.directory, exclude: ["node_modules/**"] });
 
 const manifest = () => JSON.parse(readFileSync(inPackage("package.json"), "utf8")) as typeof packageJson;

@@ -9,8 +9,7 @@ import { makeConsumerFolder, type ConsumerFolder } from "./consumer-folder.ts";
 import { fetchManager, type ManagerName, type PackageManager } from "./package-managers.ts";
 
 /**
- * Describes the package's tests with a package manager other than npm; one file for each, so that they run
- * concurrently.
+ * Defines the package's tests with a package manager other than npm; each has its own file, so that they run concurrently.
  */
 export function describePackageInstalledBy(name: ManagerName): void {
   describe(`the package installed by ${name}`, () => {

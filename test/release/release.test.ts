@@ -31,8 +31,7 @@ const run = (program: string, args: readonly string[], env: NodeJS.ProcessEnv = 
 };
 
 /**
- * A PATH on which docker and npm record their arguments; that docker is for an engine on one architecture, and runs its
- * images.
+ * A PATH on which docker and npm record their arguments; this docker simulates an engine of one architecture, which runs its images.
  */
 function standIns({ architecture }: Readonly<{ architecture: string }>) {
   const place = mkdtempSync(join(directory, "programs-"));
@@ -80,7 +79,7 @@ describe("the release workflow", () => {
     }
   });
 
-  it("publishes images only after npm accepted the package", () => {
+  it("publishes images only after npm has accepted the package", () => {
     expect(workflow.jobs["package"]?.needs).toBe("artifacts");
     expect(workflow.jobs["images"]?.needs).toBe("package");
     expect(workflow.jobs["index"]?.needs).toBe("images");

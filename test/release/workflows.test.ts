@@ -62,7 +62,7 @@ describe("the nightly workflow", () => {
     expect(packageJson.scripts["test:long"]).toBe("vitest run --project=long*");
   });
 
-  it("runs every test in full that npm test shortens", () => {
+  it("runs in full every test that npm test shortens", () => {
     const sized = globSync("**/*.test.ts", { cwd: root, exclude: ["node_modules/**", "**/*.long.test.ts"] }).filter(
       (file) => /\/support\/(?:run-size|status-page)\.ts"/.test(readFileSync(join(root, file), "utf8")),
     );

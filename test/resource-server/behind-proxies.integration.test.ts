@@ -14,7 +14,7 @@ afterAll(async () => {
   await market?.[Symbol.asyncDispose]();
 });
 
-/** Buys from an address of this machine, with a made-up one in both headers; returns the status. */
+/** Buys from an address of this machine, with a made-up address in both headers; returns the status. */
 async function buyFrom(localAddress: string, url: string): Promise<number> {
   const headers = {
     "PAYMENT-SIGNATURE": await signPaymentFor(url),

@@ -8,7 +8,7 @@ import { openMarket, pay, payee, readSettlement, signPaymentFor, type Market } f
 const resources = new AsyncDisposableStack();
 let market: Market;
 let tap: RpcTap;
-/** Verifies and settles by itself, on a node that a test can break. */
+/** A seller that verifies and settles by itself, on a node that a test can break. */
 let shop: Awaited<ReturnType<Market["openOwnShop"]>>;
 let url: string;
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: "",
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey,
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: tap.url,
-    // It checks the chain every ten seconds while that is healthy.
+    // It checks the chain every ten seconds while the chain is healthy.
     ...accelerateService({ waitsMs: [10_000], times: 20 }),
   };
   shop = resources.use(await market.openOwnShop(env, { constants: { "settlement.rpcTimeoutMs": 500 } }));
@@ -32,10 +32,10 @@ beforeEach(() => {
   market.upstream.behave("data");
 });
 
-/** Node methods that a settlement needs in addition to those of a verification. */
+/** Node methods that a settlement needs in addition to those for verification. */
 const settling = new Set(["eth_sendRawTransaction", "eth_getTransactionCount", "eth_feeHistory", "eth_gasPrice"]);
 
-/** Signs once the server has found that its node responds again. */
+/** Signs a payment once the server has detected that its node responds again. */
 const sign = async () => {
   await until("payment is requested", generousMs, async () => (await fetch(url)).status === 402);
   return signPaymentFor(url);

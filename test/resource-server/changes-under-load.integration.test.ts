@@ -76,7 +76,7 @@ async function callGateway(listener: string, headers: Readonly<Record<string, st
 
 async function askPrice(): Promise<void> {
   const { status } = await fetch(`${findUrl(shop)}/data`);
-  if (status !== 402) throw new Error(`an unpaid request got ${status}`);
+  if (status !== 402) throw new Error(`an unpaid request returned ${status}`);
 }
 
 /** Buys at a price that may have changed since it was requested. */
@@ -84,7 +84,7 @@ async function buy(): Promise<void> {
   const payment = await signPaymentFor(`${findUrl(shop)}/data`);
   await delay(boughtAfterMs);
   const answer = await fetch(`${findUrl(shop)}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
-  if (answer.status !== 200) throw new Error(`a purchase got ${answer.status} ${await answer.text()}`);
+  if (answer.status !== 200) throw new Error(`a purchase returned ${answer.status} ${await answer.text()}`);
 }
 
 const kinds = [
@@ -129,7 +129,7 @@ it("ten configuration changes under load fail no request and close no WebSocket"
   const answered = new Set<number>();
   const beganMs = performance.now();
   let asked = 0;
-  // Based on the elapsed time: a late tick sends what earlier ones should have sent.
+  // Based on the elapsed time: a late tick also sends what earlier ones should have sent.
   const timer = setInterval(() => {
     for (const due = ((performance.now() - beganMs) * requestsPerSecond) / 1_000; asked < due; asked += 1)
       send(kinds[asked % kinds.length] ?? askPrice);
@@ -161,7 +161,7 @@ it("ten configuration changes under load fail no request and close no WebSocket"
     socket.addEventListener("message", () => answered.add(at), { once: true });
     socket.send(body);
   });
-  await until("every WebSocket answers", generousMs, () => answered.size === webSockets || failures.length > 0);
+  await until("every WebSocket responds", generousMs, () => answered.size === webSockets || failures.length > 0);
   expect(failures).toEqual([]);
   expect(sent).toBeGreaterThan((requestsPerSecond * pauseMs * changes.length) / 1_000);
   for (const socket of sockets) {

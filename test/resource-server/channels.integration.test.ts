@@ -135,7 +135,7 @@ test("the published client opens a channel, pays used amounts, recovers its tota
   const hits = market.upstream.hits();
   for (const path of ["data", "other", "data"])
     expect(readSettlement(await buy(url.replace("data", path)))).toMatchObject({ extra: { chargedAmount: "0" } });
-  expect(market.upstream.hits() - hits, "what is free is not replayed").toBe(3);
+  expect(market.upstream.hits() - hits, "a free response is not replayed").toBe(3);
   market.upstream.behave("data");
   expect(readSettlement(await restart()(url))).toMatchObject({
     extra: { channelState: { chargedCumulativeAmount: "2300" } },
@@ -153,7 +153,7 @@ test("rejects a channel's second request with channel_busy or a corrective offer
   const other = url.replace("data", "other");
   market.upstream.behave("held");
   const first = send(url, voucher);
-  await until("the first is worked on", generousMs, () => market.upstream.hits() === 1);
+  await until("the first request is being processed", generousMs, () => market.upstream.hits() === 1);
   const second = await send(other, voucher);
   expect([second.status, errorOf(second)]).toEqual([402, `${prefix}channel_busy`]);
   expect((await send(url, voucher)).status, "a copy of the same request waits").toBe(409);
@@ -172,11 +172,11 @@ test("rejects a channel's second request with channel_busy or a corrective offer
   const changed = { ...(voucher.payload["voucher"] as object), maxClaimableAmount: "5" };
   const forged = { x402Version: 2, accepted: accepts[1], payload: { ...voucher.payload, voucher: changed } };
   const rejected = await send(url, { header: encodePaymentSignatureHeader(forged as never) });
-  expect(errorOf(rejected), "nobody else learns the count").toBe(`${prefix}voucher_signature`);
+  expect(errorOf(rejected), "no other caller gets the count").toBe(`${prefix}voucher_signature`);
   expect(market.upstream.hits()).toBe(1);
 });
 
-test("payingFetch queues concurrent requests of a channel, and pays all by one deposit", async () => {
+test("payingFetch queues concurrent requests of a channel, and pays for all with one deposit", async () => {
   await using state = await createTemporaryFolder();
   const buy = payingFetch({
     account: testAccount(6).account,
@@ -219,7 +219,7 @@ test("a self-settling seller claims and settles its charges without a channel ke
       extra: { channelState: { chargedCumulativeAmount: total } },
     });
   await until(
-    "it is moved",
+    "the funds are transferred",
     generousMs,
     async () => (await market.chain.balanceOf(payee.address)) - earned >= 2n * price,
   );
@@ -230,46 +230,53 @@ test.each([
   ["its voucher is stored, before another purchase", { flush: 1, salt: 9, isFirst: false, buysBefore: true }],
   ["its deposit was made", { flush: 2, salt: 5, isFirst: true, buysBefore: false }],
   ["its deposit was made and its voucher is stored", { flush: 3, salt: 11, isFirst: true, buysBefore: false }],
-])("a server killed when %s charges and claims a payment once, and delivers it", async (_when, how) => {
-  await using state = await createTemporaryFolder();
-  const { buy, sign, restart } = createBuyer(how.salt);
-  const dying = await openChannelShop(state.path, 3_600, {
-    GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "60000",
-    NODE_OPTIONS: `--import ${new URL("kill-at-flush.main.ts", import.meta.url).href}`,
-    TEST_KILL_AT_FLUSH: String(how.flush),
-  });
-  if (!how.isFirst) expect((await buy(`${findUrl(dying)}/data`)).status).toBe(200);
-  const payment = await sign();
-  const { channelId } = payment.payload["voucher"] as { channelId: Hex };
-  market.upstream.behave("held");
-  const cut = send(`${findUrl(dying)}/data`, payment).catch(() => "cut off");
-  await until("it is worked on", generousMs, () => market.upstream.hits() === 1);
-  process.kill(dying.pid, "SIGUSR2");
-  // Its response arrives after the signal is handled.
-  await fetch(`${findUrl(dying)}/health`);
-  market.upstream.letGo();
-  expect(await cut).toBe("cut off");
-  market.upstream.behave("data");
-  const earned = await market.chain.balanceOf(payee.address);
-  await using restarted = await openChannelShop(state.path, 1);
-  const bought = restart();
-  if (how.buysBefore)
-    await until("the channel buys something else", generousMs, async () => {
-      return (await bought(`${findUrl(restarted)}/other`)).status === 200;
+])(
+  "a server that is killed when %s charges and claims a payment once, and delivers the response",
+  async (_when, how) => {
+    await using state = await createTemporaryFolder();
+    const { buy, sign, restart } = createBuyer(how.salt);
+    const dying = await openChannelShop(state.path, 3_600, {
+      GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "60000",
+      NODE_OPTIONS: `--import ${new URL("kill-at-flush.main.ts", import.meta.url).href}`,
+      TEST_KILL_AT_FLUSH: String(how.flush),
     });
-  const total = [!how.isFirst, true, how.buysBefore].filter(Boolean).length * Number(price);
-  let response: Response | undefined;
-  await until("the payment gets its response", generousMs, async () => {
-    response = await send(`${findUrl(restarted)}/data`, payment);
-    return response.status !== 409;
-  });
-  expect(readSettlement(response as Response)).toMatchObject({ success: true, extra: { chargedAmount: "1000" } });
-  await until("it is claimed", generousMs, async () => (await readChannel(channelId))[1] === BigInt(total));
-  await until("it is moved", generousMs, async () => (await market.chain.balanceOf(payee.address)) - earned >= total);
-  expect(await readChannel(channelId)).toEqual([5_000n, BigInt(total)]);
-  expect(market.upstream.hits(), "not worked again").toBe(how.buysBefore ? 1 : 0);
-  expect(errorOf(await send(`${findUrl(restarted)}/other`, payment))).toBe(`${prefix}cumulative_amount_mismatch`);
-});
+    if (!how.isFirst) expect((await buy(`${findUrl(dying)}/data`)).status).toBe(200);
+    const payment = await sign();
+    const { channelId } = payment.payload["voucher"] as { channelId: Hex };
+    market.upstream.behave("held");
+    const cut = send(`${findUrl(dying)}/data`, payment).catch(() => "cut off");
+    await until("it is being processed", generousMs, () => market.upstream.hits() === 1);
+    process.kill(dying.pid, "SIGUSR2");
+    // Its response arrives after the signal is handled.
+    await fetch(`${findUrl(dying)}/health`);
+    market.upstream.letGo();
+    expect(await cut).toBe("cut off");
+    market.upstream.behave("data");
+    const earned = await market.chain.balanceOf(payee.address);
+    await using restarted = await openChannelShop(state.path, 1);
+    const bought = restart();
+    if (how.buysBefore)
+      await until("the channel buys something else", generousMs, async () => {
+        return (await bought(`${findUrl(restarted)}/other`)).status === 200;
+      });
+    const total = [!how.isFirst, true, how.buysBefore].filter(Boolean).length * Number(price);
+    let response: Response | undefined;
+    await until("the payment gets its response", generousMs, async () => {
+      response = await send(`${findUrl(restarted)}/data`, payment);
+      return response.status !== 409;
+    });
+    expect(readSettlement(response as Response)).toMatchObject({ success: true, extra: { chargedAmount: "1000" } });
+    await until("it is claimed", generousMs, async () => (await readChannel(channelId))[1] === BigInt(total));
+    await until(
+      "the funds are transferred",
+      generousMs,
+      async () => (await market.chain.balanceOf(payee.address)) - earned >= total,
+    );
+    expect(await readChannel(channelId)).toEqual([5_000n, BigInt(total)]);
+    expect(market.upstream.hits(), "not processed again").toBe(how.buysBefore ? 1 : 0);
+    expect(errorOf(await send(`${findUrl(restarted)}/other`, payment))).toBe(`${prefix}cumulative_amount_mismatch`);
+  },
+);
 
 /** `gatehouse pay` with a directory of channels; `payKilled` ends it with SIGKILL while its request is in progress. */
 function createPayer(directory: string, account: number) {
@@ -283,7 +290,7 @@ function createPayer(directory: string, account: number) {
   const payKilled = async () => {
     const child = spawn(process.execPath, [gatehouseProgram, ...args], { env, stdio: "ignore" });
     const ended = once(child, "exit");
-    await until("its request is worked on", generousMs, () => market.upstream.hits() === 1);
+    await until("its request is being processed", generousMs, () => market.upstream.hits() === 1);
     child.kill("SIGKILL");
     await ended;
     market.upstream.letGo();
@@ -291,7 +298,7 @@ function createPayer(directory: string, account: number) {
   return { pay, payKilled };
 }
 
-test("a buyer killed in a free first request pays from its deposit when run again", async () => {
+test("a buyer killed during a free first request pays from its deposit when run again", async () => {
   await using state = await createTemporaryFolder();
   const { pay, payKilled } = createPayer(state.path, 5);
   const held = await market.chain.balanceOf(testAccount(5).address);
@@ -312,12 +319,12 @@ test("a buyer killed during a request gets the paid response when run again", as
   await payKilled();
   market.upstream.behave("data");
   expect(await pay(), "what the killed process paid for").toBe('{"sold":1}');
-  expect(market.upstream.hits(), "without more work").toBe(0);
+  expect(market.upstream.hits(), "without further processing").toBe(0);
   expect([await pay(), await pay(), await pay()]).toEqual(['{"sold":1}', '{"sold":2}', '{"sold":3}']);
   expect(await pay(), "one deposit of five payments, all spent").toMatch(/sold/);
 });
 
-test("requires the old key beside a new one, and claims with the old key", async () => {
+test("requires the old key in addition to a new one, and claims with the old key", async () => {
   await using state = await createTemporaryFolder();
   const { buy, sign } = createBuyer(12);
   {
@@ -360,7 +367,7 @@ test("claims all charges before a buyer's withdrawal at the contract", async () 
   await wallet.writeContract({ ...common, functionName: "initiateWithdraw", args: [config, 3_000n] });
   await until("it is claimed", generousMs, async () => (await readChannel(channelId))[1] === 2n * price);
   await until(
-    "it is moved",
+    "the funds are transferred",
     generousMs,
     async () => (await market.chain.balanceOf(payee.address)) - earned >= 2n * price,
   );

@@ -6,10 +6,10 @@ import { listenLocally } from "#daemon/testing/local-server.ts";
 type ProxyFault =
   | { on: "verify" | "settle"; answer: Readonly<{ status: number; body: string }> }
   | { on: "settle"; loseAnswer: true }
-  /** Calls with such a body never get a response. */
+  /** Calls with a matching body never get a response. */
   | { on: "verify"; hangs: (body: string) => boolean };
 
-/** A path to a real facilitator, with faults on demand. */
+/** A proxy to a real facilitator, with faults on demand. */
 export type FacilitatorProxy = AsyncDisposable &
   Readonly<{
     url: string;

@@ -41,8 +41,7 @@ async function metric(shop: ServiceProcess, line: string): Promise<boolean> {
   return (await (await fetch(`${findOperationsUrl(shop)}/metrics`)).text()).split("\n").includes(line);
 }
 
-// The simulator (test/simulator) kills the same code between any two steps, so also right before a flush. Here a
-// process is killed.
+// The simulator (test/simulator) kills the same code between any two steps, including right before a flush. Here, a real process is killed.
 describe("kill -9 of the resource server", () => {
   it("during delivery: a retry with the same payment gets the response without a second charge", async () => {
     const [port = 0] = await findFreePorts(1);
@@ -90,7 +89,7 @@ describe("kill -9 of the resource server", () => {
     market.facilitator.fault(undefined);
 
     await using restarted = await market.openShop(folder.path);
-    await until("the settlement is taken up", generousMs, () =>
+    await until("the settlement is resumed", generousMs, () =>
       metric(restarted, 'gatehouse_payment_claims{state="settled"} 1'),
     );
     const response = await pay(`${findUrl(restarted)}/data`, header);
@@ -115,7 +114,7 @@ describe("a client that stops reading its response", () => {
     );
     expect((await pay(url, header)).status).toBe(409);
     let response: Response | undefined;
-    await until("the delivery is given up", generousMs, async () => {
+    await until("the delivery is abandoned", generousMs, async () => {
       response = await pay(url, header);
       return response.status !== 409;
     });
@@ -153,7 +152,7 @@ describe("payingFetch", () => {
   });
 });
 
-it("requests payment, returns 503 to one and stays unready if its facilitator is unreachable from the start", async () => {
+it("requests payment, responds to a payment with 503 and stays unready if its facilitator is unreachable from the start", async () => {
   const [nowhere = 0] = await findFreePorts(1);
   const env = { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: `http://127.0.0.1:${nowhere}` };
   await using healthy = await market.openOwnShop();
@@ -169,7 +168,7 @@ it("requests payment, returns 503 to one and stays unready if its facilitator is
     '{"error":"payments can\'t be verified now; you were not charged, resend the same payment."}',
   ]);
   const isUnready = async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).status === 503;
-  await until("it is unready, so that a rollout with a wrong URL does not continue", generousMs, isUnready);
+  await until("it is not ready, so that a rollout with a wrong URL does not continue", generousMs, isUnready);
   expect([market.upstream.hits(), await gain()]).toEqual([0, 0n]);
 });
 
@@ -185,12 +184,12 @@ describe("a faulty facilitator", () => {
   afterAll(() => resources.disposeAsync());
 
   it.each([
-    ["raises an error", 500, '{"error":"ECONNREFUSED rpc.internal:8545"}'],
+    ["returns an error", 500, '{"error":"ECONNREFUSED rpc.internal:8545"}'],
     ["is overloaded", 503, '{"error":"64 settlements under way at rpc.internal"}'],
-    ["takes too many requests", 429, '{"error":"quota of rpc.internal"}'],
+    ["reports too many requests", 429, '{"error":"quota of rpc.internal"}'],
     ["rejects the API key", 401, '{"error":"unknown key for rpc.internal"}'],
     ["reports its fault as a verdict", 200, '{"isValid":false,"invalidReason":"unexpected_verify_error"}'],
-    ["is no facilitator", 200, "<html>rpc.internal</html>"],
+    ["is not a facilitator", 200, "<html>rpc.internal</html>"],
   ])(
     "%s on /verify: returns 503 instead of 402, and accepts the same payment afterwards",
     async (_name, status, body) => {
@@ -200,7 +199,7 @@ describe("a faulty facilitator", () => {
       const response = await pay(url, header);
       expect([response.status, response.headers.get("Retry-After"), market.upstream.hits()]).toEqual([503, "3", 0]);
       expect(response.headers.get("PAYMENT-REQUIRED")).toBeNull();
-      expect(await response.text(), "what the facilitator said is for the log").not.toMatch(/internal|unexpected/);
+      expect(await response.text(), "the facilitator's message is only logged").not.toMatch(/internal|unexpected/);
       market.facilitator.fault(undefined);
       expect((await pay(url, header)).status).toBe(200);
       expect(await gain()).toBe(10_000n);
@@ -225,7 +224,7 @@ describe("a faulty facilitator", () => {
     expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
   });
 
-  it("raises an error on /settle: returns 202, and resumes the settlement without the client", async () => {
+  it("returns an error on /settle: returns 202, and resumes the settlement without the client", async () => {
     const url = `${findUrl(shop)}/data`;
     const header = await signPaymentFor(url);
     market.facilitator.fault({ on: "settle", answer: { status: 500, body: '{"error":"rpc down"}' } });

@@ -2,8 +2,8 @@ import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 
 /**
- * Loaded into a service before its own program: from SIGUSR2 on, ends the process with SIGKILL right before the flush
- * of its ledger whose number is in the environment.
+ * Loaded into a service before its own program. After SIGUSR2, kills the process with SIGKILL right before a flush of its ledger, whose
+ * number is in the environment.
  */
 const killAt = Number(process.env["TEST_KILL_AT_FLUSH"]);
 let flushes = Number.NEGATIVE_INFINITY;

@@ -38,7 +38,7 @@ beforeAll(async () => {
   };
   ({ origin: shopUrl } = resources.use(await market.openOwnShop({}, { routes })));
   await until(
-    "the seller knows its facilitator",
+    "the seller has reached its facilitator",
     generousMs,
     async () => (await fetch(`${shopUrl}/metered`)).status === 402,
   );

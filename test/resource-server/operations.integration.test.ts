@@ -48,7 +48,7 @@ it("the admin port reports readiness and counts requests of the public port", as
   expect(buyers).toEqual(spendControls);
 });
 
-it("the facilitator counts the seller's terms check apart from payments", async () => {
+it("the facilitator counts the seller's terms check separately from payments", async () => {
   await until("it is ready", generousMs, async () => (await fetch(`${shop.operationsUrl}/readyz`)).status === 200);
   const operations = market.settler.urls["facilitator-operations"];
   expect(await (await fetch(`${operations}/metrics`)).text()).toMatch(
@@ -81,7 +81,11 @@ it("sheds idle connections at the limit, and keeps the admin port available", as
   await using _ = await openIdleConnections(own.origin, 12);
   expect((await fetch(`${own.origin}/health`)).status).toBe(429);
   // They have a second to send a request.
-  await until("one gives way", generousMs, async () => (await fetch(`${own.origin}/health`)).status === 200);
+  await until(
+    "an idle connection is closed",
+    generousMs,
+    async () => (await fetch(`${own.origin}/health`)).status === 200,
+  );
   expect((await fetch(`${own.operationsUrl}/livez`)).status).toBe(200);
   const metrics = await (await fetch(`${own.operationsUrl}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_connections_shed_total\{listener="resource-server"\} [1-9]/m);
@@ -92,7 +96,7 @@ it("stays ready as degraded without its facilitator, requests no payment, and re
   await using passing = await startFacilitatorProxy(market.facilitator.url);
   await using own = await market.openOwnShop({
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url,
-    // It checks every ten seconds while it is healthy.
+    // It checks the facilitator every ten seconds while that is healthy.
     ...accelerateService({ waitsMs: [10_000], times: 20 }),
   });
   const readyz = async () => {
@@ -144,7 +148,7 @@ it("requests no payment and is not ready while its ledger's file is missing", as
   const [path, elsewhere] = [join(folder.path, "claims.sqlite"), join(folder.path, "elsewhere.sqlite")];
   await using own = await market.openOwnShop({
     GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: path,
-    // It checks every ten seconds while it is well.
+    // It checks the ledger every ten seconds while that is healthy.
     ...accelerateService({ waitsMs: [10_000], times: 20 }),
   });
   const readyz = async () => (await fetch(`${own.operationsUrl}/readyz`)).status;

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => market?.[Symbol.asyncDispose]());
 
-/** Creates a `fetch` whose connections come from another address. */
+/** Creates a `fetch` that connects from a different address. */
 function createFetchFrom(localAddress: string): Disposable & Readonly<{ fetch: typeof fetch }> {
   const dispatcher = new Agent({ localAddress });
   return {
@@ -33,7 +33,7 @@ function createFetchFrom(localAddress: string): Disposable & Readonly<{ fetch: t
   };
 }
 
-/** Measures the effect of a purchase: the payee's gain and how often the upstream ran. */
+/** Measures the effect of a purchase: the payee's gain, and how often the upstream was called. */
 async function measureEffect<T>(purchase: () => Promise<T>) {
   market.upstream.behave("data");
   const before = await market.chain.balanceOf(payee.address);
@@ -85,14 +85,14 @@ describe("a protected route", () => {
       .setSpendControls(JSON.parse(controls) as SpendControls);
     const { result, gain } = await measureEffect(() => wrapFetchWithPayment(fetch, client)(url));
     expect([result.status, gain]).toEqual([200, 10_000n]);
-    // As in the extension's guide for buyers: one identifier per purchase, which is signed for at each request.
+    // As in the extension's guide for buyers: one identifier per purchase, with a signature per request.
     client.onBeforePaymentCreation(async ({ paymentRequired: { extensions = {} } }) => {
       (extensions["payment-identifier"] as { info: { id?: string } }).info.id = "pay_7d5d747be160e280504c099d984bcfe0";
     });
     const fetchPaid = wrapFetchWithPayment(fetch, client);
     const once = await measureEffect(async () => (await fetchPaid(url)).text());
     const again = await measureEffect(() =>
-      until("the delivery has ended", generousMs, async () => {
+      until("the delivery is complete", generousMs, async () => {
         const response = await fetchPaid(url);
         return response.status === 409 ? undefined : response.text();
       }),

@@ -39,7 +39,7 @@ function readOffers(answer: string) {
   return decodePaymentRequiredHeader(/^payment-required: (.*)$/im.exec(answer)?.[1] ?? "").accepts;
 }
 
-describe("bypassing the payment", () => {
+describe("an attempt to bypass payment", () => {
   it.each([
     "GET /data/",
     "GET //data",
@@ -66,7 +66,7 @@ describe("bypassing the payment", () => {
     "GET /api/info",
     "GET /",
     "GET /routes.json5",
-  ])("%s does not reach the upstream", async (line) => {
+  ])("with %s does not reach the upstream", async (line) => {
     market.upstream.behave("data");
     const { status, answer } = await raw(line);
     expect([204, 400, 402, 404, 405, 501]).toContain(status);
@@ -81,13 +81,13 @@ describe("bypassing the payment", () => {
     "PAYMENT-RESPONSE: e30=",
     "X-PAYMENT: e30=",
     "Upgrade: websocket",
-  ])("the header %s does not replace a payment", async (header) => {
+  ])("with the header %s instead of a payment fails", async (header) => {
     market.upstream.behave("data");
     expect((await raw("GET /data", `${header}\r\n`)).status).toBe(402);
     expect(market.upstream.hits()).toBe(0);
   });
 
-  it.each(["nonsense", "e30=", "bnVsbA=="])("the payment %s gets 402 with a reason", async (payment) => {
+  it.each(["nonsense", "e30=", "bnVsbA=="])("with the payment %s gets 402 with a reason", async (payment) => {
     market.upstream.behave("data");
     const response = await pay(market.url, payment);
     expect([response.status, readRequired(response).error]).toEqual([
@@ -97,14 +97,14 @@ describe("bypassing the payment", () => {
     expect(market.upstream.hits()).toBe(0);
   });
 
-  it("a paid HEAD is not charged", async () => {
+  it("with a paid HEAD is not charged", async () => {
     const header = await signPaymentFor(market.url);
     const before = await market.chain.balanceOf(payee.address);
     expect((await raw("HEAD /data", `PAYMENT-SIGNATURE: ${header}\r\n`)).status).toBe(402);
     expect(await market.chain.balanceOf(payee.address)).toBe(before);
   });
 
-  it("a payment header of 20 kB gets 431", async () => {
+  it("with a payment header of 20 kB gets 431", async () => {
     expect((await raw("GET /data", `PAYMENT-SIGNATURE: ${"A".repeat(20_000)}\r\n`)).status).toBe(431);
   });
 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => market?.[Symbol.asyncDispose]());
 
-/** A directory with only what the reader has: the command, and the keys of the embedded stack. */
+/** A directory with only what a reader has: the command, and the keys of the embedded stack. */
 async function cleanFolder() {
   const folder = await createTemporaryFolder();
   const binaries = join(folder.path, "node_modules/.bin");
@@ -53,7 +53,7 @@ function run(block: string, cwd: string): ChildProcess {
   return spawn("bash", ["-ec", block], { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** Ends a shell and the processes that it started. */
+/** Kills a shell and the processes that it started. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.pid === undefined) return;
   process.kill(-child.pid, "SIGTERM");

@@ -84,10 +84,10 @@ describe("a seller with invalid terms", () => {
     ],
   ];
 
-  it.each(wrong)("is unready with a reason, and returns 503 instead of 402: %s", async (_, env, message) => {
+  it.each(wrong)("is not ready, reports a reason, and returns 503 instead of 402: %s", async (_, env, message) => {
     await using shop = await market.openOwnShop(await env());
     const readyz = () => fetch(`${shop.operationsUrl}/readyz`);
-    const check = await until("it says why", generousMs, async () => {
+    const check = await until("it reports the reason", generousMs, async () => {
       const { checks } = (await (await readyz()).json()) as { checks: { facilitator: { message: string } } };
       return message.test(checks.facilitator.message) ? checks.facilitator : undefined;
     });

@@ -9,9 +9,9 @@ import { readUntil } from "#daemon/testing/until.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
 
 const hasTerminals = spawnSync("script", ["--version"]).status === 0;
-const why = hasTerminals ? "" : " (skipped: script of util-linux is not there)";
+const why = hasTerminals ? "" : " (skipped: util-linux's script is not installed)";
 
-/** Types a reply once the question is shown, as at a terminal; returns the terminal's content and the exit status. */
+/** Types a reply at a terminal once the prompt is shown; returns the terminal's content and the exit status. */
 async function atTerminal(stateDirectory: string, answer: string) {
   const command = `${quoteShellWord(gatehouseProgram)} adopt --state-directory ${stateDirectory}`;
   const child = spawn("script", ["--quiet", "--flush", "--return", "--command", command, "/dev/null"], {

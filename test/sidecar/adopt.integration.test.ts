@@ -17,10 +17,10 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 
 const token = "a-token-of-thirty-two-characters-or-more";
 
-/** As started by an operator who has read only the README, without a mode. */
+/** A sidecar as started by an operator who has read only the README, without a mode. */
 const firstContact = (node: FakeNode) => buildEnvironment(node, withoutMode);
 const withoutMode = { GATEHOUSE_SIDECAR_UPKEEP_MODE: undefined };
-/** Of a sidecar in the test's own process. */
+/** Settings of a sidecar in the test's own process. */
 const restarting = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops" };
 
 /** Reads the changes made to a node. */
@@ -38,7 +38,7 @@ test("changes nothing on first contact, shows the plan everywhere, applies it af
   await using first = await startService("sidecar", firstContact(node));
   const url = first.urls["sidecar"];
   const waiting = await waitForReason(url, "NotPaused", "WaitingForApproval");
-  await until("the plan holds the pruning", generousMs, async () => {
+  await until("the plan contains the pruning", generousMs, async () => {
     const plan = (await readStatus(url)).plan?.steps ?? [];
     return plan.some((step) => step.startsWith("auto-pruning is enabled (")) && plan;
   });
@@ -49,7 +49,7 @@ test("changes nothing on first contact, shows the plan everywhere, applies it af
   expect(await (await fetch(`${url}/metrics`)).text()).toContain(
     `gatehouse_command_info{verb="adopt",command="${command}"} 1`,
   );
-  await until("the first look is over", generousMs, async () => (await fetch(`${url}/startupz`)).status === 200);
+  await until("the first check is complete", generousMs, async () => (await fetch(`${url}/startupz`)).status === 200);
   const { verdict, plan } = await readStatus(url);
   expect(verdict.level).toBe("waiting");
   const file = RegExp.escape(basename(node.configPath));
@@ -117,7 +117,7 @@ test("adopts only the plan that was shown: shows it again and does nothing if it
       .replace("127.0.0.1", "127.0.0.2")
       .replace('"pamir_cetina_push_interval": 5,', ""),
   );
-  await until("the plan is another", generousMs, async () => {
+  await until("the plan has changed", generousMs, async () => {
     const now = (await (await ask("")).json()) as { plan: { digest: string } };
     return now.plan.digest !== plan.digest;
   });

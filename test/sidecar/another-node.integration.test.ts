@@ -63,7 +63,7 @@ test("gives two sidecars started from one directory separate state, each in its 
   expect(await readFile(join(devnet.workspace, ".gatehouse/last-good.conf"), "utf8")).toContain('"devnet"');
 });
 
-test("rejects a second sidecar on the same state or node.conf while one runs; starts the next one after kill -9", async () => {
+test("rejects a second sidecar for the same state or node.conf while one is running; starts the next one after kill -9", async () => {
   await using node = await startOwnedNode("node-7");
   const first = await startService("sidecar", buildEnvironment(node));
   await waitUntilSettled(first.urls["sidecar"]);
@@ -74,7 +74,7 @@ test("rejects a second sidecar on the same state or node.conf while one runs; st
     expect(message).toContain(node.configPath);
   }
   expect(existsSync(elsewhere.GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY)).toBe(false);
-  // A sidecar that writes nothing may observe.
+  // A sidecar that writes nothing may observe the same node.
   {
     await using looking = await runHere(node, { ...elsewhere, GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" });
     await waitForReason(looking.urls["sidecar"], "ConfigReconciled", "Reconciled");
@@ -87,7 +87,7 @@ test("rejects a second sidecar on the same state or node.conf while one runs; st
 test("never restores backups of a different node, even if they are in this node's own state", async () => {
   await using devnet = await startOwnedNode("devnet");
   await using production = await startOwnedNode("production");
-  // Both restarts time out: nothing that responds follows them.
+  // Both restarts time out, because no node responds afterwards.
   await using sidecar = await runHere(production, {
     GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300",
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "1000",
@@ -105,7 +105,7 @@ test("never restores backups of a different node, even if they are in this node'
   await writeFile(production.configPath, writeOwnedConfig(production.workspace, "crash"));
   const held = await waitForReason(url, "NotPaused", "Paused");
   expect(held.message).toContain("did not recover after a restart");
-  await until("the roll-back ended", generousMs, async () => {
+  await until("the rollback has ended", generousMs, async () => {
     const { message } = await waitForReason(url, "NotPaused", "Paused");
     return message.includes("Another restart failed") && message;
   });
@@ -115,7 +115,7 @@ test("never restores backups of a different node, even if they are in this node'
   expect(await production.config()).toBe(writeOwnedConfig(production.workspace, "crash"));
 }, 90_000);
 
-test("claims nothing while node.conf is missing: delays pruning, shows what is missing, and takes the path set next as the node's", async () => {
+test("claims nothing while node.conf is missing: delays pruning, shows what is missing, and accepts the path that is set next as the node's", async () => {
   await using node = await startOwnedNode("node-7");
   const away = join(node.workspace, "elsewhere.conf");
   await rename(node.configPath, away);

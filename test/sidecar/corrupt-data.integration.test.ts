@@ -24,7 +24,7 @@ const quick = {
   GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
 };
 
-/** Reports the whole state if it has not become as expected. */
+/** Waits for an expected state, and otherwise reports the whole state. */
 function describeBoard({ board }: RunningUpkeep): string {
   return board
     .list()
@@ -46,12 +46,11 @@ async function startFake(environment: Readonly<Record<string, string>> = {}) {
 async function ruinFake(node: FakeNode): Promise<void> {
   await writeFile(join(node.workspace, "data", "chain"), "ruined");
   await node.kill();
-  // Its own `ops` knows that it does not run: if a stop succeeds, the wait is for whether something else has started
-  // it.
+  // Its own `ops` knows that it is not running: after a successful stop, the sidecar only waits to see whether something else starts it.
   await rm(join(node.workspace, "node.pid"), { force: true });
 }
 
-/** Makes the node return a different block than before, and keep running. */
+/** Makes the node return a different block than before while it keeps running. */
 const fork = (node: FakeNode) => writeFile(join(node.workspace, "data", "forked"), "");
 
 const readChain = (node: FakeNode) => readFile(join(node.workspace, "data", "chain"), "utf8");
@@ -84,7 +83,7 @@ test("reports data with which the node does not start, with what is missing and 
   expect(await readChain(node)).toBe("ruined");
 });
 
-/** Each alone is enough: `assess-data.test.ts` has all of them. */
+/** Each one alone is enough; `assess-data.test.ts` has all of them. */
 const hindrances = [
   [
     "a nearly full disk",
@@ -105,7 +104,7 @@ const hindrances = [
     {},
     (node: FakeNode) => rm(node.programs.node),
     "NeverHealthy",
-    "a binary was missing (node-process.cjs in the bin directory), so they are no evidence about the data; restore the binary.",
+    "a binary was missing (node-process.cjs in the bin directory), so they say nothing about the data; restore the binary.",
   ],
   [
     "a different data directory",
@@ -114,7 +113,7 @@ const hindrances = [
       const [data, other] = ["data", "data2"].map((name) => join(node.workspace, name)) as [string, string];
       await mkdir(other);
       await writeFile(join(other, "chain"), "ruined");
-      // Immediately one after the other: a node that starts in between would find no data, and run.
+      // Immediately one after the other: a node that starts in between would find no data, and would run.
       renameSync(data, `${data}-before`);
       renameSync(other, data);
     },
@@ -135,7 +134,7 @@ test.each(takeSlice(hindrances, 4))(
   },
 );
 
-test("rolls back a node.conf with which the node does not start without suspecting the data; counts one never known to be good as no evidence either", async () => {
+test("rolls back a node.conf with which the node does not start, without suspecting the data; one that was never verified is no evidence of corrupt data either", async () => {
   await using fake = await startFake();
   const { node, upkeep } = fake;
   const good = await node.config();
@@ -170,13 +169,13 @@ async function startReference({ isSynced = true } = {}) {
 async function answer(request: IncomingMessage, response: ServerResponse, returnsBlocks: boolean): Promise<void> {
   const { id, method, params } = (await json(request)) as { id: number; method: string; params: readonly string[] };
   const reply = (part: object) => response.end(JSON.stringify({ jsonrpc: "2.0", id, ...part }));
-  // As high as the fake node, because a node that lags behind its reference would be restarted.
+  // At the fake node's height, because a node that lags behind its reference would be restarted.
   if (method === "eth_blockNumber") reply({ result: `0x${(Math.floor(Date.now() / blockTimeMs) % 1e9).toString(16)}` });
   else if (returnsBlocks) reply({ result: { hash: `0x${Number(params[0]).toString(16).padStart(64, "5")}` } });
-  else reply({ error: { code: -32_000, message: "the block is not there yet" } });
+  else reply({ error: { code: -32_000, message: "the block does not exist yet" } });
 }
 
-test("doubts a changed final block if no other node confirms it, and suspects the data once a different node of the chain has the old block", async () => {
+test("reports a changed final block as unconfirmed if no other node has it, and suspects the data once a different node of the chain has the old block", async () => {
   await using reference = await startReference({ isSynced: false });
   await using fake = await startFake({ GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url });
   const { node, upkeep } = fake;

@@ -24,7 +24,7 @@ import { createConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
 
 const fail = (): never => {
-  throw new TypeError("nobody foresaw this");
+  throw new TypeError("an unexpected failure");
 };
 
 /** Creates the dependencies of a watch. */
@@ -40,7 +40,7 @@ function createMeans() {
 
 type Means = ReturnType<typeof createMeans>;
 
-/** Starts a watch, and returns how to await its end. */
+/** Starts a watch, and returns a way to wait for its end. */
 type Begin = (means: Means) => Promise<() => PromiseLike<unknown>>;
 
 const ends = (done: Promise<unknown>) => Promise.resolve(() => done);
@@ -175,6 +175,6 @@ test.each(Object.entries(watches))(
       await end();
     });
     expect(found).toMatchObject({ status: "Unknown" });
-    expect(found?.message).toMatch(/nobody foresaw this|fragment/);
+    expect(found?.message).toMatch(/an unexpected failure|fragment/);
   },
 );

@@ -23,7 +23,7 @@ import { rejections } from "./faults/rejections.ts";
 
 const withinMs = generousMs;
 
-/** Intervals so short that a test need not wait for them. */
+/** Intervals so short that tests don't have to wait for them. */
 const quick = {
   GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
   GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "2000",
@@ -39,7 +39,7 @@ const quick = {
 /** Uses the specification's names in a text, as the reference does. */
 const nameAsInReference = (text: string) => text.replaceAll(/pharos(?=\.conf|_cli)/g, "node");
 
-/** Reads what a sidecar reports at one time, through each of its interfaces. */
+/** Reads what a sidecar reports at one moment through each of its interfaces. */
 async function readReports(url: string | undefined) {
   const ask = async (path: string) => fetch(`${url}${path}`);
   const readyz = (await ask("/readyz")).status;
@@ -89,7 +89,7 @@ async function expectShown({ shown, settings, prepare, strike }: Fault): Promise
       verdict.level === shown.verdict &&
       statesByLevel[shown.verdict].test(headline.state) &&
       readyz === shown.readyz &&
-      // A call in flight when the node died is reported first, with a different message.
+      // A call that was in flight when the node died is reported first, with a different message.
       conditions.some((one) => one.type === type && one.reason === reason && beginsAs(shown.reads).test(one.message)) &&
       metrics.includes(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1`) &&
       metrics.includes(`gatehouse_verdict{level="${shown.verdict}"} 1`),
@@ -125,7 +125,7 @@ async function untilShown(
 
 /** `npm test` injects an eighth of them, chosen by the seed. */
 const shares = 8;
-// A public-family node reports no release, and so none that contradicts the setting.
+// A public-family node reports no release, so nothing contradicts the setting.
 const isMet = ({ shown }: Fault) => testProfile !== "pharos" || shown.condition[0] !== "VersionConsistent";
 for (const fault of takeSlice(strikingFaults, shares).filter(isMet)) {
   test(fault.what, () => expectShown(fault));

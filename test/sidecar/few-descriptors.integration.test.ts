@@ -14,7 +14,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 /** Number of the sidecar's descriptors, and of idle connections. */
 const descriptors = 160;
 const idleConnections = 400;
-/** Number of edits that are corrected meanwhile, however slow the machine is. */
+/** Min number of edits that are corrected in that time, however slow the machine is. */
 const corrections = isLong ? 3 : 1;
 /** Min time for which they are kept open, in seconds; minutes in `npm run test:long`. */
 const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 1);
@@ -47,7 +47,7 @@ test.skipIf(!existsSync("/proc/self/fd"))(
       async () => (await askAlone(`${operations}/readyz`)).status === 200,
     );
     const isRight = async () => (await readFile(node.configPath, "utf8")).includes(right);
-    await until("node.conf is right", generousMs, isRight);
+    await until("node.conf is correct", generousMs, isRight);
 
     const served: string[] = [];
     const ready: number[] = [];
@@ -61,7 +61,7 @@ test.skipIf(!existsSync("/proc/self/fd"))(
         if (round % 10 === 0) {
           // An edit that the file watch must detect and the sidecar must correct.
           await writeFile(node.configPath, (await readFile(node.configPath, "utf8")).replace(right, wrong));
-          await until("the edit is put right", generousMs, isRight);
+          await until("the edit is corrected", generousMs, isRight);
           corrected += 1;
         }
         if (round === shortAfter) {
@@ -80,9 +80,9 @@ test.skipIf(!existsSync("/proc/self/fd"))(
     expect(metrics).toMatch(/gatehouse_connections_shed_total\{listener="public"\} [1-9]/);
     expect(metrics).toContain('gatehouse_condition{type="ConnectionsAvailable"} 0');
 
-    // Half a minute later: a short run leaves that to the tests of `deriveDescriptorCondition`.
+    // This takes half a minute; short runs leave it to the tests of `deriveDescriptorCondition`.
     if (isLong)
-      await until("it has room again", 60_000, async () =>
+      await until("it has free descriptors again", 60_000, async () =>
         (await askAlone(`${operations}/metrics`)).text.includes('gatehouse_condition{type="ConnectionsAvailable"} 1'),
       );
     expect(await sidecar.end("SIGTERM")).toBe(0);

@@ -12,8 +12,8 @@ import { isLong } from "../support/run-size.ts";
 const sooner = isLong ? 1 : 20;
 
 /**
- * Makes the process that compiles for the sidecar's first start hang and ignore SIGTERM, like one whose main thread
- * waits in V8; its timeout is shorter.
+ * Makes the process that compiles for the sidecar's first start hang and ignore SIGTERM, as if its main thread were waiting in V8; its
+ * timeout is shortened.
  */
 const hanging = `
 import childProcess from "node:child_process";
@@ -26,7 +26,7 @@ if (process.argv[2] === "compile-sidecar") {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }`;
 
-it("starts although its compiler process never exits", async () => {
+it("starts even if its compiler process never exits", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "hanging-compiler-"));
   const preload = join(directory.path, "hanging.mjs");
   await writeFile(preload, hanging);

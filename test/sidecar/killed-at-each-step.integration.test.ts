@@ -6,14 +6,13 @@ import { seed } from "../support/run-size.ts";
 import { startUpkeepProcess } from "../support/upkeep-process.ts";
 
 /**
- * The steps of a correction and those of a restart, which are many more and take longer: 1 is every step, 3 is every
- * third one.
+ * Strides over the steps of a correction and of a restart, which has many more and slower steps: 1 is every step, 3 is every third one.
  */
 const givenStride = process.env["GATEHOUSE_TEST_KILL_STRIDE"];
 const correctionStride = givenStride === undefined ? 24 : 1;
 const restartStride = Number(givenStride ?? 120);
 
-/** First step of a run, chosen by the seed, so that over time each is tried. */
+/** First step of a run, chosen by the seed, so that over time each step is tried. */
 const firstStep = (stride: number) => 1 + (seed % stride);
 
 /** Corrects a drifted text without the sidecar. */
@@ -26,7 +25,7 @@ const stepsMax = 400;
 
 /**
  * Makes node.conf drift repeatedly, each time with the sidecar killed one step later, until it finishes without a kill.
- * `check` inspects what a kill left, and what the next sidecar made of it.
+ * `check` inspects the state after the kill, and after the next sidecar.
  */
 async function killedAtEachStep(
   node: FakeNode,
@@ -37,7 +36,7 @@ async function killedAtEachStep(
   }: Readonly<{
     driver: "none" | "ops";
     stride: number;
-    /** The drifted text, by step. */ drift: (killAt: number) => string;
+    /** Formats the drifted text for a step. */ drift: (killAt: number) => string;
   }>,
   check: Readonly<{ afterKill: (text: string) => void; afterAll: () => Promise<void> }>,
 ): Promise<number> {
@@ -79,11 +78,10 @@ test(`killed before one step in ${correctionStride} of a correction, from step $
   expect(steps).toBeGreaterThan(10);
 }, 600_000);
 
-test(`killed before one step in ${restartStride} of a correction and its restart, from step ${firstStep(restartStride)}: ends with the node running the right configuration, not paused`, async () => {
+test(`killed before one step in ${restartStride} of a correction and its restart, from step ${firstStep(restartStride)}: the node ends up running the right configuration, not paused`, async () => {
   await using node = await createFakeNode();
   await node.start();
-  // Each drift includes an edit that requires a restart: with the drift alone, the node would have read the corrected
-  // file before.
+  // Each drift includes an edit that requires a restart; after the drift alone, the node would already have read the corrected file.
   let edit = 0;
   const drifted = () => driftedConfig.replace('"../data"', `"../data", "edit": ${edit}`);
   const desired = () => correct(drifted());

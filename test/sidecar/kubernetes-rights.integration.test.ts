@@ -87,7 +87,7 @@ describe.skipIf(missing !== undefined)(`permissions on an API server${skipped}`,
     return createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: deadlineMs }, api);
   };
 
-  it("let the sidecar delete its pod and see the new one run", async () => {
+  it("let the sidecar delete its pod and observe the new one", async () => {
     const driver = await driverOf("delete-pod");
     const pod = nodePod["delete-pod"];
     const uid = async () =>
@@ -123,7 +123,7 @@ describe.skipIf(missing !== undefined)(`permissions on an API server${skipped}`,
         () => ({ directory: "/data/bin", command: "node_cli" }),
         api,
       )(["--version"], signal);
-    // No kubelet runs the pod here, so this only tests the permission.
+    // There is no kubelet to run the pod, so this only tests the permission.
     expect(await run("node-0")).toMatchObject({ message: expect.stringMatching(/pod node-0 does not have a host/) });
     expect(await run("facilitator-0")).toMatchObject({
       message: expect.stringMatching(/403: pods "facilitator-0" is forbidden: .*; grant create on pods\/exec\.$/),
@@ -135,7 +135,7 @@ describe.skipIf(missing !== undefined)(`permissions on an API server${skipped}`,
     expect(await findNotRejected(node, listForbiddenToNode(stacks[strategy], strategy))).toEqual([]);
   });
 
-  it("let the node's claim grow step by step to its ceiling, and let no one shrink it", async () => {
+  it("let the node's claim grow step by step to its maximum, and never shrink", async () => {
     const api = await apiOf("delete-pod", "node");
     const path = `/api/v1/namespaces/${stacks["delete-pod"]}/persistentvolumeclaims/node-workspace`;
     const disk = { freeRatio: 0.1 };

@@ -5,7 +5,7 @@ import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** The status of the response to a request for this host. */
+/** Returns the status of a response to a request with this Host header. */
 async function statusBy(host: string, url: string): Promise<number | undefined> {
   const [response] = (await once(get(url, { headers: { Host: host } }), "response")) as [IncomingMessage];
   response.resume();

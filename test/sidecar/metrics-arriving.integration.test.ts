@@ -23,7 +23,7 @@ async function monitorAsBefore(configPath: string, pushPort: number): Promise<vo
 }
 
 describe.skipIf(!entryExists)(`with a real Prometheus Pushgateway${skipped}`, () => {
-  test("reports metrics as missing while the node runs with the keys of a different version, and as arriving once the keys are right", async () => {
+  test("reports metrics as missing while the node is running with a different version's keys, and as arriving once the keys are correct", async () => {
     const [pushPort = 0] = await findFreePorts(1);
     await using gateway = await startRealPushgateway({
       program,

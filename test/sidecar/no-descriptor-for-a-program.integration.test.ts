@@ -7,7 +7,7 @@ const run = promisify(execFile);
 
 const runOps = join(import.meta.dirname, "../../cli/stack/node-process.ts");
 
-/** Takes every descriptor of a process with few, and runs programs then and afterwards. */
+/** Uses up all descriptors of a process that has few, and runs programs before and after releasing them. */
 const program = `
   import { closeSync, openSync } from "node:fs";
   import { runProcess } from "#daemon/process/bounded-process.ts";

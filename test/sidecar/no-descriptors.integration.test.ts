@@ -13,8 +13,8 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 
 const run = promisify(execFile);
 const isPossible = spawnSync("prlimit", ["--version"]).status === 0;
-const why = isPossible ? "" : " (skipped: prlimit is not there)";
-/** Time for which nothing can be opened: some reconciles, health checks, and runs of node_cli. */
+const why = isPossible ? "" : " (skipped: prlimit is not installed)";
+/** Time during which nothing can be opened, long enough for some reconciles, health checks, and runs of node_cli. */
 const withoutMs = isLong ? 12_000 : 2_000;
 
 const right = '"storage_enable_cetina": true';
@@ -43,7 +43,7 @@ test.skipIf(!isPossible)(
         asked.on("error", reject).end();
       });
     const isRight = async () => (await readFile(node.configPath, "utf8")).includes(right);
-    await until("node.conf is right", generousMs, isRight);
+    await until("node.conf is correct", generousMs, isRight);
     await until("the sidecar is ready", generousMs, async () => (await statusOf("/readyz")) === 200);
 
     const { stdout: before } = await run("prlimit", [
@@ -54,7 +54,7 @@ test.skipIf(!isPossible)(
       "SOFT",
       "--noheadings",
     ]);
-    // Fewer than it has open: every further file, program and connection fails.
+    // Fewer than it has open, so every additional file, program and connection fails.
     await run("prlimit", ["--pid", String(sidecar.pid), "--nofile=20:"]);
     await writeFile(
       node.configPath,
@@ -65,7 +65,7 @@ test.skipIf(!isPossible)(
     }
     expect(await isRight()).toBe(false);
     await run("prlimit", ["--pid", String(sidecar.pid), `--nofile=${before.trim()}:`]);
-    await until("the edit is put right", generousMs, isRight);
+    await until("the edit is corrected", generousMs, isRight);
     await until("the sidecar is ready", generousMs, async () => (await statusOf("/readyz")) === 200);
     agent.destroy();
     expect(await sidecar.end("SIGTERM")).toBe(0);

@@ -20,7 +20,7 @@ const withoutWatches = [
   "sh",
 ];
 const isPossible = spawnSync("unshare", [...withoutWatches, "true"]).status === 0;
-const why = isPossible ? "" : " (skipped: this user may not make a name space)";
+const why = isPossible ? "" : " (skipped: this user may not create a namespace)";
 const isRight = (config: string) => config.includes("storage_cetina_job_name") && !config.includes("pamir");
 
 /**
@@ -44,7 +44,7 @@ test.skipIf(!isPossible)(`polls node.conf if the system has no file watches left
       ...buildEnvironment(node),
       GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
       GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
-      // Longer than this test: only the watch can detect the change.
+      // Longer than this test, so that only the watch can detect the change.
       NODE_OPTIONS: importConstants("sidecar", { "upkeep.rereadIntervalMs": 600_000 }),
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     }),

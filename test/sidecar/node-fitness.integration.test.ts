@@ -30,7 +30,7 @@ async function startSidecar(node: FakeNode, environment: Readonly<Record<string,
   };
   return {
     answer,
-    /** A busy machine may take longer for the first block than a gateway's callers wait. */
+    /** On a busy machine, the first block may take longer than a gateway's callers wait. */
     waitForHeight: () =>
       readUntil(
         () => answer("eth_blockNumber"),
@@ -55,7 +55,7 @@ test("rejects calls immediately if the node stalls while its references advance,
     GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "500",
     GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
     GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "50",
-    // A few blocks are no lag; a node that receives none of them is stalled.
+    // A few blocks don't count as lag, but a node that receives none of them is stalled.
     GATEHOUSE_SIDECAR_LAG_MAX_BLOCKS: "1000000000",
   });
   await running.waitForHeight();
@@ -114,7 +114,7 @@ test("rejects calls to a node on an unexpected chain", async () => {
   await using node = await createFakeNode();
   await node.start();
   await using running = await startSidecar(node, { GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "4242" });
-  // From the first call on.
+  // Applies from the first call on.
   expect(await running.answer("eth_sendRawTransaction")).toBe(isElsewhere);
   expect(await running.answer("eth_chainId")).toBe(isElsewhere);
 });
@@ -127,7 +127,7 @@ test("detects a replaced node at the next check, closes its subscriptions and re
   await using running = await startSidecar(workspace, {
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
-    // So rare that only the node's WebSocket, which reconnects, can trigger the check.
+    // So long that only the node's WebSocket, which reconnects, can trigger the check.
     GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "3600000",
   });
   expect(await running.answer("eth_gasPrice")).toBe("0x3e8");

@@ -13,7 +13,7 @@ import { findVictims, isAt, kills, listRuns, observeBefore, type Kill } from "./
 
 const count = isLong ? 200 : 3;
 
-/** Nodes killed concurrently, on one machine: each mostly waits. */
+/** Nodes killed concurrently on one machine; each mostly waits. */
 const nodesAtOnce = isLong ? 4 : 3;
 
 /** Max time from an instant to its kill. */
@@ -48,13 +48,13 @@ function watchOverlap(node: FakeNode) {
 }
 
 /**
- * Waits until nothing is left to do; handles, like an operator, a pause and a node that was killed after its restart.
+ * Waits until nothing is left to do. Like an operator, resumes from a pause, and restarts a node that was killed after its restart.
  */
 async function settle(upkeep: UpkeepProcess, node: FakeNode): Promise<void> {
   let idle = 0;
-  await until("the node runs, and is right", settledWithinMs, async () => {
+  await until("the node is running the correct configuration", settledWithinMs, async () => {
     const state = await upkeep.ask();
-    if (state === undefined) throw new Error("the sidecar has ended");
+    if (state === undefined) throw new Error("the sidecar has exited");
     const runs = findPharosProcesses(node.workspace).length === 1 && (await node.config()) === (await node.running());
     if (state.held !== undefined && !state.isRestarting) await upkeep.ask({ command: "resume" });
     idle = state.isRight && !state.isRestarting && state.held === undefined && !runs ? idle + 1 : 0;
@@ -93,7 +93,7 @@ function endIfRunning(pid: number): void {
 }
 
 /**
- * Kills one process after the other at a node, and checks after each that one process runs it, and that the recorded
+ * Kills a node's processes one after the other, and checks after each kill that exactly one node is running, and that the recorded
  * configuration has run.
  */
 async function killAgainAndAgain(node: FakeNode, times: number, random: () => number): Promise<readonly string[]> {
@@ -126,7 +126,7 @@ function describeError(error: unknown): string {
 }
 
 test(
-  `${count} kills of sidecar, node and ops during a stop, a start and a verification (seed ${seed}): leaves one node running, remembers only what ran, and leaves the neighbouring nodes untouched`,
+  `${count} kills of sidecar, node and ops during a stop, a start and a verification (seed ${seed}): leaves one node running, remembers only configurations that ran, and leaves neighbouring nodes untouched`,
   async () => {
     const host = await makeTestDirectory();
     await using resources = new AsyncDisposableStack();
@@ -140,7 +140,7 @@ test(
     const came = (await Promise.all(killed)).flat();
     expect(findPharosProcesses(neighbour.workspace)).toEqual(untouched);
     expect(await neighbour.starts()).toBe(1);
-    // With this many kills, each possible one has happened.
+    // With this many kills, each possible kill has happened.
     if (isLong) expect([...new Set(came)].toSorted()).toEqual(kills.map((kill) => kill.join()).toSorted());
   },
   isLong ? 3_600_000 : 120_000,

@@ -9,8 +9,8 @@ import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
 /**
- * A port that closes the connection of every request, over HTTP and WebSocket, until it is told to hang: then it
- * accepts requests and never responds.
+ * A port that closes the connection of every request, over HTTP and WebSocket, until told to hang; from then on, it accepts requests but
+ * never responds.
  */
 async function hangingNode() {
   let asked = 0;
@@ -45,7 +45,7 @@ test("responds to every probe, without querying the node, while the node, node_c
     GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: `http://127.0.0.1:${node.port}`,
     GATEHOUSE_SIDECAR_PUSHGATEWAY_TIMEOUT_MS: "600000",
     GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "600000",
-    // The first hanging request lasts for the whole test, so that any other one would be a probe's.
+    // The first hanging request lasts for the whole test, so any other would be a probe's.
     GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "600000",
   });
   const { urls } = running;
@@ -65,6 +65,6 @@ test("responds to every probe, without querying the node, while the node, node_c
   await readUntil(node.asked, (asked) => asked > closed);
   const before = node.asked();
   for (let round = 0; round < rounds; round += 1) expect(await ask()).toEqual([200, 503, 200, 200, 200]);
-  // Five times as many probes; the few requests of this time are the gateway's, which keeps checking the node.
+  // Five times as many probes; the few requests in this time are from the gateway, which keeps checking the node.
   expect(node.asked() - before).toBeLessThan(rounds);
 });

@@ -15,7 +15,7 @@ async function restart(upkeep: RunningUpkeep, more: Partial<Agreement> = {}) {
   return { status, ...printed() };
 }
 
-test("gatehouse restart restarts the node once the user confirms, and shows who is being asked; reports a directory as node.conf or a missing program, and waits", async () => {
+test("gatehouse restart restarts the node once the user confirms, and shows which sidecar it asks; waits, and reports why, if node.conf is a directory or a program is missing", async () => {
   await using node = await startFakeNode(desiredConfig);
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
   await upkeep.reason("NoRestartPending", "NoRestart");
@@ -39,7 +39,7 @@ test("gatehouse restart restarts the node once the user confirms, and shows who 
   expect([outcome.status, JSON.parse(outcome.printed)]).toMatchObject([0, { result: "requested" }]);
   await upkeep.restarted(3);
 
-  // No node is stopped to be started with that, even if an operator requests it.
+  // A node must not be stopped if it would be started with this, even if an operator requests it.
   const good = await node.config();
   await rm(node.configPath);
   await mkdir(node.configPath);
@@ -63,7 +63,7 @@ test("gatehouse restart restarts the node once the user confirms, and shows who 
   expect(without.printed).toMatch(/^The restart is requested but can't start yet: a required binary is missing/m);
 });
 
-test("rejects a restart while waiting for approval, only observing or unable to restart the node, and reports what to do", async () => {
+test("rejects a restart while waiting for approval, observing, or unable to restart the node, and reports what to do", async () => {
   await using node = await startFakeNode();
   for (const [environment, result, words] of [
     [{ GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }, "waits", `approve it with ${formatOwnCommand(process.cwd())} adopt`],

@@ -19,7 +19,7 @@ import {
   version,
 } from "./restarts-at-night/reconciled-node.ts";
 
-test("restores the node.conf that the node was to start with if a writer stops halfway during the restart, without pausing", async () => {
+test("restores the node.conf intended for the restart if another program leaves a half-written file during it, without pausing", async () => {
   const { node, good } = await startReconciledNode();
   await using _ = node;
   await writeFile(join(node.workspace, "half.conf"), half(good));
@@ -39,12 +39,12 @@ test("restores the node.conf that the node was to start with if a writer stops h
   expect(upkeep.messages()).toContain("node.conf became invalid during the restart: the intended version is restored.");
 });
 
-test("restores the last-run configuration after an edit that breaks startup, even if no sidecar had ever restarted the node", async () => {
+test("restores the last configuration that ran after an edit that breaks startup, even if no sidecar has ever restarted the node", async () => {
   const { node, good } = await startReconciledNode();
   await using _ = node;
   await forgetState(node);
   await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500" });
-  // A check on a busy machine may be too coarse to tell; the next one follows half a minute later.
+  // On a busy machine, one check may be inconclusive; the next one follows half a minute later.
   const kept = await upkeep.reason("RollbackReady", "Ready");
   expect(kept.message).toBe(
     `A failed restart is rolled back to the verified configuration, ${join(upkeep.stateDirectory, "healthy.conf")}.`,
@@ -56,7 +56,7 @@ test("restores the last-run configuration after an edit that breaks startup, eve
   await upkeep.reason("RpcResponding", "Responding");
 });
 
-test("retries a restart on resume once the cause is fixed, after the restart and its rollback both failed, and reports so", async () => {
+test("after a restart and its rollback both failed, retries on resume once the cause is fixed, and reports it", async () => {
   const { node, good } = await startReconciledNode();
   await using _ = node;
   await using upkeep = await runUpkeep(node, patient);
@@ -88,7 +88,7 @@ test("retries a restart on resume once the cause is fixed, after the restart and
   expect(upkeep.state.retry.get()).toBeUndefined();
 });
 
-test("killed during a restart, with a node.conf half written by a different writer: writes the last good one, then starts the node", async () => {
+test("killed during a restart, with a node.conf half written by another program: writes the last good one, then starts the node", async () => {
   const { node, good } = await startReconciledNode();
   await using _ = node;
   const stopped = join(node.workspace, "stopped");

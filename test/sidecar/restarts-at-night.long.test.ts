@@ -62,7 +62,7 @@ test("does not restart for a change that restart.checkCommand rejects", async ()
   expect(upkeep.board.get("RpcResponding")?.reason).toBe("Responding");
 });
 
-test("starts the node before exiting if told to stop during a slow node stop", async () => {
+test("starts the node before it exits if it is stopped during a slow node stop", async () => {
   const { node, good } = await startReconciledDevnet();
   await using _ = node;
   const stopped = join(node.workspace, "stopped");
@@ -79,7 +79,7 @@ test("starts the node before exiting if told to stop during a slow node stop", a
   await writeFile(node.configPath, another(good));
   await readUntil(() => existsSync(stopped), Boolean, 30_000);
   expect(await sidecar.end("SIGTERM", 40_000)).toBe(0);
-  // Nothing manages the node any more: the sidecar started it before it exited.
+  // The node is no longer managed: the sidecar started it before exiting.
   await readUntil(() => answers(node.httpUrl), Boolean, 20_000);
 });
 

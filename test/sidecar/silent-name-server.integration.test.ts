@@ -14,7 +14,7 @@ import { isLong } from "../support/run-size.ts";
 import { mayMount, mountNames, startSilentNameServer, whySkipped } from "../support/silent-name-server.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** Shorter than the outage, so that nothing here happens because a lookup timed out. */
+/** Shorter than the outage, so that nothing in this test is caused by a lookup timeout. */
 const withinMs = 20_000;
 
 const nameServer = mayMount ? await startSilentNameServer() : undefined;
@@ -54,7 +54,7 @@ async function startSidecar(env: Readonly<Record<string, string>>, constants?: C
   };
 }
 
-/** A healthy node, and the number of its checks. */
+/** Starts a healthy node that counts its checks. */
 async function serveCountedNode() {
   let looks = 0;
   const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight });
@@ -81,7 +81,7 @@ test.skipIf(nameServer === undefined)(
       ["one-", "two-", "three-"].every((label) => nameServer?.wasAsked(label)),
     );
     const before = node.looks();
-    await until("the node is queried ten times more", withinMs, () => node.looks() >= before + 10);
+    await until("the node is queried ten more times", withinMs, () => node.looks() >= before + 10);
     expect(await sidecar.rpc()).toMatchObject({ reason: "Responding" });
   },
 );
@@ -90,7 +90,7 @@ test.skipIf(nameServer === undefined)(
   `does not report a node as unresponsive if its name can't be resolved${why}`,
   async () => {
     await using sidecar = await startSidecar({ GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://unknown-node.test:18100" });
-    const said = await until("the sidecar has looked", generousMs, async () => {
+    const said = await until("the sidecar has checked", generousMs, async () => {
       const rpc = await sidecar.rpc();
       return rpc?.reason === "NameNotResolved" ? rpc : undefined;
     });
@@ -107,11 +107,13 @@ test.skipIf(nameServer === undefined)(
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: "ws://unknown-socket.test:18200",
       GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "400",
     });
-    const condition = await until("the sidecar has looked", generousMs, () => sidecar.condition("WebSocketResponding"));
+    const condition = await until("the sidecar has checked", generousMs, () =>
+      sidecar.condition("WebSocketResponding"),
+    );
     expect(condition.message).toMatch(/^the name unknown-socket.test can't be resolved: no DNS server responds\. /);
     const reasons = new Set<string | undefined>();
     const before = node.looks();
-    await until("the node is looked at for some seconds", withinMs, async () => {
+    await until("the node is checked for some seconds", withinMs, async () => {
       reasons.add((await sidecar.condition("WebSocketResponding"))?.reason);
       return node.looks() >= before + 10;
     });
@@ -134,12 +136,12 @@ test.skipIf(nameServer === undefined)(
     await until("a name server is queried for the store", generousMs, () => nameServer?.wasAsked("rate-store"));
     const reasons = new Set<string | undefined>();
     const askedAtMs = performance.now();
-    // As long as its client takes for five attempts, or for two.
-    await until("it was tried again and again", generousMs, async () => {
+    // As long as its client takes for five attempts, or two.
+    await until("another attempt was made and again", generousMs, async () => {
       reasons.add((await sidecar.condition("ConfigReconciled"))?.reason);
       return performance.now() - askedAtMs > (isLong ? 11_000 : 4_300);
     });
-    // For both kinds of addresses.
+    // One query for each address family.
     expect(nameServer?.countAsked("rate-store")).toBeLessThanOrEqual(2);
     expect(reasons).not.toContain("Unresponsive");
   },

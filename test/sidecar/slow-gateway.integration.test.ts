@@ -10,10 +10,10 @@ import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** Longer than any request to the node may take here, and than a node may be unresponsive before it is restarted. */
+/** Longer than any request to the node may take here, and longer than a node may be unresponsive before it is restarted. */
 const stoppedMs = isLong ? 4_000 : 1_600;
 const nodeTimeoutMs = isLong ? 500 : 250;
-/** Number of times that it is blocked. */
+/** Number of stalls. */
 const rounds = isLong ? 3 : 1;
 
 /** Time without a head after which the gateway is to blame. */
@@ -51,7 +51,7 @@ test("reports itself as slow after a stall, and neither blames nor restarts the 
     await sleep(stoppedMs);
     process.kill(service.pid, "SIGCONT");
     await until(
-      "it says that it was slow",
+      "it reports that it was slow",
       generousMs,
       async () => (await responsive())?.reason === "EventLoopDelayed",
     );
@@ -67,8 +67,9 @@ test("reports itself as slow after a stall, and neither blames nor restarts the 
   expect(await node.starts()).toBe(starts);
   const late = /^gatehouse_event_loop_delay_seconds_total (\S+)/m.exec((await read("/metrics")).text)?.[1];
   expect(Number(late)).toBeGreaterThan((rounds * stoppedMs) / 1_000 - (rounds + 1) / 2);
-  // Ten seconds later: a short run leaves that to the test of `watchEventLoop`.
-  if (isLong) await until("it is on time again", generousMs, async () => (await responsive())?.reason === "Responsive");
+  // This takes ten seconds; short runs leave it to the test of `watchEventLoop`.
+  if (isLong)
+    await until("it is responsive again", generousMs, async () => (await responsive())?.reason === "Responsive");
 });
 
 test("waits for a head that went stale during its own stall, and does not report GatewayServing as False", async () => {
@@ -91,7 +92,7 @@ test("waits for a head that went stale during its own stall, and does not report
   await sleep(blamedAfterMs + 300);
   process.kill(service.pid, "SIGCONT");
   const said = async () => (await status()).events.map(({ message }) => message);
-  await until("it has looked", generousMs, async () =>
+  await until("it has checked", generousMs, async () =>
     (await said()).some((line) => line.startsWith("GatewayResponsive is False")),
   );
   await until("it is ready again", generousMs, async () => (await fetch(`${sidecar}/readyz`)).status === 200);
@@ -117,10 +118,10 @@ test("reports WaitingForHead, not NoHead, when a node responds again after an ou
   await until("its node is unfit", generousMs, async () => (await serving()) === "NodeUnhealthy");
   await sleep(blamedAfterMs);
   isAway = false;
-  const changed = await until("something else is said", generousMs, async () => {
+  const changed = await until("the reason has changed", generousMs, async () => {
     const reason = await serving();
     return reason !== "NodeUnhealthy" && reason;
   });
   expect(changed).toBe("WaitingForHead");
-  await until("it is to blame in the end", generousMs, async () => (await serving()) === "NoHead");
+  await until("it is reported as slow in the end", generousMs, async () => (await serving()) === "NoHead");
 });

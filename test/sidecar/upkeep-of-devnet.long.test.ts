@@ -5,7 +5,7 @@ import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { startDevnetWorkspace } from "../support/node/devnet-workspace.ts";
 
-/** Before v0.11, the public family ran only in containers, and in none of them with `ops`. */
+/** Before v0.11, the public family ran only in containers without `ops`. */
 const versions = (
   [
     ["0.10.3", "enable_pamir_cetina"],
@@ -15,7 +15,7 @@ const versions = (
 ).filter(([version]) => testProfile !== "pharos" || version !== "0.10.3");
 
 test.each(versions)(
-  "configures, prunes and restarts a devnet node of %s through its own ops, and sees it come back",
+  "configures, prunes and restarts a devnet node of %s through its own ops, and detects its recovery",
   async (version, key) => {
     await using node = await startDevnetWorkspace(version);
     await using upkeep = await runUpkeep(node, {

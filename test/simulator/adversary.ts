@@ -8,7 +8,7 @@ import { cancel, drain, revoke, silence, toggleWallet } from "./token-acts.ts";
 import { approve, listCalls, nameCalled } from "./virtual-contracts.ts";
 import type { World } from "./world.ts";
 
-/** How often another seller asks for an outcome. */
+/** How often another seller requests an outcome. */
 const triesMax = 20;
 
 /** Repeats an event until the chaos phase ends. */
@@ -22,8 +22,7 @@ export function repeat({ time, isUnrest }: World, leastMs: number, mostMs: numbe
 }
 
 /**
- * Makes a third party settle copies of pending payments, and makes buyers cancel payments, or move their funds or
- * approvals away.
+ * Makes a third party settle copies of pending payments, and makes buyers cancel payments, move their funds, or revoke approvals.
  */
 export function startAdversary(world: World, chain: VirtualChain, purchases: readonly Purchase[]): void {
   const { pick } = world.time;
@@ -41,7 +40,7 @@ export function startAdversary(world: World, chain: VirtualChain, purchases: rea
   });
 }
 
-/** Makes the signers' owner send its own transactions with the same keys, also at nonces that the facilitator uses. */
+/** Makes the signers' owner send its own transactions with the same keys, including at nonces that the facilitator uses. */
 export function startOperator(world: World, { head, pool }: VirtualChain): void {
   const { time, weather, note } = world;
   repeat(world, 5_000, 30_000, () => {
@@ -55,20 +54,20 @@ export function startOperator(world: World, { head, pool }: VirtualChain): void 
   });
 }
 
-/** Lets a contract wallet reject the signatures that it confirmed, and confirm them again. */
+/** Makes a contract wallet reject signatures that it confirmed before, and confirm them again. */
 export function startFickleWallet(world: World, chain: VirtualChain): void {
   repeat(world, 2_000, 20_000, () => {
     chain.sendForeign(toggleWallet(contractWallet));
-    world.note(`the contract wallet changes its mind on ${chain.id}`);
+    world.note(`the contract wallet toggles its verdict on ${chain.id}`);
   });
 }
 
-/** Lets a contract wallet that rejects signatures confirm them, so that its seller can claim what is owed. */
+/** Makes a contract wallet that rejects signatures confirm them, so that its seller can claim what is owed. */
 export function calmWallet({ head, sendForeign }: VirtualChain): void {
   if (head().state.rejecting.size > 0) sendForeign(toggleWallet(contractWallet));
 }
 
-/** Lets the token's transfers succeed without effect for a while, and then move tokens again. */
+/** Makes the token's transfers succeed without effect for a while, and then move tokens again. */
 export function startSilentToken(world: World, { sendForeign }: VirtualChain): void {
   const { time, note } = world;
   repeat(world, 5_000, 40_000, () => {
@@ -78,7 +77,7 @@ export function startSilentToken(world: World, { sendForeign }: VirtualChain): v
   });
 }
 
-/** Lets accounts run out of gas, for a while. */
+/** Makes accounts run out of gas for a while. */
 export function startPoverty(world: World, { broke }: VirtualChain): void {
   const { time, weather, note } = world;
   repeat(world, 5_000, 30_000, () => {
@@ -107,8 +106,8 @@ export function startCopier(purchases: readonly Purchase[], ask: Ask, { time }: 
 }
 
 /**
- * Makes a third party that reads transactions present others' payments for its own purchases, without what only their
- * buyers know.
+ * Makes a third party that reads transactions present others' payments for its own purchases, without the secrets that only the buyers
+ * know.
  */
 export function startThief(
   purchases: readonly Purchase[],
@@ -122,8 +121,8 @@ export function startThief(
     const offer = time.pick(purchases.flatMap(({ offers }) => offers).filter(({ name }) => isPublic.has(name)));
     if (offer === undefined) return;
     const copy = signOffer({ ...offer.signing, identifier: undefined });
-    // What one buyer received, no other may receive with the same payment, even for the same request; a power failure
-    // may erase the record of the delivery.
+    // No other buyer may receive anything for the same payment, even for the same request; a power failure may erase the record of the
+    // delivery.
     const victim = purchases.find(({ sold }) => sold?.offer === offer);
     const isRepeat = victim !== undefined && !weather.losesPower && time.chance(0.5);
     const asked = isRepeat ? ask(copy, victim.name, "the thief") : askAsThief(copy, "the thief");

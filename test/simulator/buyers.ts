@@ -9,20 +9,20 @@ import { getChain, type VirtualChains } from "./virtual-chain.ts";
 import { request, type Callable, type World } from "./world.ts";
 
 /**
- * A purchase that a buyer wants once, and the payments that it signs for it, each after the previous one was rejected.
+ * A purchase that a buyer wants once, and the payments that the buyer signs for it, each after the previous one was rejected.
  */
 export type Purchase = {
   readonly name: string;
   readonly beginsAfterMs: number;
   readonly wallet: string;
   readonly offers: SignedOffer[];
-  /** Whether its first payment must succeed, however long it takes. */
+  /** Whether its first payment must succeed, however long that takes. */
   isGood: boolean;
-  /** Whether the buyer disconnected before it knew the outcome, and never comes back. */
+  /** Whether the buyer disconnected before it knew the outcome, and never returns. */
   hasLeft: boolean;
-  /** Payment that bought what it wants, and the amount. */
+  /** Payment that bought the purchase, and the amount. */
   sold: Readonly<{ offer: SignedOffer; amount: bigint }> | undefined;
-  /** Payment that another seller sold for. */
+  /** Payment for which another seller delivered. */
   copied?: SignedOffer;
   /** Names of its rejected payments. */
   readonly rejected: Set<string>;
@@ -41,7 +41,7 @@ type Verdict = Readonly<
 export type Ask = (offer: SignedOffer, buyer: string, client?: string) => Promise<Verdict>;
 
 const usual = ["rich", "rich too", "tight", "empty", "newcomer"];
-/** Buyers of a run with contract wallets, besides its others. */
+/** Additional buyers with contract wallets in a run. */
 const contracts = Array.from({ length: 3 }, () => contractWallet.name);
 const crowd = ["rich", "rich", "rich too", "rich too", "tight", "newcomer"];
 
@@ -71,7 +71,7 @@ export function drawPurchases({ time: { pick, chance, between, random }, weather
     const offers = [0, 1].map((which) =>
       signOffer({ ...signing, number: number + which, validSeconds: validSeconds - which }),
     );
-    // A settled payment shows the token's logs; after that, others may share transactions.
+    // A settled payment reveals the token's logs; from then on, other payments may share transactions.
     const part = random();
     const usualMs = weather.isCrowded ? 18_000 * (index % 3) + part * 100 : part * 30_000;
     const previousMs = purchases.at(-1)?.beginsAfterMs ?? 0;
@@ -95,7 +95,7 @@ export function drawPurchases({ time: { pick, chance, between, random }, weather
     const before = purchases.at(-2);
     if (rival !== undefined && before !== undefined) before.isGood = false;
   }
-  // A lagging node hides that a payer spends its approval twice, for which all its payments are rejected for a while.
+  // A lagging node hides that a payer spends its approval twice; all its payments are then rejected for a while.
   const mayOverspend =
     weather.node.lagging > 0 &&
     purchases.some(
@@ -130,7 +130,7 @@ export async function buy(purchase: Purchase, ask: Ask, world: World, chains: Vi
       );
       const verdicts = await Promise.all(answers);
       const find = (wanted: Verdict["kind"]) => verdicts.find(({ kind }) => kind === wanted);
-      // A wallet that changes its mind may reject one copy and confirm another.
+      // A wallet with a toggled verdict may reject one copy and confirm another.
       const isUncertain = mayDiffer && verdicts.some(({ kind }) => kind !== "rejected");
       const verdict = find("sold") ?? (isUncertain ? find("again") : find("rejected")) ?? verdicts[0];
       if (verdict === undefined) throw new TypeError("no verdict");
@@ -157,7 +157,7 @@ export async function buy(purchase: Purchase, ask: Ask, world: World, chains: Vi
 /** Errors after which a failed call must be retried. */
 const expected = new Set(["NotReachedError", "ConnectionLostError", "ChainError", "StoreError", "OverloadError"]);
 
-/** Interprets an error of a request as one to repeat. */
+/** Interprets an error of a request as retryable. */
 export function toNoAnswer(error: unknown, { report }: Pick<World, "report">): Extract<Verdict, { kind: "again" }> {
   const { name, stack } = error as Error;
   if (!expected.has(name)) report(`a request fails: ${stack}`);

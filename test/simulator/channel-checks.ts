@@ -7,7 +7,7 @@ import type { World } from "./world.ts";
 export const countOwed = (database: DatabaseSync): number =>
   Number(database.prepare("SELECT count(*) AS owed FROM channels WHERE owed_since_ms IS NOT NULL").get()?.["owed"]);
 
-/** Checks what channels were charged, and what their members got, when all is over. */
+/** At the end of a run, checks what channels were charged, and what their members got. */
 export function checkChannels(
   members: readonly Member[],
   database: DatabaseSync,

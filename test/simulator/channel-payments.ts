@@ -44,9 +44,12 @@ const vouchers = new Map<string, Voucher>();
 /** Finds a signed voucher. */
 export const findVoucher = (id: Hex, max: bigint): Voucher | undefined => vouchers.get(`${id} ${max}`);
 
-/** What a payment through a channel is for: more of the seller's resource, perhaps with a deposit, or the channel's rest back. */
+/**
+ * Purpose of a payment through a channel: more of the seller's resource, perhaps with a deposit, or a refund of the channel's remaining
+ * balance.
+ */
 export type ChannelTerms = Readonly<{
-  /** What the channel was charged before. */
+  /** What the channel has been charged so far. */
   before: bigint;
   deposit?: Readonly<{ amount: bigint; number: number; validSeconds: number }> | undefined;
   isRefund?: boolean;

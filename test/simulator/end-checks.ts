@@ -41,7 +41,9 @@ export function checkEnd({ world, chains, watcher, purchases }: End): void {
   for (const chain of chains.values()) checkGas(world, chain);
 }
 
-/** Max failed transactions per payment at the signer's cost, by whether nodes report the newest state, and buyers keep theirs. */
+/**
+ * Max failed transactions per payment at the signer's cost, by whether nodes report the newest state and whether buyers keep their funds.
+ */
 const wastedMax = (isExact: boolean) => (isExact ? 3 : 5);
 
 /** Checks that no gas is spent on unpaid payments, except for changes between simulation and block. */
@@ -69,7 +71,7 @@ function checkGas({ weather, report }: World, { blocks, sent }: VirtualChain): v
       report(`gas was spent for ${name}, whose payer had too little (${revert})`);
     if (revert === "used" && isExact && unanswered + forgetting + hiding === 0 && !fillsGap(name, by))
       report(`gas was spent for ${name}, which was charged already`);
-    if (revert === "unknown") report("the signer sent something that is no payment");
+    if (revert === "unknown") report("the signer sent something that isn't a payment");
     if (revert === "sender" || revert === "amount") report(`${name} was sent with a wrong ${revert}`);
   }
   for (const [name, times] of wasted)

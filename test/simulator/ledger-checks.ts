@@ -17,7 +17,7 @@ export const journaledLedger: Migrations = [
      BEGIN INSERT INTO refinished VALUES (old.id); END`,
 ];
 
-/** Checks a ledger against the chains when all is over. */
+/** At the end of a run, checks a ledger against the chains. */
 export function checkLedger(database: DatabaseSync, { report }: World, chains: VirtualChains): void {
   for (const { id } of database.prepare("SELECT id FROM refinished").all())
     report(`the settlement ${String(id)} got a second outcome`);

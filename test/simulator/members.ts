@@ -14,9 +14,9 @@ export type Want = {
   /** Identifies the request to the seller. */
   readonly fingerprint: string;
   readonly identifier: string | undefined;
-  /** What it was told to have paid, once it has what it wants. */
+  /** What it has paid according to the response, once it has what it wants. */
   got: bigint | undefined;
-  /** How often a response was sent: one that gets lost may cost once more without an identifier. */
+  /** How often a response was sent; without an identifier, a lost response may cost the price again. */
   sent: number;
 };
 
@@ -24,16 +24,16 @@ export type Want = {
 export type Member = {
   readonly channel: MemberChannel;
   readonly wants: readonly Want[];
-  /** By its own count, which its seller may correct up to what it signed for. */
+  /** By the member's own count, which the seller may correct up to the signed amount. */
   charged: bigint;
   signed: bigint;
   deposits: number;
   hasLeft: boolean;
-  /** Whether it was paid back all that it was not charged. */
+  /** Whether everything that it was not charged was refunded. */
   isRefunded: boolean;
 };
 
-/** Payments of its price that a deposit covers. */
+/** Number of payments of its price that a deposit covers. */
 const depositMultiple = 2n;
 /** Max payments that a member signs for one request. */
 const paymentsMax = 8;
@@ -51,14 +51,14 @@ export function drawMembers({ time: { pick, chance, between }, weather }: World)
   });
 }
 
-/** What the seller's response means to a member. */
+/** Meaning of a seller's response for a member. */
 type Verdict = Readonly<
   | { kind: "sold"; amount: bigint }
   | { kind: "rejected"; reason: string; charged?: bigint }
   | { kind: "again"; reason: string }
 >;
 
-/** Buys all that a member wants, then asks for the rest of its money. */
+/** Buys everything that a member wants, then requests a refund of the remaining balance. */
 export async function buyAsMember(
   member: Member,
   server: Callable<Selling>,
@@ -106,7 +106,7 @@ function buildDeposit(member: Member, { time }: World) {
   return { amount: depositMultiple * price, number, validSeconds: Math.ceil(time.nowMs() / 50_000) * 50 + 250 };
 }
 
-/** Sends a payment until its seller says what became of it; returns undefined if the member goes away before. */
+/** Sends a payment until its seller reports the outcome; returns undefined if the member gives up before that. */
 async function present(
   offer: SignedOffer,
   want: Want,

@@ -15,7 +15,7 @@ export async function waitUntilInForce(
   path: string,
   text: string,
 ): Promise<void> {
-  await until("the settings are in force", generousMs, async () => {
+  await until("the settings are active", generousMs, async () => {
     const found = await readSettingsInForce(service, path);
     return found?.sha256 === hash("sha256", text) && found.rejected === undefined;
   });

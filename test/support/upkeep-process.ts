@@ -42,5 +42,5 @@ export function startUpkeepProcess(
     JSON.stringify(settings),
   ]);
   const isRight = async () => (await started.ask())?.isRight;
-  return { ...started, right: async () => void (await until("the node is right", rightWithinMs, isRight)) };
+  return { ...started, right: async () => void (await until("the node is correct", rightWithinMs, isRight)) };
 }

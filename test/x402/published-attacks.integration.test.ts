@@ -63,7 +63,7 @@ async function buyWhile(
 ): Promise<Response> {
   market.upstream.behave("held");
   const buying = payment.send();
-  await until("the upstream works", generousMs, () => market.upstream.hits() === 1);
+  await until("the upstream is processing the request", generousMs, () => market.upstream.hits() === 1);
   await meanwhile();
   market.upstream.letGo();
   return buying;

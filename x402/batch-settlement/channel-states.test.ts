@@ -8,7 +8,7 @@ import { createChannelStates } from "./channel-states.ts";
 import { claimVouchers } from "./seller-calls.ts";
 import { rejectState } from "./voucher.ts";
 
-/** A chain that has a channel of 100, and a facilitator that settles to the given amounts. */
+/** A chain with a channel of 100 units, and a facilitator that settles to the given amounts. */
 function openScene() {
   const chain = {
     balance: 100n,
@@ -52,7 +52,7 @@ function openScene() {
 const channelsSelector = "0x7a7ebd7b";
 
 test.each(["settled", "pending"] as const)(
-  "rejects a voucher below the total of a %s claim despite the cached state",
+  "rejects a voucher below the total of a claim %s, despite the cached state",
   async (says) => {
     const { chain, judge, claim } = openScene();
     chain.says = says;

@@ -8,13 +8,13 @@ import { readChannelState, type ChannelState } from "./channel.ts";
 import type { SignedVoucher } from "./voucher.ts";
 
 /**
- * Time for which a channel's cached state is used. Only its seller can claim, or lower the balance sooner than 15
- * minutes after the payer requested a withdrawal, and a channel with such a request is read each time. So only a seller
- * that also settles elsewhere can get such an old verdict, about its own channel.
+ * How long a channel's cached state is used. Only its seller can claim, or lower the balance within 15 minutes of the payer's withdrawal
+ * request, and a channel with such a request is read each time. So only a seller that also settles elsewhere can get an outdated verdict,
+ * and only about its own channel.
  */
 const stateFreshMs = 60_000;
 
-/** Time for which the state of a channel with a pending transaction is read each time. */
+/** How long the state of a channel with a pending transaction is read each time. */
 const pendingMs = 600_000;
 
 const statesMax = 100_000;
@@ -39,7 +39,7 @@ export function createChannelStates() {
   };
   return {
     refresh,
-    /** Runs a settlement that may change channels' states: states read before its end are discarded. */
+    /** Runs a settlement that may change channels' states; states read before it completes are discarded. */
     change: async (
       channelIds: readonly Hex[],
       { clock }: Pick<Transfers, "clock">,
@@ -58,8 +58,8 @@ export function createChannelStates() {
       }
     },
     /**
-     * Adds the state of a channel to a settlement's answer. While the chain can't be read, a settlement that was made is told as pending, because
-     * an error would say that nothing was: its caller asks again, and needs the state.
+     * Adds a channel's state to a settlement's response. If the chain can't be read, a completed settlement is reported as pending: an
+     * error would imply that nothing was settled, and the caller needs the state, so it must retry.
      */
     report: async (
       answered: Answered<SettleAnswer>,
@@ -75,8 +75,8 @@ export function createChannelStates() {
       return { ...answered, reported: { amount: String(moved), extra } };
     },
     /**
-     * Judges a voucher by the cached state; reads the chain only without one, if it does not cover the voucher, or for a
-     * refund: another replica may have settled a deposit since, which the refund would leave behind.
+     * Checks a voucher against the cached state. Reads the chain only if there is none, if it does not cover the voucher, or for a refund,
+     * which would miss a deposit that another replica has settled since.
      */
     judge: async (
       { channelId, isRefund }: SignedVoucher,

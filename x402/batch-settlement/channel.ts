@@ -85,7 +85,7 @@ const refundFunction = AbiFunction.from([
 const settleFunction = AbiFunction.from("function settle(address receiver, address token)");
 const multicallFunction = AbiFunction.from("function multicall(bytes[] data)");
 
-/** How a deposit is collected: with EIP-3009 (`salt`), or with Permit2 (`nonce`) and an optional encoded approval. */
+/** How a deposit is collected: by EIP-3009 (`salt`), or by Permit2 (`nonce`) with an optional encoded approval. */
 export type DepositCollection = Readonly<
   | { collector: "erc3009Collector"; validAfter: bigint; validBefore: bigint; salt: bigint; signature: Hex }
   | { collector: "permit2Collector"; nonce: bigint; deadline: bigint; signature: Hex; approval: Hex }
@@ -109,7 +109,7 @@ export function encodeDeposit(config: ChannelConfig, amount: bigint, by: Deposit
   return AbiFunction.encodeData(depositFunction, [config, amount, canonicalContracts[by.collector].address, data]);
 }
 
-/** Hexadecimal digits, with 0x, of a deposit's selector and channel. */
+/** Number of hexadecimal digits, including 0x, of a deposit's selector and channel. */
 const channelDigits = 10 + 64 * 7;
 
 export function buildDepositKey(config: ChannelConfig): DepositKey {
@@ -123,7 +123,7 @@ export function buildSellerDepositKey(payTo: Hex, asset: Hex): DepositKey {
 }
 
 export function encodeClaims(claims: readonly Claim[], signature: Hex): Hex {
-  // A verified voucher may have a `v` that contracts reject.
+  // A verified voucher's `v` may be in a form that contracts reject.
   const canonical = claims.map((claim) => {
     const parsed = parseSignature(claim.signature);
     return parsed === undefined ? claim : { ...claim, signature: formatSignature(parsed) };
@@ -199,7 +199,7 @@ export async function readChannelState(channelId: Hex, read: Read): Promise<Chan
   return { balance, totalClaimed, withdrawRequestedAt: Number(initiatedAt), refundNonce };
 }
 
-/** Reads how much of a token was claimed for a receiver, and transferred to it. */
+/** Reads how much of a token was claimed for a receiver, and how much was transferred to it. */
 export async function readReceiver(
   receiver: Hex,
   token: Hex,

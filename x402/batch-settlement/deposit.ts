@@ -20,7 +20,7 @@ import { readChainId, type SignedVoucher } from "./voucher.ts";
 
 type Deposit = Extract<ChannelPayload, { type: "deposit" }>;
 
-/** Payment of a deposit, and the rejection reasons that its clients know. */
+/** A deposit's payment, and the rejection reasons that its clients know. */
 type JudgedDeposit = Readonly<{ payment: SignedPayment; names: ReadonlyMap<Reason, Reason> }>;
 
 /** A payer's signature for a collector, and how it is passed to the collector. */

@@ -23,7 +23,7 @@ import { rejectDifference } from "../terms.ts";
 type OrderOf<Type extends ChannelPayload["type"]> = Order<Extract<ChannelPayload, { type: Type }>>;
 type Settled = Promise<Answered<SettleAnswer>>;
 
-/** Time after which the same call is another transaction; well below a channel's shortest withdrawal delay. */
+/** Time after which the same call becomes a new transaction; well below a channel's shortest withdrawal delay. */
 const retryMs = 300_000;
 
 /** Max transactions of one refund, each sent after the previous one failed. */
@@ -89,7 +89,7 @@ export async function settleClaimed({ payment, requirements }: OrderOf<"settle">
   const before = await readReceiver(receiver, token, transfers.read);
   const amount = before.totalClaimed - before.totalSettled;
   if (amount === 0n) {
-    const message = `nothing is claimed for ${receiver} that it does not have yet.`;
+    const message = `everything claimed for ${receiver} was already transferred to it.`;
     return reject({ reason: reason.nothingToSettle, message }, undefined);
   }
   const unserved = rejectAsset(requirements, transfers);
@@ -99,7 +99,7 @@ export async function settleClaimed({ payment, requirements }: OrderOf<"settle">
   const call = buildCall(party, encodeSettle(receiver, token), state + encodePeriod(transfers));
   const answered = { ...nameReasons(await transfers.settle(call), names.settle), payer: undefined };
   if (answered.answer.state !== "settled") return answered;
-  // A claim may have happened in between; the chain knows.
+  // A claim may have happened in between, so read the chain.
   const after = await readReceiver(receiver, token, transfers.read);
   return { ...answered, reported: { amount: String(after.totalSettled - before.totalSettled) } };
 }
@@ -119,7 +119,7 @@ export async function refundChannel(
     return reject({ reason: reason.channelId, message: `the channel's id is ${channelId}.` }, payer);
   }
   if (requested === undefined || nonce === undefined || claims === undefined) {
-    const message = "a refund is settled with amount, refundNonce and claims, which its seller adds.";
+    const message = "a refund needs amount, refundNonce and claims, which the seller adds.";
     return reject({ reason: reason.channelPayload, message }, payer);
   }
   const { refundAuthorizerSignature: signature, claimAuthorizerSignature: claimSignature } = payment;
@@ -136,7 +136,7 @@ export async function refundChannel(
   const deposits = [config, ...claims.map((claim) => claim.voucher.channel)].map(buildDepositKey);
   const isRemainder = requested >= available;
   const party = { asset, payer, payTo, amount: isFirst ? amount : requested, unserved, deposits, isRemainder };
-  // The chain executes a refund once, so it stays the same settlement, whenever it is requested again.
+  // The chain executes a refund only once, so a repeated request is always the same settlement.
   let [attempt, call] = [0n, buildCall(party, data, "")];
   let progress = await transfers.progress(call.id);
   for (; progress === "failed" && attempt < refundAttemptsMax; progress = await transfers.progress(call.id))
@@ -149,7 +149,7 @@ export async function refundChannel(
   const ids = claims.map(({ voucher: { channel } }) => computeChannelId(channel, readChainId(requirements)));
   const settle = () => transfers.settle(call);
   const answered = nameReasons(await states.change([channelId, ...ids], transfers, settle), names.refund);
-  // Not based on the balance, which another node may have from before the refund.
+  // Don't derive this from the balance: another node may still have the one from before the refund.
   const paid = answered.answer.state === "settled" ? (answered.answer.amount ?? amount) : amount;
   return states.report(answered, { channelId, amount: paid }, transfers);
 }
@@ -179,7 +179,7 @@ function buildCall(
   return { id, ...party, contract: channelsAddress, callData, authorization, isRelayed: true };
 }
 
-/** Returns why an asset is not served: it is not, or no longer, in the settings. */
+/** Returns why an asset is not served: it is not in the settings, or was removed. */
 export function rejectAsset(
   { asset }: OrderOf<"claim">["requirements"],
   { assets }: Pick<Transfers, "assets">,
@@ -200,6 +200,6 @@ function rejectChannel(
 }
 
 function unsigned(field: string): Rejection {
-  const message = `payload.${field} is missing; sign it with the key of the channels' receiverAuthorizer, for this facilitator has none.`;
+  const message = `payload.${field} is missing; sign it with the key of the channels' receiverAuthorizer, because this facilitator has none.`;
   return { reason: reason.unsignedClaim, message };
 }

@@ -47,7 +47,7 @@ const createTransfers = (changes: object) =>
 /** Settles the deposit of a contract wallet that rejects its voucher. */
 const settleDeposit = (changes: object) => createChannelSettling().settle(order, createTransfers(changes));
 
-test("returns a started deposit's outcome although its wallet now rejects the voucher", async () => {
+test("returns the outcome of a deposit in progress even if its wallet now rejects the voucher", async () => {
   expect(await settleDeposit({})).toMatchObject({ answer: { state: "settled" }, reported: { amount: "100" } });
   expect(await settleDeposit({ checkWallet: failToAsk })).toMatchObject({ answer: { state: "settled" } });
 });

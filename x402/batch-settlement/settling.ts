@@ -15,9 +15,8 @@ const types = new Set(["deposit", "voucher", "refund", "claim", "settle"]);
 type ChannelOrder<Type extends ChannelPayload["type"]> = Order<Extract<ChannelPayload, { type: Type }>>;
 
 /**
- * Creates the settlement of scheme `batch-settlement`. Vouchers are only verified: their seller keeps them, and has
- * them claimed later. No receiver's authorizer is offered, so that each claim and each refund has the signature of its
- * seller.
+ * Creates the settlement of scheme `batch-settlement`. Vouchers are only verified: the seller keeps them and claims them later. The
+ * facilitator offers no receiver authorizer, so each claim and refund is signed by its seller.
  */
 export function createChannelSettling(): Settling<ChannelPayload> {
   const states = createChannelStates();
@@ -39,7 +38,7 @@ export function createChannelSettling(): Settling<ChannelPayload> {
     async verify(order, transfers) {
       const { payment } = order;
       if (payment.type === "claim" || payment.type === "settle") {
-        const message = `a ${payment.type} is not verified; send it to /settle.`;
+        const message = `a ${payment.type} can't be verified; send it to /settle.`;
         return reject({ reason: reason.channelPayload, message }, undefined);
       }
       const { payer } = payment.channelConfig;
@@ -96,7 +95,7 @@ const missing: Rejection = {
   message: "this chain lacks contracts of batch-settlement; `gatehouse contracts check` lists them.",
 };
 
-/** Checks the channel's terms, its token and payee, and its voucher; the state of the channel comes later. */
+/** Checks the channel's terms, token, payee and voucher; its state is checked later. */
 async function checkOrder(
   { payment, requirements }: ChannelOrder<"deposit" | "voucher" | "refund">,
   transfers: Transfers,
@@ -126,13 +125,13 @@ async function settleDeposit(
   const deposit = checkDeposit(order, { channelId }, transfers);
   if ("reason" in deposit) return reject(deposit, payer);
   const { id, amount, unserved } = deposit.payment;
-  // A deposit that has begun skips the checks: since then, its wallet may reject the voucher, or a claim may have changed its channel.
+  // A deposit already in progress skips the checks: its wallet may now reject the voucher, or a claim may have changed its channel.
   const isBegun = async () => (await transfers.progress(id)) !== undefined;
   const [checked] = (await isBegun())
     ? []
     : await Promise.allSettled([unserved ?? rejectDeposit(order, amount, transfers, states)]);
   const isFailed = checked !== undefined && (checked.status === "rejected" || checked.value !== undefined);
-  // A copy may have begun meanwhile.
+  // A copy may have started in the meantime.
   if (isFailed && !(await isBegun())) {
     if (checked.status === "rejected") throw checked.reason;
     if (checked.value !== undefined) return reject(checked.value, payer);
@@ -142,7 +141,7 @@ async function settleDeposit(
   return states.report(answered, { channelId, amount }, transfers);
 }
 
-/** Returns why a deposit that has not begun is not made: for its voucher, or the state of its channel. */
+/** Returns why a new deposit is not made: because of its voucher or the channel's state. */
 async function rejectDeposit(
   order: ChannelOrder<"deposit">,
   added: bigint,

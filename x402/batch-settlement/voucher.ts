@@ -13,7 +13,7 @@ type Voucher = Extract<ChannelPayload, { type: "voucher" }>["voucher"];
 
 type ChannelVoucher = Readonly<{ config: ChannelConfig; voucher: Voucher }>;
 
-/** Signed voucher: max total charged to its channel, and the amount that its deposit adds. */
+/** Signed voucher: the max total charged to its channel, and the amount that its deposit adds. */
 export type SignedVoucher = Readonly<{ channelId: Hex; max: bigint; isRefund: boolean; added?: bigint }>;
 
 /** Withdrawal delays that the channels' contract allows, in seconds: 15 minutes to 30 days. */
@@ -23,7 +23,7 @@ export function readChainId({ network }: Pick<PaymentRequirements, "network">): 
   return Number(network.split(":")[1]);
 }
 
-/** Returns why a channel is not the required one (verification rules 1 to 5 of the specification). */
+/** Returns why a channel does not match the requirements (verification rules 1 to 5 of the specification). */
 export function rejectConfig(
   { config, voucher }: ChannelVoucher,
   { payTo, asset, extra, network }: PaymentRequirements,
@@ -84,10 +84,10 @@ export function rejectState(
   const available = balance + added;
   if (available === 0n) return { reason: reason.channelUnknown, message: `channel ${channelId} has no balance.` };
   if (max > available) {
-    const message = `the voucher is for ${max} in all, the channel has ${available}; deposit more.`;
+    const message = `the voucher is for ${max} in total, but the channel has ${available}; deposit more.`;
     return { reason: reason.voucherAboveBalance, message };
   }
   if (isRefund ? max >= totalClaimed : max > totalClaimed) return undefined;
-  const message = `the voucher is for ${max} in all, and ${totalClaimed} is claimed already.`;
+  const message = `the voucher is for ${max} in total, but ${totalClaimed} is already claimed.`;
   return { reason: reason.voucherClaimed, message };
 }

@@ -31,7 +31,7 @@ export function* checkService(service: InspectedService): Generator<Judgement> {
   if (!answer.ok) return yield ["unknown", `${url} can't be queried (${answer.why}), ${so}; check its log`];
   if (configuration === undefined) {
     const fix = `find it with \`ss -ltnp 'sport = :${new URL(url).port}'\``;
-    const what = `${url} returned HTTP ${answer.status}, but not like a Gatehouse service`;
+    const what = `${url} returned HTTP ${answer.status}, but doesn't look like a Gatehouse service`;
     return yield ["failed", `${what}; another process uses its port: ${fix}`];
   }
   if (configuration.service !== name) {

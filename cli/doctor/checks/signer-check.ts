@@ -39,10 +39,10 @@ async function checkBalance(key: Secret, { rpcUrl, gasLimit, maxFeePerGasGwei }:
     const settlements = cost === 0n ? settlementsMin : held / cost;
     const shown = `its signer ${address} holds ${formatEther(held)} in native currency`;
     if (held > 0n && settlements >= settlementsMin) {
-      return ["ok", `${shown}, enough for ${settlementsMin} settlements at today's gas price`];
+      return ["ok", `${shown}, enough for ${settlementsMin} settlements at the current gas price`];
     }
     const fix = `top it up: ${formatEther(cost * settlementsMin)} is enough for ${settlementsMin}`;
-    return ["failed", `${shown}, enough for ${settlements} settlements at today's gas price; ${fix}`];
+    return ["failed", `${shown}, enough for ${settlements} settlements at the current gas price; ${fix}`];
   } catch (error) {
     if (!(error instanceof NoJsonRpcAnswerError)) throw error;
     const why = `${node} is not responding (${error.message})`;

@@ -17,7 +17,7 @@ export async function checkDocker(place: DockerPlace, image: string, engine: Eng
   const data = toolImage === undefined ? undefined : await checkData(place, toolImage, engine);
   const isPulled = (await engine.findImage(image)) !== undefined;
   const pull = formatDockerCommand(place.address, "pull", image);
-  const missing = `the engine has no image ${image}: pull it (${pull}), or pulumi up does while the node is down`;
+  const missing = `the engine has no image ${image}: pull it (${pull}); otherwise, pulumi up pulls it while the node is down`;
   return {
     problems: [
       ...findContainerProblems(names.node, node, place),
@@ -40,7 +40,8 @@ function* findContainerProblems(
   { prefix }: DockerPlace,
 ): Generator<string> {
   if (container === undefined) yield `the engine has no container ${name}`;
-  else if (container.Config.Labels?.["io.gatehouse.stack"] !== prefix) yield `${name} belongs to no stack ${prefix}`;
+  else if (container.Config.Labels?.["io.gatehouse.stack"] !== prefix)
+    yield `${name} does not belong to a stack ${prefix}`;
   else if (!container.State.Running) yield `${name} is not running`;
 }
 

@@ -30,7 +30,7 @@ export function createDockerPlatform(
       stop: `Stop ${sidecar}, then ${node} within its grace period. From here on the gateway is down.`,
       copy: (copyWords) => `Copy the node's data and node.conf within ${volume}: ${copyWords}.`,
       update: "Run pulumi up.",
-      clean: "Once the new version is verified, remove the copy: from then on there is no rollback to the old data.",
+      clean: "Once the new version is verified, remove the copy: after that, there is no rollback to the old data.",
       back: "If anything fails before pulumi up: start both again. If anything fails later: stop both, set the old image, restore the old data and node.conf, run pulumi up. Then verify the old version. Blocks that the new version received are fetched again.",
     },
     imageProof: "by the id of its image alone",

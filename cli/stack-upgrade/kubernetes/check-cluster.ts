@@ -55,7 +55,7 @@ function* findWorkloadProblems(workload: Workload | undefined, { prefix, target 
   const name = `the StatefulSet ${names.workload} of ${target.namespace}`;
   if (workload === undefined) return yield `${name} does not exist`;
   const { metadata, spec } = workload;
-  if (metadata.labels["app.kubernetes.io/instance"] !== prefix) yield `${name} belongs to no stack ${prefix}`;
+  if (metadata.labels["app.kubernetes.io/instance"] !== prefix) yield `${name} does not belong to a stack ${prefix}`;
   if (spec.replicas !== 1) yield `${name} is scaled to ${spec.replicas}; run pulumi up first`;
   if (findNodeUser(workload) === undefined || findToolImage(workload) === undefined) {
     yield `${name} is not as this release deploys it; run pulumi up with this release first`;

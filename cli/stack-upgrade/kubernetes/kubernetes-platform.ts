@@ -34,7 +34,7 @@ export function createKubernetesPlatform(
         `Take a VolumeSnapshot${ofClass} of ${names.claim}, ${copyWords}, and wait until it is ready to use.`,
       update: "Run pulumi up, which scales it to 1 again.",
       clean:
-        "Once the new version is verified, delete the VolumeSnapshot: from then on there is no rollback to the old data.",
+        "Once the new version is verified, delete the VolumeSnapshot: after that, there is no rollback to the old data.",
       back: "If anything fails before pulumi up: scale it to 1 again. If anything fails later: scale it to 0, set the old image, delete the new version's data, copy the old data and node.conf from the VolumeSnapshot, run pulumi up. Then verify the old version. Blocks that the new version received are fetched again.",
     },
     imageProof: "by the image of its pod alone",

@@ -6,10 +6,10 @@ import { PlatformError } from "../stack-platform.ts";
 import type { Cluster } from "./kubectl.ts";
 import { names } from "./kubernetes-names.ts";
 
-/** Program in the sidecar's image that sends the queries. Its path must not change: the image may be from an earlier release. */
+/** Program in the sidecar's image that sends the queries. Its path must not change, because the image may be from an earlier release. */
 const program = "/app/cli/stack-upgrade/ask-node.main.ts";
 
-/** Asks from within the sidecar's pod, which no network policy of the namespace prevents. */
+/** Queries from within the sidecar's pod, which no network policy of the namespace can prevent. */
 export function createPodQueries(cluster: Pick<Cluster, "exec">): StackQueries {
   const query = async <T>(shape: z.ZodType<T>, ...words: readonly string[]) => {
     try {

@@ -83,7 +83,7 @@ async function scale({ spec }: Workload, replicas: number, cluster: Cluster): Pr
     try {
       await cluster.patch("statefulset", names.workload, { type: "json", change });
     } catch (error) {
-      // The cluster's own controllers changed the list concurrently.
+      // The cluster's own controllers changed the list at the same time.
       if (!(error instanceof PlatformError) || tries >= releasesMax) throw error;
     }
   }

@@ -45,7 +45,7 @@ async function readPrograms(): Promise<readonly RunningProgram[]> {
   return await Promise.all(programs);
 }
 
-/** Reads a process's file; empty if the process has exited meanwhile, or belongs to another user. */
+/** Reads a process's file; empty if the process has exited since, or belongs to another user. */
 function readOfProcess(pid: string, file: string): Promise<string> {
   return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
 }

@@ -70,7 +70,7 @@ export async function runToEnd(world: StackWorld, kills: readonly Kill[] = []) {
     if (ended !== undefined) return { ...ended, lines: typing.lines };
   }
   const ended = await typing.type();
-  if (ended === undefined) throw new Error("nobody killed it");
+  if (ended === undefined) throw new Error("it was not killed");
   return { ...ended, lines: typing.lines };
 }
 

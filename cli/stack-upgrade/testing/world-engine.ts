@@ -45,7 +45,7 @@ export function createWorldEngine(parts: WorldParts): Engine {
       const owner = labels[ownerLabel] ?? "";
       const left = state.jobs.get(name);
       if (left !== undefined && !left.task.isDone() && left.owner !== owner) {
-        throw new PlatformError(`${name} is at work for another upgrade (${left.owner})`, true);
+        throw new PlatformError(`${name} runs for another upgrade (${left.owner})`, true);
       }
       const untilMs = time.clock.monotonicMs() + withinMs;
       const task = await change(() => {

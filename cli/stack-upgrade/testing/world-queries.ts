@@ -6,7 +6,7 @@ export function createWorldQueries({ state, newVersion, time, meet }: WorldParts
     look: async () => {
       const node = state.containers.get(names.node);
       const isNew = node?.image === newImage;
-      if (state.containers.get(names.sidecar)?.running !== true) return { ok: false, message: "no sidecar answers" };
+      if (state.containers.get(names.sidecar)?.running !== true) return { ok: false, message: "no sidecar responds" };
       state.looks += 1;
       const isQuiet = time.clock.monotonicMs() < state.nodeStartedMs + state.quietMs;
       const answers = node?.running === true && !(isNew && newVersion === "silent") && !isQuiet;

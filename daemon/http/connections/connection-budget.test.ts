@@ -6,7 +6,7 @@ import { until } from "#daemon/testing/until.ts";
 import { createConnectionBudget, NewConnections } from "./connection-budget.ts";
 import type { ListenerConnections } from "./listener-connections.ts";
 
-/** Waits until something holds, and names it by its code where it does not. */
+/** Waits until a condition is true; on timeout, the error contains its code. */
 const soon = (holds: () => boolean) => until(holds.toString(), 5_000, holds);
 
 const resources: AsyncDisposableStack[] = [];
@@ -122,8 +122,8 @@ describe("the connection limit of a process", () => {
   });
 });
 
-describe("connections closed under pressure", () => {
-  test("are the ones without a request first, then the longest idle, and never one in use", async () => {
+describe("connections closed when slots run out", () => {
+  test("are first those without a request, then the longest idle, and never one in use", async () => {
     const budget = budgetOf(16, () => 0);
     const port = await serve(budget.listener({ name: "public" }), () => true);
     const [busy, first] = [open(port), await answered(port)];
@@ -155,7 +155,7 @@ describe("connections closed under pressure", () => {
     expect(slow.text).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test("include one from an address over its share, at once, for an address without any", async () => {
+  test("include one from an address over its share, immediately, for an address without any", async () => {
     const budget = budgetOf(32, () => 0, { connectionsPerAddress: 1_024 });
     const port = await serve(budget.listener({ name: "public" }));
     for (const address of ["127.0.2.1", "127.0.2.2"]) for (let at = 0; at < 4; at += 1) open(port, address);
@@ -166,7 +166,7 @@ describe("connections closed under pressure", () => {
 });
 
 describe("an address", () => {
-  test("has its own idle connection closed for a new one", async () => {
+  test("gets a new connection in exchange for its own idle one", async () => {
     const budget = budgetOf(1_024, () => 0, { connectionsPerAddress: 1 });
     const port = await serve(budget.listener({ name: "public" }));
     const first = await answered(port);
@@ -174,7 +174,7 @@ describe("an address", () => {
     await soon(() => first.isClosed);
   });
 
-  test("is limited to the configured number if all are busy; a proxy has no limit of its own", async () => {
+  test("is limited to the configured number if all are busy; a proxy is not limited", async () => {
     const budget = budgetOf(1_024, () => 0, { connectionsPerAddress: 2 });
     const port = await serve(budget.listener({ name: "public" }), (address) => address === "127.0.2.9");
     const held = [open(port, "127.0.2.1"), open(port, "127.0.2.1")];
@@ -194,7 +194,7 @@ describe("an address", () => {
 
 const times = (count: number, made: () => boolean) => Array.from({ length: count }, made).filter(Boolean).length;
 
-test("an address may open its burst at once, then its rate; others have their own", () => {
+test("an address may open its burst at once, then its rate; other addresses have their own", () => {
   let nowMs = 0;
   const made = new NewConnections({ perSecond: 100, burst: 300 }, () => nowMs);
   expect(times(1_000, () => made.mayMake("a"))).toBe(300);
@@ -205,7 +205,7 @@ test("an address may open its burst at once, then its rate; others have their ow
   expect(times(1_000, () => made.mayMake("a"))).toBe(300);
 });
 
-test("the last hundred thousand addresses are remembered", () => {
+test("the latest hundred thousand addresses are tracked", () => {
   const made = new NewConnections({ perSecond: 1, burst: 3 }, () => 0);
   times(3, () => made.mayMake("first"));
   expect(made.mayMake("first")).toBe(false);

@@ -156,7 +156,7 @@ export function limitProcessConnections(
   });
 }
 
-/** Max addresses remembered; beyond that, the addresses that have gone longest without new connections are forgotten. */
+/** Max addresses tracked; beyond that, those that have gone longest without new connections are dropped. */
 const rememberedMax = 100_000;
 const msOfSecond = 1_000;
 

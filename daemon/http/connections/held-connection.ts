@@ -55,7 +55,7 @@ export class HeldConnection {
       this.#underWay -= 1;
       this.#begunAtMs = undefined;
       this.#idleSinceMs = clock();
-      // If nothing read the request's body, its end is unknown.
+      // If the request's body was not read, its end is unknown.
       if (!request.readableEnded) isWhole();
     });
   }

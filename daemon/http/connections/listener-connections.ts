@@ -34,7 +34,7 @@ const firstBytesMs = 10_000;
 
 /** Share of the connections that is closed at once to free slots: scanning all connections for each new one would cost too much. */
 const shedShare = 1 / 64;
-/** The same for addresses over their share: a client that immediately reopens closed connections makes others pay for each scan. */
+/** The same share for addresses over their limit: a client that immediately reopens closed connections makes others pay for each scan. */
 const shedShareOfGreedy = 1 / 16;
 /** Time until the next scan for idle connections after one that found none. */
 const checkAgainMs = 100;
@@ -138,7 +138,7 @@ export class ListenerConnections {
       for (const held of this.#held.values()) {
         if (held.takesNothing(nowMs, slowReaderTimeoutMs)) held.cut();
         const { kind, sinceMs } = held.server?.activity() ?? { kind: "busy", sinceMs: nowMs };
-        // Later rather than earlier than a response's Keep-Alive header announces, as node:http does it.
+        // Later than a response's Keep-Alive header announces, never earlier, as in node:http.
         if (nowMs - sinceMs > maxMs[kind] + intervalMs) held.close(nowMs);
       }
     };

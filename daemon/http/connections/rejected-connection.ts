@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-/** Time limit for a rejected client to read its response, and max bytes that it may send meanwhile. */
+/** Time limit for a rejected client to read its response, and max bytes that it may send until then. */
 const [rejectionMs, rejectionBytes] = [1_000, 16_777_216];
 
 /** The response that node:http sends to a malformed request. */

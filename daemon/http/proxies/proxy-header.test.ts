@@ -19,7 +19,7 @@ const whole: readonly (readonly [string, Buffer, string | undefined])[] = [
   ["UNKNOWN with addresses", line("PROXY UNKNOWN ffff:f::1 ::1 1 2\r\n"), undefined],
   ["TCP over IPv4", version2(0x21, 0x11, ipv4), "192.0.2.7"],
   [
-    "TCP over IPv4 with more behind",
+    "TCP over IPv4 with extensions",
     version2(0x21, 0x11, Buffer.concat([ipv4, Buffer.from([3, 0, 1, 0])])),
     "192.0.2.7",
   ],

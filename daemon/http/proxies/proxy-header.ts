@@ -116,7 +116,7 @@ function waitForHeader(socket: Socket, behind: ServeConnection): void {
     socket.off("close", ended);
     if (header.source !== undefined) Object.defineProperty(socket, "remoteAddress", { value: header.source });
     behind(socket);
-    // Done only now, because the fast path receives only data read from now on, not data that the stream has already read.
+    // Done only now, because the fast path gets only data read from now on, not data already read by the stream.
     if (read.length > header.endsAt) pushBackBytes(socket, read.subarray(header.endsAt));
     return true;
   });

@@ -50,7 +50,7 @@ export const paymentEvents = {
   "settling-failed": { level: "error", runbook: "facilitator-no-leader" },
   "signer-unusable": {
     level: "warn",
-    act: "Do what the line says: send the account native currency, or restore access to its key.",
+    act: "Follow the message: send native currency to the account, or restore access to its key.",
     runbook: "signer-low",
   },
   "signers-removed": {

@@ -5,7 +5,7 @@ export const processEvents = {
   "service-stopping": { level: "info" },
   "service-stop-waits": { level: "info" },
   "service-stopped": { level: "info" },
-  "stop-unclean": { level: "error", act: "Read the startup failure first; this one follows from it." },
+  "stop-unclean": { level: "error", act: "Read the startup failure first; it caused this one." },
   "stop-cut-off": { level: "error", act: "Restart the service; it resumes the aborted work." },
   "log-level-changed": { level: "warn", act: "Send SIGUSR2 again when done: `debug` is verbose." },
   "log-lines-dropped": { level: "warn", act: "Check the log collector." },

@@ -9,13 +9,13 @@ import { startLeaderTerm, type Term } from "./term.ts";
 export type Candidate = AsyncDisposable & Readonly<{ term: () => Term | undefined; readiness: () => ReadinessCheck }>;
 
 /**
- * Time for which a replica trusts a renewal, by its own clock, from before the request. It is shorter than the term's lifetime, so that a
- * leader that can't renew has ended its term when another one starts. This assumes a running process whose clock is at most an eighth
- * slower than the database's. The guard covers a suspended process.
+ * How long a replica trusts a renewal, by its own clock, counted from before the request. This is shorter than the term's lifetime, so that
+ * a leader that can't renew stops before another one starts. It assumes a running process whose clock is at most an eighth slower than the
+ * database's; the guard covers a suspended process.
  */
 const leaseTrustMs = 3_500;
 
-/** A quarter of a term's lifetime, so that two renewals may fail. */
+/** A quarter of a term's lifetime, so that two renewals can fail. */
 const renewIntervalMs = 1_000;
 
 export function startCandidate(context: SettlementContext, { lease, inTerm }: SharedLedger): Candidate {
@@ -33,7 +33,7 @@ export function startCandidate(context: SettlementContext, { lease, inTerm }: Sh
       while (isMine && !ended.aborted) {
         await pause(renewIntervalMs, ended);
         if (ended.aborted) break;
-        // Without a response the term continues; the deadline ends it before another replica may start one.
+        // Without a response, the term continues; its deadline ends it before another replica can start one.
         isMine = (await runClaim(claim(), () => lease.renew(number), Boolean)) ?? true;
       }
     } finally {
@@ -91,9 +91,9 @@ function createQuerying({ log }: Pick<SettlementContext, "log">) {
 }
 
 type LeaseClaim = Readonly<{
-  /** The database agreed: the lease is valid from the time of the query. */
+  /** Granted: the lease is valid from the time of the query. */
   confirm: () => void;
-  /** The database declined, or its response is unknown: the earlier deadline stays valid. */
+  /** Declined or unknown: the earlier deadline stays valid. */
   drop: () => void;
 }>;
 

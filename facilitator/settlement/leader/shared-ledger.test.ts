@@ -4,7 +4,7 @@ import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-
 import { sqliteLedgerMigrations } from "../ledger/schema.ts";
 import { createRequests, createSharedLedger } from "./shared-ledger.ts";
 
-test("adds a request whose conflicting request is declined between two statements", async () => {
+test("adds a request if the conflicting one is declined between two statements", async () => {
   const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
   await using store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
   const [options, clock, guard] = [{ chainId: 1_672 }, () => sampleMs, async () => undefined];
@@ -29,7 +29,7 @@ test("adds a request whose conflicting request is declined between two statement
   expect(await store.rows("SELECT id FROM settlement")).toEqual([{ id: sampleSettlement.id }]);
 });
 
-test("keeps a request whose transaction was withdrawn, because another account may send it", async () => {
+test("keeps a request whose transaction was withdrawn, so that another account can send it", async () => {
   const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
   await using store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
   const { requests, lease, inTerm } = createSharedLedger({ chainId: 1_672 }, { store, clock: () => sampleMs });

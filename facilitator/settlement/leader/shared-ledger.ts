@@ -42,7 +42,7 @@ const waitingSql = `SELECT * FROM settlement WHERE chain_id = $1 AND state = 'be
 const inTheWaySql = `SELECT id FROM settlement WHERE chain_id = $1
     AND (id = $2 OR (COALESCE(nonce_space, asset) = $3 AND payer = $4 AND authorization_nonce = $5 AND state <> 'failed'))`;
 
-/** Max insert attempts, because a request may be declined between two statements. */
+/** Max insert attempts: a conflicting request may be declined between two statements. */
 const insertAttemptsMax = 3;
 
 const storeReasonSql = `INSERT INTO unsent (chain_id, id, message, at_ms) VALUES ($1, $2, $3, $4)
@@ -62,7 +62,7 @@ export function createRequests(
   }: StoreDependencies & Readonly<{ guard?: (connection: SqlConnection) => Promise<void> }>,
 ) {
   return {
-    /** Requests a settlement, once; the caller owns it. False if another payment has the authorization nonce. */
+    /** Requests a settlement, once, which the caller then owns. Returns false if another payment has the authorization nonce. */
     add: async (settlement: Settlement): Promise<boolean> => {
       for (let attempt = 1; attempt <= insertAttemptsMax; attempt += 1) {
         if ((await insertSettlements(store, chainId, [settlement], "")) === 1) return true;
@@ -111,10 +111,9 @@ export class TermEndedError extends Error {
 export const termLifeMs = 4_000;
 
 /**
- * Creates this process's lease on a chain: the exclusive right of one replica to settle, for a term. It lasts as long
- * as it is renewed, by the database's clock. Each term has a higher number than the previous one, and every write of the
- * settling replica locks the lease and compares that number: a replica that was cut off and returns can write nothing
- * once another has started its term.
+ * Creates this process's lease on a chain: the exclusive right of one replica to settle, for a term. It lasts while it is renewed, by the
+ * database's clock. Each term has a higher number than the previous one, and every write of the settling replica locks the lease and
+ * compares that number: a replica that returns after a partition can write nothing once another has started a term.
  */
 function createSettlerLease({ chainId }: Readonly<{ chainId: number }>, { store }: Pick<StoreDependencies, "store">) {
   const holder = randomUUID();

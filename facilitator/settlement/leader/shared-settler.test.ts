@@ -71,7 +71,7 @@ function startReplica({
   return { settler, requests, lease, inTerm, watch, poll };
 }
 
-test("reports a duplicate to a declined sale after the next sale settled the payment", async () => {
+test("reports a duplicate to a declined sale once the next sale has settled the payment", async () => {
   const { settler, requests, lease, inTerm, watch, poll } = startReplica();
   await using _ = watch;
   const first = settler.settle(payment, createSale("first"));
@@ -125,7 +125,7 @@ test("limits a seller to its share of the settlements in flight", async () => {
   void another;
 });
 
-test("tracks a payment as in flight until its last copy is rejected", async () => {
+test("treats a payment as in flight until its last copy is rejected", async () => {
   const checks: ((rejection: Rejection) => void)[] = [];
   const { settler, watch } = startReplica({ check: () => new Promise((resolve) => checks.push(resolve)) });
   await using _ = watch;

@@ -52,7 +52,7 @@ export function createOutcomeWatch(
     entry.end(recorded ?? "gone");
   };
   const poll = async (): Promise<void> => {
-    // Only entries from before the query; later ones may be too new for its result.
+    // Only entries from before the query: its result may lack newer ones.
     const requested = [...entries];
     const states = await requests.states(requested.map(([id]) => id));
     for (const [id, entry] of requested) if (entries.get(id) === entry) settle(id, entry, states.get(id));
@@ -100,7 +100,7 @@ export function createSharedSettler(
     onRequest,
   }: Readonly<{
     watch: OutcomeWatch;
-    /** Notifies the settling part of this process, if there is one. */ onRequest: () => void;
+    /** Notifies this process's settling part, if there is one. */ onRequest: () => void;
   }>,
 ): Settler & Pick<Engine, "callInFlight"> {
   const { check, clock } = context;
@@ -133,8 +133,8 @@ export function createSharedSettler(
         return respondTo({ id, answer: state, caller, isOwner }, ownership);
       const answer = await waitFor(payment, watch, context);
       if (answer === "gone") return answerDeclined(payment, requests, context);
-      // A request that could not be sent is removed from the record, and the next caller owns it: what matters is the owner of the outcome.
-      // Until there is one, another caller owns it only if it is recorded.
+      // A request that could not be sent is removed from the record, and the next caller owns it: what matters is who owns the outcome.
+      // Without an outcome, another caller owns the settlement only if that is recorded.
       const isTheirs =
         answer.state === "pending"
           ? isOwner || (await onRecord(payment)) === undefined
@@ -145,7 +145,7 @@ export function createSharedSettler(
   };
 }
 
-/** Calls of the payments that this replica is settling, also before they are recorded. Those of other replicas are known once recorded. */
+/** Calls of the payments that this replica is settling, recorded or not. Those of other replicas are known once recorded. */
 class CallsInFlight {
   readonly #calls = new Map<Hex, { callData: Hex; copies: number }>();
 
@@ -181,7 +181,7 @@ async function waitFor(
   }
 }
 
-/** Responds to a declined request: by now the chain may reject the payment, because the payer's other payments have spent the balance. */
+/** Responds to a declined request: the chain may now reject the payment, because the payer's other payments have spent the balance. */
 async function answerDeclined(
   payment: SignedPayment,
   requests: SharedLedger["requests"],

@@ -13,8 +13,8 @@ import { startSettling, type Settling } from "../engine.ts";
 import { TermEndedError, type TermLedger } from "./shared-ledger.ts";
 
 /**
- * Period in which this replica settles. It starts from the database's state and retains nothing beyond it; so when a write fails with an
- * unknown outcome, the term ends, and the next one, here or in another replica, starts by reading.
+ * A period in which this replica settles. All its state comes from the database, so when a write fails with an unknown outcome, the term
+ * ends, and the next one, here or in another replica, starts by reading.
  */
 export type Term = AsyncDisposable &
   Readonly<{
@@ -25,7 +25,7 @@ export type Term = AsyncDisposable &
     lose: () => void;
   }>;
 
-/** Starts a term with its ledger and requests, which write only while it is active. */
+/** Starts a term with its ledger and requests, which can write only while it is active. */
 export async function startLeaderTerm(context: SettlementContext, term: TermLedger): Promise<Term> {
   const end = new AbortController();
   let isLost = false;
@@ -102,7 +102,7 @@ function startIntake(context: SettlementContext, { requests, settling, onFault, 
   const { suspensions, gas, clock, log } = context;
   const { book, funds, queues } = settling;
   const { pollIntervalMs, inFlightMax } = context.settlement;
-  /** Declined requests whose decline is not recorded yet; the record still shows them as unseen. */
+  /** Declined requests whose decline is not recorded yet, so that they still appear as new. */
   const leaving = new Set<Hex>();
 
   const declineUnsent = async (id: Hex, end: SettleAnswer | Error): Promise<void> => {
@@ -142,7 +142,7 @@ function startIntake(context: SettlementContext, { requests, settling, onFault, 
     const before = new Set(book.all().map(({ settlement }) => settlement.id));
     const room = inFlightMax - before.size;
     if (room <= 0 || over.aborted) return;
-    // Skip requests that this process knew before the query: they may have been sent since, and the result may be older.
+    // Skip requests that this process already knew before the query: the result may be outdated, and they may have been sent since.
     for (const settlement of await requests.waiting(room + before.size)) {
       const { id } = settlement;
       if (before.has(id) || leaving.has(id)) continue;

@@ -20,7 +20,7 @@ type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
 
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** The writes of whoever settles, and what it starts from. */
+/** The settling process's writes, and the state that it starts from. */
 export type Journal = Pick<Ledger, "begin" | "finish" | "withdraw" | "unfinished">;
 
 export type LedgerDependencies = Readonly<{
@@ -28,7 +28,7 @@ export type LedgerDependencies = Readonly<{
   clock: () => number;
   /** Runs first in every transaction that begins, finishes or withdraws; throwing aborts the transaction. */
   guard?: (connection: SqlConnection) => Promise<void>;
-  /** Whether settlements without transactions stay, as requests of replicas. */
+  /** Whether settlements without transactions are kept, as requests of replicas. */
   keepsRequests?: boolean;
 }>;
 
@@ -40,7 +40,7 @@ const rivalSql = `SELECT 1 AS rival FROM settlement
 
 const begunSql = "SELECT * FROM settlement WHERE chain_id = $1 AND state = 'begun' ORDER BY begun_at_ms, id";
 
-// Order by fee: each transaction of a settlement offers more than the previous one, even if the clock changed meanwhile.
+// Order by fee: each transaction of a settlement offers more than the previous one, even if the clock was changed in between.
 // CROSS JOIN makes SQLite start with the settlements in flight; otherwise it reads all transactions of the chain.
 const attemptsSql = `SELECT attempt.* FROM settlement CROSS JOIN attempt
   WHERE settlement.chain_id = $1 AND settlement.state = 'begun'
@@ -93,8 +93,8 @@ export function createLedger(
       if (outcomes.size > 0) await runGuarded((connection) => updateFinished(connection, chainId, outcomes, clock()));
     },
     /**
-     * Deletes a transaction that no node accepted, and its settlements without other transactions unless these stay. If it fails, `begin` deletes it first:
-     * the next process would send it besides another transaction of the same settlement.
+     * Deletes a transaction that no node accepted, and its settlements without other transactions unless these are kept. If that fails,
+     * `begin` deletes it first; otherwise the next process would send it in addition to another transaction of the same settlement.
      */
     withdraw: ({ hash }: Attempt): Promise<void> => withdraw(hash),
     unfinished: (): Promise<readonly UnfinishedSettlement[]> =>
@@ -104,7 +104,7 @@ export function createLedger(
   };
 }
 
-// "state <> 'failed'" lets both databases use the index of authorizations.
+// "state <> 'failed'" lets both databases use the authorization index.
 const paidSql = `SELECT 1 AS paid FROM settlement WHERE chain_id = $1 AND COALESCE(nonce_space, asset) = $2 AND payer = $3
   AND state <> 'failed' AND state = 'settled' LIMIT 1`;
 
@@ -138,8 +138,8 @@ export function createRecordChecks({ chainId, store }: Readonly<{ chainId: numbe
 }
 
 /**
- * Records a settlement with its outcome, unless it, or another settlement with its authorization nonce, is recorded.
- * Any replica may: no transaction of ours executed it. Returns whether it is recorded now for the first time.
+ * Records a settlement with its outcome, unless it, or another one with its authorization nonce, is already recorded. Any replica may do
+ * this, because none of our transactions executed it. Returns whether it was newly recorded.
  */
 export function recordForeign(
   { chainId, store, clock }: Readonly<{ chainId: number }> & Pick<LedgerDependencies, "store" | "clock">,
@@ -172,7 +172,7 @@ async function insertBegun(connection: SqlConnection, chainId: number, begun: re
   await connection.change(`INSERT INTO attempt (${attemptColumns}) VALUES ${formatValues(attempts)}`, attempts.flat());
 }
 
-/** Creates the function that deletes a rejected transaction, if given, and those that it failed to delete before. */
+/** Creates the function that deletes a rejected transaction, if given, and those whose deletion failed earlier. */
 function createWithdrawals(remove: (hashes: readonly Hex[]) => Promise<void>): (hash?: Hex) => Promise<void> {
   const rejected = new Set<Hex>();
   let withdrawn = Promise.resolve();
@@ -185,13 +185,13 @@ function createWithdrawals(remove: (hashes: readonly Hex[]) => Promise<void>): (
   return async (hash) => {
     if (hash !== undefined) rejected.add(hash);
     if (rejected.size === 0) return;
-    // One at a time, so that none deletes a transaction that was signed again in the same bytes and has begun since.
+    // One at a time, so that none deletes a transaction that was signed again, with the same bytes, and started since.
     withdrawn = withdrawn.then(run, run);
     await withdrawn;
   };
 }
 
-/** Deletes transactions, and their settlements without other transactions unless these stay. */
+/** Deletes transactions, and their settlements without other transactions unless these are kept. */
 async function deleteAttempts(
   connection: SqlConnection,
   { chainId, keepsRequests }: Readonly<{ chainId: number; keepsRequests: boolean }>,
@@ -220,7 +220,7 @@ async function updateFinished(
       FROM (VALUES ${formatValues(rows)}) AS outcome WHERE chain_id = $${values.length + 2} AND id = column1`,
     [...values, nowMs, chainId],
   );
-  // For a payment with an outcome, a single verification is equivalent to none.
+  // For a payment with an outcome, a single verification has no effect.
   const ids = [...outcomes.keys()];
   const names = ids.map((_, index) => `$${index + 2}`).join(", ");
   await connection.change(`DELETE FROM verification WHERE chain_id = $1 AND times = 1 AND id IN (${names})`, [

@@ -41,7 +41,7 @@ export async function openLedgerStore(
     const options = { ...place, migrations: sqliteLedgerMigrations, isShared: isHandedOver };
     return { store: openSqliteStore(options), isShared: isHandedOver };
   }
-  // Lazy import, so that a start with SQLite does not pay for it.
+  // Imported lazily, because a start with SQLite doesn't need it.
   const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
   const place = { url, setting: nameSetting("ledger", "url"), schema: "gatehouse_facilitator" };
   const store = await openPostgresStore({ ...limits, ...place, migrations: postgresLedgerMigrations }, { log });

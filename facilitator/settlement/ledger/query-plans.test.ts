@@ -92,7 +92,7 @@ test("no statement reads all settlements of a chain", async () => {
   await useLedger(explain(store, steps));
   const table = /^SCAN (?:attempt|identifier|refund|sale|settlement|verification)\b/;
   const chain = /\(chain_id=\?\)/;
-  // The index of settlements in flight, which are few.
+  // The index of settlements in flight, of which there are few.
   const inFlight = "INDEX settlement_begun (chain_id=?)";
   const slow = [...steps].filter((step) => (table.test(step) || chain.test(step)) && !step.includes(inFlight));
   expect(steps.size).toBeGreaterThan(50);

@@ -2,7 +2,7 @@ import type { SqlRow, SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 
 /**
- * Refund of a settlement: one transfer back to its payer. - `sent`: its transaction is signed and may have been sent;
+ * A settlement's refund: one transfer back to its payer. - `sent`: its transaction is signed and may have been sent;
  * its outcome is not recorded; - `refunded`: final; - `failed`: the transaction reverted and moved nothing, so another
  * one may follow.
  */
@@ -35,7 +35,7 @@ export function createRefundStore(
       const [row] = await store.rows("SELECT * FROM refund WHERE chain_id = $1 AND id = $2", [chainId, id]);
       return row && toRefund(row);
     },
-    /** Records a signed refund before it is sent, replacing a failed one or `lost`. False if there is another. */
+    /** Records a signed refund before it is sent, replacing a failed one or `lost`. Returns false if there is another. */
     begin: async (
       { id, amount, hash, nonce, rawTransaction }: Omit<Refund, "state">,
       lost: Hex = "0x",

@@ -12,7 +12,7 @@ import { sqliteLedgerMigrations } from "./schema.ts";
 
 const chainId = 1_672;
 
-/** A ledger with records of payments that nobody settled, and retention whose waits end when the test says so. */
+/** A ledger with records of payments that were never settled, and retention whose pauses the test ends. */
 function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
   const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
   const store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
@@ -41,7 +41,7 @@ function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
   );
   return {
     state,
-    /** Waits until the retention waits, and returns the duration. */
+    /** Waits until the retention pauses, and returns the pause's duration. */
     nextWait: async () => {
       await until("it waits", generousMs, async () => waits.length > 0);
       return waits[0]?.ms;
@@ -60,7 +60,7 @@ function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
   };
 }
 
-test("deletes the note of an unsettled payment after an hour", async () => {
+test("deletes an unsettled payment's verification record after an hour", async () => {
   await using scene = openScene();
   await scene.verify(3);
   expect(await scene.nextWait()).toBe(retentionIntervalMs);
@@ -73,7 +73,7 @@ test("deletes the note of an unsettled payment after an hour", async () => {
   expect([await scene.nextWait(), await scene.notes()]).toEqual([retentionIntervalMs, 2]);
 });
 
-test("deletes many notes in steps, and stops between two of them", async () => {
+test("deletes many verification records in steps, and can stop between two steps", async () => {
   await using scene = openScene();
   await scene.nextWait();
   for (let steps = 0; steps < 3; steps += 1) {

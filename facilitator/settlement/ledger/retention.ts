@@ -5,14 +5,14 @@ import type { Ledger } from "./ledger.ts";
 import type { Sales } from "./sales.ts";
 
 /**
- * Lifetime of a verified payment's note after its last verification, while no settlement of it is recorded. A seller settles when its work
- * is done; a seller that works for longer may get a success for each of several copies.
+ * Lifetime of a payment's verification record after the last verification, while no settlement of it is recorded. A seller settles when its
+ * work is done; one that works longer than this may get a success for each of several copies.
  */
 export const noteLifeMs = 3_600_000;
 
 /**
- * Max rows deleted in one step, on the thread that serves payments, and the pause until the next step: in a ledger of
- * millions of rows each deleted row changes several pages, so deletion may use a tenth of the time.
+ * Max rows deleted in one step, on the thread that serves payments, and the pause until the next step. In a ledger of millions of rows,
+ * each deleted row changes several pages, so deletion may use a tenth of the time.
  */
 export const retentionStep = { rowsMax: 50, pausePerStep: 9, pauseMinMs: 10, pauseMaxMs: 1_000 };
 
@@ -30,7 +30,7 @@ export type RetentionDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** Deletes old settlements, sales and notes, now and every ten minutes. Disposal stops after the current step. */
+/** Deletes old settlements, sales and verification records, now and every ten minutes. Disposal stops after the current step. */
 export function startRetention(
   { retentionDays }: Readonly<{ retentionDays: number }>,
   { ledger, ownership, sales, clock, monotonicMs, pause, log }: RetentionDependencies,

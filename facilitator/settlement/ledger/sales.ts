@@ -2,7 +2,7 @@ import type { SqlConnection, SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { BoundIdentifier } from "../../callers/caller.ts";
 
-/** Settlement about to be requested: the name of its caller's seller, if any, and the payment's own identifier. */
+/** A settlement about to be requested: the calling seller's name, if any, and the payment's own identifier. */
 export type Sale = Readonly<{
   id: Hex;
   payer: Hex;
@@ -13,7 +13,7 @@ export type Sale = Readonly<{
 /** Sellers and payment-identifiers of settlements. Writes are durable when their promise resolves. Any method throws `StoreError`. */
 export type Sales = ReturnType<typeof createSaleStore>;
 
-/** Wei that a seller's settlements cost in an hour, and the dearest one; not counted from `forgottenMs` on. */
+/** Wei that a seller's settlements cost in an hour, and the most expensive one; no longer counted from `forgottenMs` on. */
 export type GasOfHour = Readonly<{ spent: bigint; dearest: bigint; forgottenMs: number }>;
 
 /** Max identifiers of one payer; older ones are evicted, because the payer may sign any number of payments. */
@@ -92,7 +92,7 @@ export function createSaleStore(
     },
     /** Returns what a seller's settlements cost in 24 hours, in wei, by hour; the first hour counts in full. */
     dailyGas: (seller: string): Promise<readonly GasOfHour[]> => readHours(store, seller, clock() - dayMs),
-    /** Deletes at most `max` identifiers and sales from before a time. Returns the larger of the two numbers deleted. */
+    /** Deletes at most `max` identifiers and sales older than a time. Returns the larger of the two numbers deleted. */
     forget: async (beforeMs: number, max: number): Promise<number> => {
       await store.change("DELETE FROM seller_day WHERE day < $1", [formatHour(clock() - 2 * dayMs)]);
       const counts = [forgetIdentifiersSql, forgetSalesSql].map((text) => store.change(text, [beforeMs, max]));

@@ -123,7 +123,7 @@ const createReplicas = `CREATE TABLE unsent (
      expires_at_ms INTEGER NOT NULL
    ) STRICT`;
 
-/** Settlements from before owners were recorded may have paid for something, so they are closed. In-flight ones go to the first caller. */
+/** Settlements from before owners were recorded may have paid for something, so they are closed. Those in flight go to the first caller. */
 const addOwners = `ALTER TABLE settlement ADD COLUMN owner text;
    UPDATE settlement SET owner = 'closed' WHERE state = 'settled'`;
 
@@ -149,7 +149,7 @@ export const sqliteLedgerMigrations: Migrations = [
   addNotePayer,
   addSales,
   addContracts,
-  // SQLite can't change a primary key.
+  // SQLite can't alter a primary key.
   `CREATE TABLE shared_attempt (
      ${attemptColumns},
      ${batchColumns.join(", ")},

@@ -8,14 +8,14 @@ import { readAttempts, toRecordedSettlement, toSettlement } from "./rows.ts";
 type Options = Readonly<{ chainId: number }>;
 type Dependencies = Readonly<{ store: Pick<SqlStore, "rows" | "isListed"> }>;
 
-/** Settlement that is settled in the ledger, its successful transaction, and when this was recorded, in milliseconds since 1970. */
+/** A settlement recorded as settled, its successful transaction, and the time of the record, in milliseconds since 1970. */
 export type FinishedSettlement = Readonly<{ settlement: Settlement; transaction: Hex; finishedAtMs: number }>;
 
 /** Position in the order in which settlements finished; within one millisecond they are ordered by id, and `""` sorts first. */
 export type LedgerLocation = Readonly<{ finishedAtMs: number; id: string }>;
 
-// SQLite uses the partial index `settlement_finished` only if the query repeats the index's condition word for word, and prefers the
-// primary key, which has every row of the chain, unless a plus sign hides `chain_id` from the planner. PostgreSQL needs neither.
+// SQLite uses the partial index `settlement_finished` only if the query repeats the index's condition verbatim. It prefers the primary key,
+// which has every row of the chain, unless a plus sign hides `chain_id` from the planner. PostgreSQL needs neither.
 const settledSql = `SELECT * FROM settlement
   WHERE +chain_id = $1 AND state = 'settled' AND state <> 'begun'
     AND finished_at_ms >= $2 AND finished_at_ms < $3 AND (finished_at_ms > $2 OR id > $4)
@@ -88,7 +88,7 @@ export async function* readSettlements(
 
 const foundSql = "SELECT * FROM settlement WHERE chain_id = $1 AND state = 'settled' AND state <> 'failed' AND";
 const idSql = `${foundSql} id = $2`;
-// The nonce spaces of a token's payments, so that the index of authorizations applies.
+// Lists the nonce spaces of a token's payments, so that the authorization index applies.
 const nameSql = `${foundSql} COALESCE(nonce_space, asset) IN ($2, '${permit2Address.toLowerCase()}', '${channelsAddress.toLowerCase()}')
   AND asset = $2 AND payer = $3 AND authorization_nonce = $4`;
 

@@ -41,7 +41,7 @@ async function plan(changes: readonly Partial<Settlement>[], blockGas = 30_000_0
 
 const byPermit2 = { contract: permit2Proxies.exact } as const;
 
-test("batches equal payments of one payer only if their receipts differ, unlike with Permit2", async () => {
+test("batches identical payments by one payer only if their receipts differ, which Permit2's don't", async () => {
   expect((await plan([{}, {}, {}])).groups).toEqual([[0, 1, 2]]);
   const other = { ...byPermit2, amount: 20_000n };
   expect((await plan([byPermit2, other, byPermit2, {}])).groups).toEqual([[0, 1], [2], [3]]);

@@ -10,7 +10,7 @@ import {
 import type { SettlementContext } from "../context.ts";
 import type { Attempt, InFlightSettlement } from "../settlement.ts";
 
-/** Transaction to create for one or more settlements: with its own nonce, or as a replacement of an older one. */
+/** A transaction to create for one or more settlements, with its own nonce or as a replacement. */
 export type Job = Readonly<{
   entries: readonly InFlightSettlement[];
   replaced: Attempt | undefined;
@@ -19,7 +19,7 @@ export type Job = Readonly<{
 
 /** A transaction's max share of a block, so that it is not excluded from fuller blocks: a quarter. */
 const blockShare = 4n;
-/** Max call data of a transaction in bytes; geth's pool accepts 128 KiB in total. */
+/** Max call data of a transaction in bytes; geth's pool accepts transactions of up to 128 KiB. */
 const callBytesMax = 96 * 1_024;
 
 /**
@@ -28,13 +28,13 @@ const callBytesMax = 96 * 1_024;
  * removed from their batch. `logsUses` returns whether a token logs each use of an authorization, so that a shared
  * transaction's receipt shows which payments were executed.
  *
- * @throws {ChainError} from the function when the node can't respond.
+ * @throws {ChainError} from the function when the node doesn't respond.
  */
 export function createBatchPlanner(
   { chain, gas, contracts }: Pick<SettlementContext, "chain" | "gas" | "contracts">,
   { signer, logsUses }: Readonly<{ signer: Hex; logsUses: (asset: Hex) => boolean }>,
 ) {
-  /** Returns the gas limit of a batch whose payments all succeed now: estimates can't see a tolerated failure. */
+  /** Returns the gas limit of a batch whose payments would all succeed now: estimates can't detect a tolerated failure. */
   const estimate = (entries: readonly InFlightSettlement[], gasMax: bigint) =>
     gas.estimateBatch(
       entries.map(({ settlement }) => settlement),

@@ -61,7 +61,7 @@ test("raises the fees after each replacement that the node rejects as underprice
   expect(offered).toEqual(offered.toSorted((a, b) => Number(a - b)));
 });
 
-test("starts again from the settlement's own fees once the raised ones exceed the limit", async () => {
+test("falls back to the settlement's own fees once the raised ones exceed the limit", async () => {
   const { replace, entry, offered } = startSending({ pooledTip: 3n * gwei, maxFeePerGasGwei: 40 });
   for (let tries = 0; tries < 3; tries += 1) await replace();
   expect(entry.attempts).toHaveLength(1);

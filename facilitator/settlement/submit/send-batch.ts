@@ -10,10 +10,10 @@ import type { Attempt, InFlightSettlement } from "../settlement.ts";
 
 export type UnsentBatch = Readonly<{ entry: InFlightSettlement; failure: Error }>;
 
-/** Number of signed transactions, the jobs that need another one at once, and the unsent settlements. */
+/** Number of signed transactions, the jobs that need another one immediately, and the unsent settlements. */
 export type BatchOutcome = Readonly<{ signed: number; again: readonly Job[]; unsent: readonly UnsentBatch[] }>;
 
-/** Max foreign transactions that a settlement may encounter at its nonce before it is left to the tracker. */
+/** Max foreign transactions at a settlement's nonce before it is left to the tracker. */
 const foreignNoncesMax = 5;
 
 /**
@@ -126,18 +126,18 @@ async function handleUntaken(
     return { again: isAgain ? [{ entries, replaced }] : [], unsent: [] };
   }
   log.warn({ event: "transaction-rejected", ...facts }, "the node rejected a transaction");
-  // Before the ledger: if its write fails, the transaction may be recorded or not, and must not be resent. Its nonce is free also then,
-  // because the ledger deletes it before the next one begins.
+  // Do this before the ledger write: if that fails, the transaction may or may not be recorded, and must not be resent. Its nonce is free
+  // even then, because the ledger deletes the transaction before the next one starts.
   for (const entry of entries) {
     entry.attempts = entry.attempts.filter(({ hash }) => hash !== transaction.hash);
     entry.pricedAtMs = pricedBeforeMs;
-    // The transaction in its way, of a payment that has ended, may offer more than any of this settlement.
+    // The blocking transaction, of a payment that has ended, may offer more than any of this settlement.
     if (outcome.kind === "nonce_taken") entry.rejectedFees = transaction;
   }
   if (replaced === undefined) nonces.release(transaction.nonce);
   await ledger.withdraw(transaction);
   const left = entries.filter(({ attempts }) => attempts.length === 0);
-  // An account that can't pay for several settlements at once may well pay for one.
+  // An account that can't pay for several settlements at once may be able to pay for one.
   const isOrdinary = readGasLimit(transaction.rawTransaction) <= BigInt(settlement.gasLimit);
   const isUnfunded = outcome.kind === "rejected" && outcome.isUnfunded === true;
   const isMoved = isUnfunded && isOrdinary && recordProblem(outcome.message);

@@ -2,15 +2,15 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createNonceAllocator } from "./sign-batch.ts";
 
-test("assigns nonces upwards from the chain's next nonce", () => {
+test("assigns ascending nonces from the chain's next nonce", () => {
   const nonces = createNonceAllocator();
-  expect(nonces.known(), "before the chain was asked").toBeUndefined();
+  expect(nonces.known(), "before the chain was queried").toBeUndefined();
   nonces.rebase(7);
   expect([nonces.acquire(), nonces.acquire(), nonces.acquire()]).toEqual([7, 8, 9]);
   expect([nonces.next(), nonces.known()]).toEqual([10, 10]);
 });
 
-test("assigns the lowest nonce that is neither held nor used, in any order of operations", () => {
+test("assigns the lowest nonce that is neither reserved nor used, in any order of operations", () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant("take" as const) }),
     fc.record({ do: fc.constantFrom("hold", "release", "rebase", "startFrom", "reset"), nonce: fc.nat(30) }),

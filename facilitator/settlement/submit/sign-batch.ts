@@ -7,8 +7,8 @@ import type { Attempt, InFlightSettlement } from "../settlement.ts";
 import { encodeBatch, type Job } from "./batch-planner.ts";
 
 /**
- * Transaction nonces of one account, assigned locally rather than queried from the node for each transaction, so that any number of
- * transactions can be in flight. Synchronous, so that no two callers can get the same nonce.
+ * Transaction nonces of one account, assigned locally instead of querying the node for each, so that any number of transactions can be in
+ * flight. Synchronous, so that no two callers can get the same nonce.
  */
 export type NonceAllocator = ReturnType<typeof createNonceAllocator>;
 
@@ -42,7 +42,7 @@ export function createNonceAllocator() {
     startFrom: (poolNext: number): void => {
       floor = poolNext;
     },
-    /** Sets the chain's next nonce and frees all nonces from it on; their transactions must be signed again. */
+    /** Sets the chain's next nonce and frees all nonces from there; their transactions must be signed again. */
     reset: (chainNext: number): void => {
       floor = chainNext;
       held.clear();
@@ -51,7 +51,7 @@ export function createNonceAllocator() {
   };
 }
 
-/** Signed transaction of a job, each settlement's share, and since when its predecessor's fee was offered. */
+/** A job's signed transaction, each settlement's share, and the time at which its predecessor's fee was first offered. */
 export type SignedJob = Pick<Job, "replaced"> &
   Readonly<{
     transaction: Attempt;
@@ -62,7 +62,7 @@ export type SignedJob = Pick<Job, "replaced"> &
 export type SigningAccount = Readonly<{
   signer: TransactionSigner;
   nonces: NonceAllocator;
-  /** Suspends the account until it can settle again. Returns whether another account may settle meanwhile. */
+  /** Suspends the account until it can settle again. Returns whether another account can settle in the meantime. */
   recordProblem: (problem: string) => boolean;
 }>;
 
@@ -89,7 +89,7 @@ export async function signBatch(
       return [];
     }
     const nonce = replaced === undefined ? nonces.acquire() : replaced.nonce;
-    // Before the signature, which may take a remote key seconds.
+    // Before signing, which may take seconds with a remote key.
     for (const entry of entries) entry.signed = true;
     return [{ replaced, entries, first, fees, nonce, gas: job.gas }];
   });
@@ -119,9 +119,9 @@ export async function signBatch(
 }
 
 /**
- * Chooses the gas limit of the settlements' next transaction, based on the first: the estimate for a new batch,
- * otherwise the previous limit of the same kind. A single one otherwise gets its estimate, or the max if that ran out
- * or does not exist: the payment would now fail, and its diagnosis determines the reason.
+ * Chooses the gas limit of the settlements' next transaction, based on the first: the estimate for a new batch, otherwise the previous
+ * limit of the same kind. Otherwise, a single one gets its estimate, or the max if that ran out of gas. Without an estimate, the payment
+ * would now fail, and its diagnosis determines the reason.
  */
 function chooseGasLimit(
   { settlement, attempts, lackedGas }: InFlightSettlement,

@@ -17,7 +17,7 @@ import { createSignerQueues } from "./signer-queues.ts";
 const log = pino({ level: "silent" });
 const settlement = { batchMax: 8, bumpPercent: 25, maxFeePerGasGwei: 500, gasLimit: 200_000 };
 
-/** Two signing accounts, with the behaviour of the node and of the second account's key. */
+/** Two signing accounts; the test controls the node's and the second key's behaviour. */
 async function startQueues() {
   const state = {
     balances: [10n ** 18n, 10n ** 18n],
@@ -125,7 +125,7 @@ test("moves a settlement rejected for lack of funds to another account, or fails
   expect(await submit(1)).toEqual(["the node rejected the settlement: insufficient funds"]);
 });
 
-test("releases a rejected transaction and its nonce although the ledger write fails", async () => {
+test("releases a rejected transaction and its nonce even if the ledger write fails", async () => {
   const { state, submit, queues } = await startQueues();
   state.answer = () => ({ kind: "rejected", message: "insufficient funds", isUnfunded: true });
   state.withdraw = () => {
@@ -146,7 +146,7 @@ test("sends an expensive transaction to an account that can pay, and suspends no
   expect(accounts.map((account) => signerWatch.shortage(account))).toEqual([undefined, undefined]);
 });
 
-/** Terms of an `upto` payment whose payer names a facilitator. */
+/** Terms of an `upto` payment for a given facilitator. */
 const naming = (facilitator: Hex) => ({
   contract: permit2Proxies.upto,
   callData: encodeSettle({

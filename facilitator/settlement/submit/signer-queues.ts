@@ -44,7 +44,7 @@ export function createSignerQueues(
     return named === undefined ? accounts : accounts.filter(({ address }) => isSameHex(address, named));
   };
 
-  /** Leaves out accounts that can't pay for all the gas, unless none can. */
+  /** Excludes accounts that can't pay for all the gas, unless none can. */
   const findPaying = (entries: readonly InFlightSettlement[], among: readonly Account[]): readonly Account[] => {
     const needed = entries.reduce((sum, { settlement }) => sum + (gas.find(settlement) ?? gas.most(settlement)), 0n);
     const paying = among.filter(({ address }) => signerWatch.canPay(needed, address));
@@ -60,7 +60,10 @@ export function createSignerQueues(
   }
 
   return {
-    /** Queues settlements for a new transaction, preferably by the given account: one, which others may join, or those of an earlier transaction. */
+    /**
+     * Queues settlements for a new transaction, preferably by the given account: a single one, which others may join, or those of an
+     * earlier transaction.
+     */
     submit: (entries: readonly InFlightSettlement[], preferred?: Hex): void => {
       const allowed = listAllowed(entries[0]);
       const usable = findPaying(entries, allowed.filter(isUsable));
@@ -93,9 +96,9 @@ function measureQueue({ nonces, submitter }: Account): number {
 }
 
 /**
- * Creates the single queue of a signing account, which assigns all its nonces and is limited by the max in-flight
- * settlements. Settlements that arrive while others are being sent are next, with one journal write and one request,
- * and in one transaction if the chain and their kind allow it.
+ * Creates the only queue of a signing account, which assigns all its nonces and is limited by the max settlements in flight. Settlements
+ * that arrive while others are being sent form the next batch: one journal write, one request and, if the chain and their kind allow it,
+ * one transaction.
  */
 export function createSubmitter(
   { batchMax }: Readonly<{ batchMax: number }>,

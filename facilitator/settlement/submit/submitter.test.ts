@@ -5,7 +5,7 @@ import { createInFlightSettlements } from "../settlement.ts";
 import type { BatchOutcome } from "./send-batch.ts";
 import { createSubmitter } from "./signer-queues.ts";
 
-/** A submitter with one settlement that was sent before, and the outcome of each of its batches. */
+/** A submitter with one previously sent settlement, and the outcomes of its batches. */
 function submitterWith(sendBatch: () => Promise<BatchOutcome>) {
   const lines: string[] = [];
   const log = createLog({ service: "test", level: "error" }, { write: (line) => void lines.push(line) });

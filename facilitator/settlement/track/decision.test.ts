@@ -51,7 +51,7 @@ test("waits for the configured confirmations", () => {
   expect(decide(entry(), seen({ head, nextNonce: 6, receipt: receipt() }), deep)).toMatchObject({ kind: "finish" });
 });
 
-test("replaces the transaction at the next nonce although a newer one waits behind it", () => {
+test("replaces the transaction at the next nonce even if a newer one waits behind it", () => {
   const newer = attempt({ hash: `0x${"bb".repeat(32)}`, nonce: 7 });
   const both = entry([attempt(), newer], { sentAtMs: nowMs - 1_000, pricedAtMs: nowMs - 20_000 });
   expect(decide(both, seen(), options)).toEqual({ kind: "replace", nonce: 5, resends: false });
@@ -112,7 +112,7 @@ test("diagnoses a used nonce without a receipt after three seconds", () => {
   });
 });
 
-test("repeats an inconclusive diagnosis when it is due, at once for another cause", () => {
+test("repeats an inconclusive diagnosis when due, or immediately for another cause", () => {
   const diagnosed = (cause: string, retryAtMs: number) =>
     entry([attempt()], { sentAtMs: nowMs, lostSinceMs: 0, diagnosed: { cause, times: 1, retryAtMs } });
   expect(decide(diagnosed("lost", nowMs + 1), seen({ nextNonce: 6 }), options)).toEqual({ kind: "wait" });

@@ -18,7 +18,7 @@ type DecisionOptions = Pick<SettlementSettings, "confirmations" | "bumpAfterMs" 
 
 /**
  * Decision about one settlement.
- * - `diagnose`: its own transactions did not and will not execute it; find out whether a foreign one did.
+ * - `diagnose`: its own transactions did not and will not execute it; find out whether another party's did.
  * - `resend`: send the same signed bytes to the node again.
  * - `replace`: offer a higher fee at the nonce; if `resends`, send the same bytes as well, because fees may be unavailable.
  */
@@ -40,7 +40,7 @@ const attemptsMax = 20;
 
 const wait: Decision = { kind: "wait" };
 
-/** Decides by the current state of settlement and chain only, not by their history. Changes nothing. */
+/** Decides only by the current state of settlement and chain, not by their history. Changes nothing. */
 export function decide(entry: InFlightSettlement, seen: Observation, options: DecisionOptions): Decision {
   const newest = entry.attempts.at(-1);
   if (newest === undefined || entry.queued) return wait;
@@ -62,7 +62,7 @@ export function decide(entry: InFlightSettlement, seen: Observation, options: De
     return lostForMs >= lostAfterMs ? diagnoseWhenDue(entry, "lost", seen) : wait;
   }
   const resends = entry.sentAtMs === undefined || seen.nowMs - entry.sentAtMs >= resendAfterMs;
-  // Not always the newest: that may wait behind one whose nonce another transaction holds in the pool.
+  // Not always the newest, which may be waiting behind one whose nonce another transaction occupies in the pool.
   const nextInLine = entry.attempts.find(
     (attempt) =>
       attempt.signer === newest.signer &&
@@ -76,7 +76,7 @@ export function decide(entry: InFlightSettlement, seen: Observation, options: De
   return resends ? { kind: "resend" } : wait;
 }
 
-/** Returns whether a mined transaction executed the settlement: one in a shared transaction may fail alone. */
+/** Returns whether a mined transaction executed the settlement; in a shared transaction, a single one may fail. */
 export function isExecuted(
   { settlement, attempts }: Pick<InFlightSettlement, "settlement" | "attempts">,
   receipt: Receipt,
@@ -92,7 +92,7 @@ function diagnoseWhenDue({ diagnosed }: InFlightSettlement, cause: Cause, { nowM
 }
 
 function canPayMore(newest: Attempt, { bumpPercent, maxFeePerGasGwei }: DecisionOptions): boolean {
-  // Quotes have the same limit, so the older fee alone decides whether it can be raised.
+  // Quotes have the same limit, so only the older fee determines whether it can be raised.
   return raiseFees(newest, newest, { percent: bumpPercent, limit: computeFeeLimit(maxFeePerGasGwei) }) !== undefined;
 }
 

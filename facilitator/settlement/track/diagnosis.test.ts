@@ -8,7 +8,7 @@ import { createInFlightSettlements } from "../settlement.ts";
 import { computeGasCost } from "../../chain/gas-limits.ts";
 import { ranOutOfGas } from "./diagnosis.ts";
 
-/** A transaction with a gas limit of `limit`; it is in a block if it used any gas. */
+/** A transaction with a gas limit of `limit`; it is mined if it used any gas. */
 type Sent = Readonly<{ limit: bigint; used?: bigint; price?: bigint }>;
 
 const gas = createGasLimits(

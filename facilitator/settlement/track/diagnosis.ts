@@ -22,18 +22,18 @@ export type Finding = Readonly<
   | { kind: "uncertain" }
 >;
 
-/** Max seconds between the latest block and the next one, in whose state calls are simulated. */
+/** Max seconds between the latest block and the next one, in which calls are simulated. */
 const nextBlockSeconds = 15n;
 
-/** Max diagnoses waiting for a node to see the transaction that used a nonce. */
+/** Max diagnoses that wait for a node to see the transaction that used a nonce. */
 const searchesMax = 6;
 
 /**
- * Determines the outcome of a settlement that its own transactions did not execute. Anyone may submit most signed
- * payments, so a third party may have done so: then the payer has paid, and the settlement succeeded. Several nodes may
- * share one URL, so data missing on a node behind `head` does not count as absent.
+ * Determines the outcome of a settlement that its own transactions did not execute. Anyone can submit most signed payments; if a third
+ * party did, the payer has paid and the settlement succeeded. Several nodes may share one URL, so data missing on a node behind `head` does
+ * not count as absent.
  *
- * @throws {ChainError} when the node can't respond.
+ * @throws {ChainError} when the node doesn't respond.
  */
 export async function diagnose(
   { settlement, attempts, diagnosed }: InFlightSettlement,
@@ -72,7 +72,7 @@ export async function diagnose(
   if (!isUsed) {
     if (cause === "lost") return { kind: "send_anew" };
     if (cause === "expired")
-      return buildFailure(reason.validBefore, "the authorization ended before a block took the settlement.");
+      return buildFailure(reason.validBefore, "the authorization expired before a block included the settlement.");
     return buildOwnFailure();
   }
   const use = await findForeignUse(settlement, head.number, chain);
@@ -89,12 +89,12 @@ export async function diagnose(
 }
 
 /**
- * Returns which party made a mined transaction move nothing although the chain had accepted the payment; undefined for
- * a channels call without a payer's signature, or if the authorization's expiry may have caused it. The payer's code
- * may have been called for the signature, and a channel's terms may have rejected a deposit. The token is then rejected
- * for everyone, so it is to blame only if the payer did nothing meanwhile.
+ * Returns which party caused a mined transaction to move nothing although the chain had accepted the payment; undefined for a channels call
+ * without a payer's signature, or if the authorization's expiry may have caused it. The payer's code may have been called for the
+ * signature, and a channel's terms may have rejected a deposit. A token is rejected for everyone, so it is blamed only if the payer did
+ * nothing in between.
  *
- * @throws {ChainError} when the node can't respond.
+ * @throws {ChainError} when the node doesn't respond.
  */
 async function findCulprit(
   { settlement, attempts }: Pick<InFlightSettlement, "settlement" | "attempts">,
@@ -121,9 +121,9 @@ async function findCulprit(
 }
 
 /**
- * Returns whether the payer can't have caused a failure: from the block before the transaction until now, it sent
- * nothing, so it neither approved anything nor temporarily had code (EIP-7702); the token logged nothing about it, so
- * its balance was unchanged; and the authorization was unused. False where the node no longer knows.
+ * Returns whether the payer can't have caused a failure: from the block before the transaction until now, it sent nothing, so it neither
+ * approved anything nor temporarily had code (EIP-7702); the token logged nothing about it, so its balance was unchanged; and the
+ * authorization was unused. Returns false if the node no longer has this data.
  */
 async function wasIdle(
   { settlement, attempts }: Pick<InFlightSettlement, "settlement" | "attempts">,
@@ -159,7 +159,7 @@ async function wasIdle(
  * as a whole; none of its own had the max gas of a settlement; and the token would accept the payment now. Each contract in the call chain retains a 64th of the gas from the one that it
  * calls (EIP-150), so some gas remains when the innermost runs out; and where a chain charges the whole limit, all of it counts as used.
  *
- * @throws {ChainError} when the node can't respond.
+ * @throws {ChainError} when the node doesn't respond.
  */
 export async function ranOutOfGas(
   { settlement, attempts }: InFlightSettlement,

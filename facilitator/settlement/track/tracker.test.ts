@@ -26,16 +26,16 @@ const gas = createGasLimits(
 const openNonces = (accounts: readonly Hex[] = [sampleAttempt.signer]) =>
   new Map(accounts.map((account) => [account, createNonceAllocator()]));
 
-/** Lasts longer than any of these checks. */
+/** Longer than any of these checks takes. */
 const settlement = { ...sampleSettlement, validBefore: sampleSettlement.validBefore + 3_600n };
 
-/** The node's view of a payer that still has enough, and of the token, which accepts its payment again. */
+/** The node's view: the payer still has enough, and the token accepts its payment again. */
 const idle = {
   balance: 10n ** 18n,
   accepts: true,
   code: "0x" as Hex,
   sentBy: (_block: number): number => 3,
-  /** Authorization nonces used, up to a block. */
+  /** Authorization nonces used by a block. */
   isUsedBy: (_block: number): boolean => false,
   /** Blocks in which the token logged something about the payer. */
   logged: [] as readonly number[],
@@ -113,7 +113,7 @@ test("diagnoses a lost transaction with a growing backoff, and logs it once", as
   expect(state.lines[0]).toContain("looking for the outcome of a settlement");
 });
 
-test("fills the nonce gap of the second account", async () => {
+test("fills the second account's nonce gap", async () => {
   const accounts = [`0x${"52".repeat(20)}`, sampleAttempt.signer] as const;
   const { state, lookFor } = startTracking({ attempts: [{ ...sampleAttempt, nonce: 7 }], accounts });
   await lookFor(2_000);
@@ -143,10 +143,10 @@ test.each([
   ["the payer if its balance is too low", 0, { balance: 0n }, "payer"],
   ["the payer if the token would now reject the payment", 0, { accepts: false }, "payer"],
   ["the payer if it moved its balance in that block", 0, { logged: [90] }, "payer"],
-  ["the payer if it moved its balance back since", 1, { logged: [95] }, "payer"],
+  ["the payer if it has moved its balance back since", 1, { logged: [95] }, "payer"],
   ["the token if the payer's balance moved only before that block", 0, { logged: [89] }, "token"],
   [
-    "the payer if it sent a transaction since, as to end a delegation",
+    "the payer if it has sent a transaction since, for example to end a delegation",
     0,
     { sentBy: (block: number) => block },
     "payer",
@@ -173,7 +173,7 @@ test.each([
 
 test.each([
   [
-    "no party for a channel's settle that a third party made first",
+    "no party for a channel settlement that a third party submitted first",
     { ...settlement, contract: channelsAddress, callData: encodeSettle(settlement.payTo, settlement.asset) },
     1,
     [],
@@ -212,7 +212,7 @@ test.each([
   expect(state.culprits).toEqual(culprits);
 });
 
-test("replaces an expired settlement's underpriced transaction by the next settlement's", async () => {
+test("replaces an expired settlement's underpriced transaction with the next settlement's", async () => {
   const { state, lookFor } = startTracking({ attempts: [{ ...sampleAttempt, nonce: 7 }], pending: 8 });
   await lookFor(2 * options.bumpAfterMs + lookEveryMs);
   expect(state.submits).toEqual([]);
@@ -237,7 +237,7 @@ test("fills a gap with the max gas, by a settlement whose mined transaction ran 
   expect(entry.lackedGas).toBe(true);
 });
 
-test("logs a transaction that is lost again, and diagnoses it at once", async () => {
+test("logs a transaction that is lost again, and diagnoses it immediately", async () => {
   const { state, entry, lookFor } = startTracking();
   await lookFor(60_000);
   entry.attempts = [...entry.attempts, { ...sampleAttempt, hash: `0x${"bb".repeat(32)}`, nonce: 6 }];

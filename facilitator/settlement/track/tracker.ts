@@ -24,15 +24,15 @@ type TrackerParts = Readonly<{
   recordUses: (asset: Hex) => void;
 }>;
 
-/** Delay before our transactions are signed again because lower nonces remain unused. Below this, ours may just have been faster. */
+/** Delay before our transactions are signed again because lower nonces remain unused. Earlier, ours may just have arrived first. */
 const gapAfterMs = 1_000;
 
 /** Delay between inconclusive diagnoses: starts at `initialMs`, and doubles each time up to `maxMs`. */
 const rediagnose = { initialMs: 1_000, maxMs: 30_000 };
 
 /**
- * Creates a function that checks the chain once for all in-flight settlements, those of earlier processes too, and
- * takes the required actions.
+ * Creates a function that checks the chain once for all in-flight settlements, including those of earlier processes, and takes the required
+ * actions.
  *
  * @throws {ChainError} from the function when the node can't be queried; earlier findings are still acted on.
  */
@@ -54,7 +54,7 @@ export function createTracker(context: SettlementContext, parts: TrackerParts): 
     if (nextNonce === undefined || sinceMs === undefined || seen.nowMs - sinceMs < gapAfterMs) return;
     if ((await chain.transactionCount(signer, "pending")) > nextNonce) {
       if (seen.nowMs - sinceMs < options.bumpAfterMs) return;
-      // The transaction of an expired payment, whose fee is too low for any block, is replaced by the next payment's.
+      // An expired payment's transaction with too low a fee is replaced by the next payment's.
       gapsSinceMs.set(signer, seen.nowMs);
       for (const entry of entries)
         if (hasMined(entry, seen) && (await ranOutOfGas(entry, seen.receipts, context))) entry.lackedGas = true;
@@ -166,7 +166,7 @@ async function resolveByDiagnosis(
         { event: "settlement-lacked-gas", settlement: entry.settlement.id },
         wasShared
           ? "a transaction with several settlements ran out of gas; sending this one alone"
-          : "a settlement ran out of gas; sending it again with the most that one may use",
+          : "a settlement ran out of gas; sending it again with the max gas",
       );
     if (wasShared) entry.isSeparate = true;
     else entry.lackedGas = true;
@@ -187,7 +187,7 @@ async function finish(
   { chainId, ledger, book, audit, recordMined, recordUses, suspensions }: TrackerContext,
 ): Promise<void> {
   if (outcomes.size === 0) return;
-  // Before the ledger: after a kill in between, the outcome is found and reported again.
+  // Do this before the ledger write: after a kill in between, the outcome is found and reported again.
   for (const [{ settlement }, outcome] of outcomes)
     audit?.add(auditSettlement(settlement, outcome, `eip155:${chainId}`));
   await recordMined?.([...outcomes.keys()], receipts);
@@ -207,7 +207,7 @@ function hasMined({ attempts }: InFlightSettlement, { receipts }: Observation): 
   return attempts.some(({ hash }) => receipts.has(hash));
 }
 
-/** Returns whether the chain waits for a nonce below those of the account's transactions. */
+/** Returns whether the chain is waiting for a nonce below those of the account's transactions. */
 function hasGap(account: Hex, entries: readonly InFlightSettlement[], seen: Observation): boolean {
   const nonces = entries.flatMap(({ attempts }) =>
     attempts.filter((attempt) => attempt.signer === account && isOpen(attempt, seen)).map(({ nonce }) => nonce),

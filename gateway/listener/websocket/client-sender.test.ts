@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 const policy = (() => ({ settings: { limits: { batchResponseBytes: 5_000 } } })) as unknown as PolicySource;
 
 /**
- * A sender to a client that accepts only what the test says, with 1,000 bytes for notifications and responses of 5,000.
+ * A sender to a client whose reads the test controls, with 1,000 bytes for notifications and responses of up to 5,000.
  */
 function startSender() {
   const seen = { unsent: 0, closed: [] as unknown[], isTerminated: false, isFull: false, dropped: 0, hasMemory: true };

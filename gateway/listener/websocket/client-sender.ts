@@ -31,7 +31,7 @@ export function closeSoon(socket: WebSocket, code: number, reason: string): void
   setTimeout(() => socket.terminate(), closeGraceMs).unref();
 }
 
-/** Max length of a response that is written to its client together with others: for a short response, the write is most of the cost. */
+/** Max length of a response that is written to its client together with others: for a short response, most of the cost is the write. */
 const corkedBytes = 4_096;
 const corks = new Corks();
 
@@ -44,7 +44,7 @@ export class ClientSender {
   readonly #queueBytes: number;
   readonly #context: Pick<ListenerContext, "policy" | "dropped">;
   readonly #backlog: ClientBacklog;
-  /** Number of response bytes since the queue was last empty: at least as many as are still waiting. */
+  /** Number of response bytes since the queue was last empty: at least the number still waiting. */
   #answered = 0;
 
   constructor(
@@ -107,7 +107,7 @@ export class ClientSender {
   #dropIfSlow(isWithin: boolean): void {
     const { policy, dropped } = this.#context;
     const excess = this.unsentBytes - this.#queueBytes;
-    // One response of any permitted size does not count.
+    // One response of any permitted size is exempt.
     const isTooMuch = excess > 0 && excess > Math.min(this.#answered, policy().settings.limits.batchResponseBytes);
     if (isWithin && !isTooMuch) return;
     dropped("slow");

@@ -28,7 +28,7 @@ export class ClientSession {
   readonly #turn: PendingTurn;
   readonly #flows = new Set<ResponseFlow>();
   readonly #closed = Promise.withResolvers<void>();
-  /** Messages that may not be handled yet: at most those of one read, because the socket is paused while any wait. */
+  /** Messages that can't be handled yet: at most those of one read, because the socket is paused while any are waiting. */
   readonly #waiting: Buffer[] = [];
   readonly #callerKey = () => this.#client.caller.key;
   #inFlight = 0;
@@ -36,7 +36,7 @@ export class ClientSession {
   #isLeaving = false;
   #isAlive = true;
   #unsentAtPing = 0;
-  /** Bytes of an incomplete message, and those of them counted in memory. */
+  /** Bytes of an incomplete message, and how many of them are counted in memory. */
   #partialBytes = 0;
   #partialHeld = 0;
 
@@ -112,7 +112,7 @@ export class ClientSession {
     return this.#inFlight < this.#limits.callsInFlight && this.#sender.unsentBytes <= this.#limits.queueBytes;
   }
 
-  /** Handles waiting messages as far as the limits and other callers' turns allow; otherwise pauses the socket. */
+  /** Handles waiting messages as far as the limits and the other callers allow; otherwise pauses the socket. */
   #proceed(isOwnTurn: boolean): void {
     // A message that is answered synchronously re-enters this method; the loop then sees its changes.
     if (this.#isRunning || this.#turn.isWaiting) return;
@@ -213,7 +213,7 @@ type MessageLimits = PolicySettings["limits"];
 /** Max bytes of an error that replaces a batch entry, excluding its id. */
 const rejectionBytes = 128;
 
-/** Computes the max bytes of a response. A batch itself keeps its entries within the limit; errors with their ids come on top. */
+/** Computes the max bytes of a response. A batch keeps its entries within the limit; errors with their ids are added on top. */
 function computeAnswerBytes(message: Buffer, { batchResponseBytes, batchItems }: MessageLimits): number {
   return isBatch(message) ? batchResponseBytes + message.length + batchItems * rejectionBytes : batchResponseBytes;
 }

@@ -8,7 +8,7 @@ const last = 0x80;
 const inTwoBytes = 126;
 const inEightBytes = 127;
 const twoBytesMax = 65_535;
-/** Max bytes of a frame, equal to one read from the node's socket; other writes fit in between the frames of a longer message. */
+/** Max bytes of a frame, equal to one read from the node's socket, so that other writes can go between the frames of a longer message. */
 const frameBytes = 65_536;
 /** Size from which a tail is written without copying, so that all receivers share its bytes; a shorter tail is cheaper to copy. */
 const sharedBytes = 16_384;

@@ -12,7 +12,7 @@ const json = "x".repeat(840);
 /** Bytes accounted for one entry with a one-letter key. */
 const entryBytes = 1_001;
 
-test("a new head drops only the results of the old one", () => {
+test("a new head drops only the old head's results", () => {
   const cache = new ResponseCache({ totalBytes: 100_000, entryBytes: 10_000 });
   putForHead(cache, "h", json, 1);
   putForEver(cache, "e", json, cache.epoch());
@@ -44,7 +44,7 @@ test("evicts unused entries before used ones when over its byte limit", () => {
   expect(cache.bytes()).toBeLessThanOrEqual(3 * entryBytes);
 });
 
-test("a flood of lasting results does not evict results of the head, nor the reverse", () => {
+test("a flood of immutable results does not evict the head's results, nor the reverse", () => {
   const cache = new ResponseCache({ totalBytes: 10 * entryBytes, entryBytes: 10_000 });
   putForHead(cache, "h", json, 0);
   for (let index = 0; index < 100; index += 1) putForEver(cache, `${index}`, json, cache.epoch());
@@ -56,7 +56,7 @@ test("a flood of lasting results does not evict results of the head, nor the rev
   expect(cache.bytes()).toBeLessThanOrEqual(10 * entryBytes);
 });
 
-test("admits everything while nearly empty, and then only repeated keys", () => {
+test("admits everything while nearly empty, then only repeated keys", () => {
   const cache = new ResponseCache({ totalBytes: 1_600 * entryBytes, entryBytes: 10_000 });
   const wanted = (name: string) => {
     const isWanted = cache.admits(hashKey(name));
@@ -106,7 +106,7 @@ test("counts how often a key was requested", () => {
   expect(sketch.count(hashKey("b"))).toBe(0);
 });
 
-test("mistakes few of a million one-time keys for known ones, and recognizes a recurring one among them", () => {
+test("counts few of a million one-time keys as known, and recognizes a recurring key among them", () => {
   const sketch = new FrequencySketch();
   let mistaken = 0;
   let known = 0;
@@ -126,7 +126,7 @@ test("forgets a key that is no longer requested", () => {
   expect(sketch.count(hashKey("a"))).toBeLessThan(2);
 });
 
-test("reads only both ends of a long key", () => {
+test("reads only the two ends of a long key", () => {
   expect(hashKey(middle("x"))).toBe(hashKey(middle("y")));
   expect(hashKey(middle("x"))).not.toBe(hashKey(middle("xx")));
   expect(hashKey("ab")).not.toBe(hashKey("ba"));

@@ -71,7 +71,7 @@ export class ResponseCache {
     this.#forEver.clear();
   }
 
-  /** Frees this many bytes, or all there are if fewer. */
+  /** Frees this many bytes, or all if there are fewer. */
   evict(count: number): void {
     const [larger, smaller] =
       this.#ofHead.bytes > this.#forEver.bytes ? [this.#ofHead, this.#forEver] : [this.#forEver, this.#ofHead];
@@ -113,7 +113,7 @@ type Entry = { readonly key: string; readonly json: string; used: boolean };
 
 /**
  * Texts by key, counted in bytes. Eviction uses second chance: texts that have not been used since the last scan go first, so that a hit
- * need not move anything. If two keys have the same hash, the one in use stays. Entries are stored under the hash of their key: a map of
+ * need not move anything. If two keys have the same hash, the one in use is kept. Entries are stored under the hash of their key: a map of
  * strings would add each key it gets, most of which never recur, to V8's table of all strings.
  */
 class SecondChanceStore {

@@ -13,7 +13,7 @@ const directory = "/alertmanager";
 
 const configFile = "alertmanager.yaml";
 
-/** Groups alerts for display but notifies nobody. */
+/** Groups alerts for display, but notifies no one. */
 const silentConfig = {
   route: { receiver: "nobody", group_by: ["alertname", "job"] },
   receivers: [{ name: "nobody" }],
@@ -27,7 +27,7 @@ const configShape = z.object({
 
 /**
  * Builds an Alertmanager that only the stack's Prometheus can reach. It may reach the receivers in its configuration on the internet;
- * without a configuration, it shows alerts but notifies nobody.
+ * without a configuration, it shows alerts but notifies no one.
  */
 export function buildAlertmanagerSpec(
   { alertmanagerConfig: config, limits }: StackConfig,

@@ -18,7 +18,7 @@ const passwordFile = "admin-password";
 /** Builds the data source for Grafana: the stack's Prometheus (Grafana's documentation, "Provision Grafana"). */
 function buildDatasource(prometheus: string, intervalSeconds: number) {
   const own = { name: "Prometheus", uid: "prometheus", type: "prometheus", access: "proxy", isDefault: true };
-  // Each rate must cover several samples: Grafana's default is 15 s, and a one-minute rate over samples one minute apart is empty.
+  // Each rate must cover several samples. Grafana's default is 15 s, and a one-minute rate over samples one minute apart is empty.
   const jsonData = { timeInterval: `${intervalSeconds}s` };
   const url = `http://${prometheus}:${stackServices.prometheus.ports.http}`;
   return { apiVersion: 1, datasources: [{ ...own, url, editable: false, jsonData }] };
@@ -32,7 +32,7 @@ const provider = {
 };
 
 /**
- * Builds a Grafana with Gatehouse's dashboards on top of the stack's Prometheus. Its files are in both of Grafana's provisioning
+ * Builds a Grafana with Gatehouse's dashboards for the stack's Prometheus. Its files are in both of Grafana's provisioning
  * directories; in each, Grafana reads only the relevant part of each file. It connects only to Prometheus: no usage reporting, no update
  * checks. Returns `undefined` without a password, which preflight rejects.
  */

@@ -24,7 +24,7 @@ describe("monitoring warnings of a preview", () => {
 
   it("report alerts without receivers and broken runbook links", () => {
     expect(warningsOf({ prometheus: {} })).toEqual([
-      expect.stringMatching(/^observability\.prometheus: alerts fire in Prometheus but nobody is notified/),
+      expect.stringMatching(/^observability\.prometheus: alerts fire in Prometheus, but no one is notified/),
       expect.stringMatching(
         /^observability\.runbookBaseUrl: not set, .*`pulumi config set --path observability\.runbookBaseUrl/,
       ),

@@ -74,13 +74,13 @@ function findRunbookWarning({ observability }: StackConfig): ConfigProblem | und
   );
 }
 
-/** Warns about alerts that notify nobody; returns `undefined` if they notify someone, or if the stack does not control that. */
+/** Warns about alerts without receivers; returns `undefined` if there are receivers, or if the stack does not control that. */
 function findSilentAlertWarning({ observability, alertmanagerConfig }: StackConfig): ConfigProblem | undefined {
   if (observability?.prometheus === undefined || alertmanagerConfig !== undefined) return undefined;
   if (observability.alertmanager === undefined) {
     return describeProblem(
       "observability.prometheus",
-      "alerts fire in Prometheus but nobody is notified.",
+      "alerts fire in Prometheus, but no one is notified.",
       "For an Alertmanager, ",
       setKeyTo("", "observability.alertmanager.port", { value: String(stackServices.alertmanager.ports.http) }),
       ".",
@@ -88,7 +88,7 @@ function findSilentAlertWarning({ observability, alertmanagerConfig }: StackConf
   }
   return describeProblem(
     "observability.alertmanager",
-    "no receiver is set, so it shows alerts but notifies nobody.",
+    "no receiver is set, so it shows alerts but notifies no one.",
     "Write an alertmanager.yml, and ",
     setKeyTo("", "alertmanagerConfig", { secret: true, file: "alertmanager.yml" }),
     ".",

@@ -42,7 +42,7 @@ export function buildPrometheusSpec(
     arguments: [
       `--config.file=${filesDirectory}/prometheus.yaml`,
       `--web.listen-address=:${stackServices.prometheus.ports.http}`,
-      // By default, scripts on any page could read from Prometheus in a browser that can reach it.
+      // By default, scripts on any page could read from Prometheus through a browser that can reach it.
       "--web.cors.origin=^$",
       `--storage.tsdb.path=${directory}`,
       "--enable-feature=exemplar-storage",

@@ -22,15 +22,15 @@ function deployment(env: Readonly<Record<string, string>>) {
   });
 }
 
-/** All reasons for which an area can be wrong. */
+/** All reasons for which a condition can be False. */
 const wrong = Object.entries(conditionReasons).flatMap(([type, { False: reasons }]) =>
-  // The table ties each reason to its type, which the compiler loses over the loop.
+  // The table ties each reason to its type, which the compiler can't follow through the loop.
   reasons.map(
     (reason) => ({ type: type as ConditionType, status: "False", reason, message: "-", since: "" }) as Condition,
   ),
 );
 
-/** Reasons of `NoRestartPending` that need no action, or that follow from another area, which has its own steps. */
+/** Reasons of `NoRestartPending` that need no action, or that follow from another condition, which has its own steps. */
 const waits = new Set([
   "Running",
   "Settling",
@@ -59,7 +59,7 @@ function adviseOnConfig(reason: string): string {
   return found.flatMap((one) => listSteps(one, deployment({})).map(({ text }) => text)).join(" ");
 }
 
-test("promises to restore node.conf only where Gatehouse does so", () => {
+test("promises to restore node.conf only if Gatehouse does so", () => {
   for (const reason of ["Unreadable", "TooLarge", "NotAFile", "Unresponsive"]) {
     expect(adviseOnConfig(reason)).toContain("Gatehouse does not replace this file");
   }
@@ -89,7 +89,7 @@ test("prints commands for this deployment, ready to paste into a shell", () => {
   expect(deployment(compose)).toMatchObject({ start: "cd '/srv/my node' && docker compose start node" });
 });
 
-test("queries a node that only the sidecar can reach from the sidecar's host", () => {
+test("if only the sidecar can reach the node, queries it from the sidecar's host", () => {
   const commandPrefix = "docker exec -it gatehouse-sidecar node /app/cli/gatehouse.js";
   const { queryRpc } = deployment({
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://node:18100",

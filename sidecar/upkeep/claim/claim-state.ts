@@ -22,15 +22,18 @@ export type ClaimDependencies = Readonly<{
 
 export type ClaimedState = UpkeepState &
   Readonly<{
-    /** Flushes the state and releases it to the next process. Later writes are not made, and not needed. */
+    /** Flushes the state and releases it to the next process. Later writes are skipped, because they are not needed. */
     release: () => void;
   }>;
 
-/** Max time that a replaced sidecar needs to exit. */
+/** Max time for a replaced sidecar to exit. */
 const lockWithinMs = 3_000;
 const lockRetryMs = 100;
 
-/** Opens one node's state for this process alone. @throws {StartupError} when it is in use or another node's, or node.conf has a writer. */
+/**
+ * Opens one node's state for this process alone. @throws {StartupError} when it is in use or belongs to another node, or node.conf has
+ * another writer.
+ */
 export async function claimState(settings: SidecarSettings, dependencies: ClaimDependencies): Promise<ClaimedState> {
   const { log, userStateDirectory, signal } = dependencies;
   const layout = resolveNodeLayout(settings.node);
@@ -50,7 +53,7 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
     ...state,
     release: () => {
       state.store.flush();
-      // A hung store stays hung, so even its file isn't closed.
+      // A hung store stays hung, so its file isn't even closed.
       if (state.store.failure()?.reason !== "Unresponsive")
         state.store.suspend({ reason: "InUse", message: `${directory} is released to the sidecar that takes over.` });
       lock[Symbol.dispose]();
@@ -76,7 +79,7 @@ function identify(state: UpkeepState, found: NodeIdentity, settings: SidecarSett
   // One write, so that the state never contains an adoption, or a configuration that a node has read, without a node identity.
   state.atomically(() => {
     state.identity.set({ ...found, dataPath: found.dataPath ?? remembered?.dataPath, answeredChainId });
-    // State from before 0.1.0 doesn't tell which node it belongs to, so nothing in it is believed about this one.
+    // State from before 0.1.0 doesn't record its node, so nothing in it is trusted for this one.
     const { nodeHas, nodeValues, startedWith, healthy, restartInFlight, retry, dataEvidence, adopted } = state;
     const unowned = [nodeHas, nodeValues, startedWith, healthy, restartInFlight, retry, dataEvidence, adopted];
     if (remembered === undefined) for (const fact of unowned) fact.set(undefined);

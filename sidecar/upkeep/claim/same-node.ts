@@ -10,8 +10,8 @@ export type MoveInfo = Readonly<{
 }>;
 
 /**
- * Finds the differences that show that a node is not the stored one. Not differences: a machine's new host name, a recreated
- * pod, a node.conf that moved while its data stayed, and a path that never had a node.conf. Pure except for `entryExists`.
+ * Finds the differences that show that a node is not the stored one. These don't count as differences: a machine's new host name, a
+ * recreated pod, a node.conf that moved while its data stayed, and a path that never had a node.conf. Pure except for `entryExists`.
  */
 export function findNodeDifferences(
   remembered: NodeIdentity,
@@ -53,7 +53,7 @@ const ordinal = /^(.+)-(\d{1,4})$/;
 
 function isDifferentHost(one: NodeHost, other: NodeHost): boolean {
   if (one.kind !== other.kind || one.name === other.name) return false;
-  // A machine's name changes with its container, or when its owner renames it; a container's name never changes.
+  // A machine's name may change, with its container or by its owner; a container's name never does.
   if (one.kind !== "pod") return one.kind === "container";
   const [a, b] = [ordinal.exec(one.name), ordinal.exec(other.name)];
   return a !== null && b !== null && a[1] === b[1];

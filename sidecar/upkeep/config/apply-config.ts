@@ -31,7 +31,7 @@ export async function applyConfig(
   const restartMs = findRestart(reading, context);
   const result = await replaceConfig(reading, content, changes, context);
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
-  // A failed write does not mean that a correction was reverted.
+  // A failed write doesn't count as a reverted correction.
   const corrected = parseConfig(content);
   rate.record(
     reading.contentHash,
@@ -73,7 +73,9 @@ function forgetWhatNodeHas(
   state.nodeHas.set("unknown");
 }
 
-/** Records whether node.conf is as desired and who else writes it; stores correct content. `idle`: why nothing was written. */
+/**
+ * Records whether node.conf is as desired and whether another program writes it; stores correct content. `idle`: why nothing was written.
+ */
 export async function compareConfig(
   planned: Plan,
   reading: ConfigReading,

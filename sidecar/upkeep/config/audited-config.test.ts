@@ -47,7 +47,7 @@ async function look({
   return context.events.list().map(({ message }) => message);
 }
 
-/** Records the sidecar's own write as `replaceConfig` does: that it begins and, unless it was killed in between, that it ended. */
+/** Records the sidecar's own write as `replaceConfig` does: its start and, unless the sidecar was killed in between, its end. */
 const ownWrite = (value: object, isKilled = false) => {
   const content = Buffer.from(JSON.stringify({ chain: {}, ...value }));
   const sha256 = hashContent(content);
@@ -111,6 +111,6 @@ test("logs at most ten changes in ten minutes, then counts the rest in one line"
   }
   expect(await look()).toHaveLength(10);
   nowMs = 600_000;
-  expect((await look())[0]).toMatch(/ 4 other edits since the previous entry have none\.$/);
+  expect((await look())[0]).toMatch(/ 4 other edits since the previous entry were not logged\.$/);
   expect(state.auditedConfig.get()?.sha256).toBe(hashContent(Buffer.from(JSON.stringify({ chain: {}, a: 15 }))));
 });

@@ -38,7 +38,7 @@ export async function reportEdit(
   const skipped = edits.admit(sha256);
   if (skipped === undefined) return;
   const before = await findContent(audited.sha256, config.now().lastUsable, versions);
-  const message = `${describeChange(reading, before, audited)}.${skipped === 0 ? "" : ` ${skipped} other edits since the previous entry have none.`}`;
+  const message = `${describeChange(reading, before, audited)}.${skipped === 0 ? "" : ` ${skipped} other edits since the previous entry were not logged.`}`;
   state.atomically(() => {
     const sides = { before: { sha256: audited.sha256 }, after: { sha256 } };
     events.add("edit", message, undefined, { by: "somebody else", outcome: "success", ...sides });

@@ -24,8 +24,8 @@ export type ConfigCheck = Readonly<{ reading: ConfigReading; auditedThen: Audite
 const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["FileMissing", "Empty", "NotText", "Truncated"]);
 
 /**
- * Records whether node.conf is usable. An unusable one that doesn't change for `upkeep.restoreAfterMs` is replaced by the last good one, because a
- * node that restarts on its own couldn't start with it; at once if the sidecar itself left the node down.
+ * Records whether node.conf is usable. An unusable one that doesn't change for `upkeep.restoreAfterMs` is replaced with the last good one,
+ * because a node that restarts on its own couldn't start with it. If the sidecar itself left the node down, it is replaced immediately.
  */
 export async function checkConfig(
   { reading, auditedThen }: ConfigCheck,
@@ -102,8 +102,8 @@ async function writeBack(
 ): Promise<Judgement> {
   const { config, place, state, health } = context;
   const { problem } = reading;
-  // A node that responds can't have started with content that no node can read, so it still runs with the previous content. A node that is
-  // down may need to be started.
+  // A node that responds can't have started with unreadable content, so it is still running with the previous content. A node that is down
+  // may need to be started.
   if (!isResponding(health.facts()) || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
   const restored = `${basename(place.layout().configPath)}: restored to the last good version.`;
   const written = await replaceConfig(reading, content, [{ message: restored, why: problem.message }], context);

@@ -27,7 +27,7 @@ async function hashOf(text: string): Promise<string | undefined> {
   return reading.ok ? fingerprintConfig(reading.document) : undefined;
 }
 
-/** Reads as a user who owns nothing, because root may read everything. */
+/** Reads as an unprivileged user, because root can read everything. */
 async function withoutRootsRights<T>(work: () => Promise<T>): Promise<T> {
   if (process.getuid?.() !== 0) return work();
   process.seteuid?.(65_534);

@@ -40,15 +40,15 @@ export type OtherWriter = Readonly<
   | { kind: "contested"; perMinute: number | undefined; untilMs: number; path: string }
 >;
 
-/** Result of `restart.checkCommand`. A failure may have another cause than node.conf, so it is checked again; a success is final. */
+/** Result of `restart.checkCommand`. A failure may have a cause other than node.conf, so it is checked again; a success is final. */
 type CheckedEdit = Readonly<{
   contentHash: string;
   rejection: Readonly<{ words: string; count: number; /** Monotonic. */ againAtMs: number }> | undefined;
 }>;
 
-/** What is known about node.conf. It is lost when the sidecar exits, which only costs time. */
+/** What is known about node.conf. It is lost when the sidecar exits; rebuilding it only takes time. */
 export type ConfigState = Readonly<{
-  /** Hash of the content at the last iteration, and the time since which it has not changed (monotonic). */
+  /** Hash of the content at the last iteration, and when it last changed (monotonic). */
   contentHash?: string | undefined;
   contentSinceMs: number;
   /** Times of the last check and of the last check that found different content (wall clock). */
@@ -60,7 +60,10 @@ export type ConfigState = Readonly<{
   mayReportVersion: boolean;
   document?: ConfigDocument | undefined;
   lastUsable?: Readonly<{ contentHash: string; bytes: Uint8Array }> | undefined;
-  /** Fingerprint of the configuration that the node had read before node.conf drifted, and the time until which that was certain (wall clock). */
+  /**
+   * Fingerprint of the configuration that the node had read before node.conf drifted, and the last time at which that was certain (wall
+   * clock).
+   */
   previousFingerprint?: Readonly<{ fingerprint: string; untilMs: number }> | undefined;
   comparison?: ConfigComparison | undefined;
   otherWriter?: OtherWriter | undefined;

@@ -14,7 +14,7 @@ const versionsKept = 5;
 
 /**
  * Stores versions in a directory that only its owner can read, because the versions are as sensitive as the configuration. If the directory's file
- * system hangs, a call throws `HangingFileSystem` at its deadline, and the caller goes on without its copies.
+ * system hangs, a call throws `HangingFileSystem` at its deadline, and the caller continues without copies.
  */
 export function createConfigVersions(
   directory: string,

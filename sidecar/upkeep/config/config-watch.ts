@@ -16,7 +16,9 @@ const pollIntervalMs = 250;
 /** Error codes for a system that has no free watches or file descriptors. */
 const exhausted: ReadonlySet<string> = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
 
-/** Watches the file (chokidar) and its directory: after a rename, the file's watch is on the old inode for a moment. Polls without free watches. */
+/**
+ * Watches the file (chokidar) and its directory: after a rename, the file's watch is briefly on the old inode. Polls if no watch is free.
+ */
 export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log: Logger }>) {
   let polling = false;
   let seen = false;
@@ -53,7 +55,7 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
     },
     /** Renews the watch on a path after the path changed, or after its directory was replaced without an event. */
     renew: async (next: string) => {
-      // A poll follows the path, whatever replaces the file there.
+      // A poll follows the path, even if the file there is replaced.
       if (!polling || next !== path) await replaceWatchers(next);
     },
     [Symbol.asyncDispose]: () => close(watchers),
@@ -66,7 +68,10 @@ async function close(watchers: readonly Watcher[]): Promise<void> {
   for (const watcher of watchers) await watcher.close();
 }
 
-/** Not by chokidar, which drops a change within 50 ms of another. The first poll is an event: the file may have changed before it. */
+/**
+ * Doesn't use chokidar, which drops a change within 50 ms of another. The first poll counts as an event: the file may have changed before
+ * it.
+ */
 function pollFile(path: string, onEvent: () => void, onError: (error: unknown) => void): Watcher {
   let last: string | undefined;
   const poll = async (signal: AbortSignal) => {

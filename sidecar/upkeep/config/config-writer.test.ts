@@ -15,7 +15,7 @@ const fileDeadline = { call: <Value>(_: string, call: () => Promise<Value>) => c
 const limitBytes = 10_000;
 const content = Buffer.from('{"b": 2}');
 let path: string;
-/** Entries that the audit log received, each with the content of node.conf at that time. */
+/** Entries in the audit log, each with the content of node.conf at that time. */
 let reported: (AuditEntry & { held: string })[];
 let events: ReturnType<typeof auditEvents>;
 let state: UpkeepState;

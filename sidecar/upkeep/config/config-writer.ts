@@ -27,7 +27,7 @@ class ChangedMeanwhile extends Error {
   readonly code = "changed_meanwhile";
 }
 
-/** Replaces node.conf (a link's target) atomically, only if it is as expected; never content that can't be backed up. */
+/** Replaces node.conf (a link's target) atomically, only if it is as expected and can be backed up. */
 export async function writeConfig(
   write: ConfigWrite,
   lock: WriterLock,
@@ -77,13 +77,13 @@ export type DescribedChange = Readonly<{ message: string; why?: string | undefin
 
 const lossMessage = "Correcting node.conf would lose its ACLs and extended attributes: install coreutils.";
 
-/** Logs that already reported the loss: it is the same for each write. */
+/** Logs that already reported the loss, which is the same for each write. */
 const attributeLossReported = new WeakSet<object>();
 
 /**
- * Replaces node.conf like {@link writeConfig}, unless it has changed since this reading; doesn't wait for a hung file system. Writes to the audit log
- * right before the replacement and after it, so that a kill in between leaves a line; a failure is logged unless another writer holds the lock or has
- * changed the file.
+ * Replaces node.conf like {@link writeConfig}, unless it has changed since this reading; doesn't wait for a hung file system. Writes to the
+ * audit log right before the replacement and after it, so that a kill in between leaves an entry; a failure is logged unless another writer
+ * has the lock or changed the file.
  */
 export async function replaceConfig(
   reading: ConfigReading,
@@ -100,7 +100,7 @@ export async function replaceConfig(
   const message = changes.map((change) => change.message).join(" ");
   const begin = () => events.begin("write", message, changes[0]?.why, { by: "sidecar", ...sides });
   const fail = (why: string) => events.fail("write", `Not done: ${message}`, why, { by: "sidecar", ...sides });
-  // Recorded outside the deadline, which is for node.conf's file system, and once: a failed write is retried on each iteration.
+  // Recorded outside the deadline, which applies to node.conf's file system, and only once: a failed write is retried at each iteration.
   const audited = { path, sha256: expectedHash, writing: sha256 };
   if (JSON.stringify(audited) !== JSON.stringify(auditedConfig.get())) auditedConfig.set(audited);
   try {
@@ -184,7 +184,10 @@ function explainError(error: unknown): string {
   return remedy === undefined ? String((error as Error).message) : `${code}: ${remedy}`;
 }
 
-/** Copies ACLs and extended attributes by coreutils' `cp`; returns why this machine can't. @throws when `cp` failed only this time. */
+/**
+ * Copies ACLs and extended attributes with coreutils' `cp`; returns why this machine can't do that. @throws when only this call of `cp`
+ * failed.
+ */
 async function copyAttributes(from: string, to: string): Promise<string | undefined> {
   const copied = await runProcess({
     command: ["cp", "--preserve=all", "--no-preserve=timestamps,ownership", "--attributes-only", "--", from, to],

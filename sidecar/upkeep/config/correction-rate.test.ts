@@ -17,7 +17,7 @@ test("reports a conflict after more than 60 corrections a minute, until a minute
   expect(rate.contested()).toBe(false);
 });
 
-test("detects a program that rewrites the same content every half hour on the third write, and forgets it after six hours", () => {
+test("detects, at the third write, a program that rewrites the same content every half hour, and drops it after six hours", () => {
   const { time, rate } = rateWithClock();
   const reported = [0, 1, 2].map(() => {
     rate.record("theirs");
@@ -40,7 +40,7 @@ test("blames the node's own startup once it has overwritten the same content at 
   expect(rate.undoneByStart()).toBeUndefined();
   record("b", 3);
   expect(rate.undoneByStart()).toBe("b");
-  // A manual start that overwrites it once more changes nothing.
+  // A manual start that overwrites it again changes nothing.
   record("b");
   expect([rate.undoneByStart(), rate.repeated()]).toEqual(["b", false]);
   record("c");
@@ -51,7 +51,7 @@ test("blames the node's own startup once it has overwritten the same content at 
   expect(rate.undoneByStart()).toBeUndefined();
 });
 
-test("does not mistake a repeated writer during restarts for the node's startup", () => {
+test("does not mistake a program that writes repeatedly during restarts for the node's startup", () => {
   const { rate } = rateWithClock();
   for (const restartMs of [1, 1, 2, 2, 3, 3]) rate.record("theirs", { fingerprint: "a", restartMs });
   expect([rate.undoneByStart(), rate.repeated()]).toEqual([undefined, true]);

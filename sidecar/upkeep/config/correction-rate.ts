@@ -6,7 +6,7 @@ export type CorrectionRate = ReturnType<typeof createCorrectionRate>;
 /** Fingerprint of the corrected configuration, and the start time of the restart that wrote the content being corrected; undefined if no restart wrote it. */
 type CorrectionKind = Readonly<{ fingerprint: string; restartMs: number | undefined }>;
 
-/** Number of consecutive starts that overwrite the same content before the next start is expected to do so too. */
+/** Number of consecutive starts that overwrite the same content after which the next start is expected to do so too. */
 const startsMax = 2;
 
 const contestedPerMinute = 60;
@@ -43,7 +43,7 @@ export function createCorrectionRate(clock: Clock) {
     );
     return [...times.values()].filter((each) => each.length >= sameContentMax);
   };
-  /** Time at which the contest ends unless there are further changes (monotonic); undefined if there is no contest. */
+  /** Time at which the conflict ends unless there are more changes (monotonic); undefined if there is no conflict. */
   const contestedUntilMs = () => {
     const ends = recent.times().at(-contestedPerMinute - 1);
     return ends === undefined ? undefined : ends + minuteMs;
@@ -58,10 +58,13 @@ export function createCorrectionRate(clock: Clock) {
       recent.add();
       if (kind !== undefined) recordStart(kind);
       contents = [...contents, { atMs, contentHash }].slice(-contentsMax);
-      // Once it is known that the node's start script writes a content, there is no need to look for another program.
+      // Once the node's start script is known to write a content, there is no need to look for another program.
       if (findUndone() !== undefined) contents = contents.filter((each) => each.contentHash !== contentHash);
     },
-    /** Fingerprint of the node.conf that the last two starts overwrote; undefined while another program keeps writing: a start writes only once. */
+    /**
+     * Fingerprint of the node.conf that the last two starts overwrote; undefined while another program keeps writing, because a start
+     * writes only once.
+     */
     undoneByStart: () => (contestedUntilMs() === undefined ? findUndone() : undefined),
     perMinute: () => recent.times().length,
     contested: () => contestedUntilMs() !== undefined,
@@ -96,7 +99,7 @@ export function createEditRate(clock: Pick<Clock, "monotonicMs">) {
         return undefined;
       }
       reported.add();
-      // Content that gets a line now no longer counts as skipped.
+      // Content logged now no longer counts as skipped.
       const without = sha256 === lastSkipped ? Math.max(0, skipped - 1) : skipped;
       [skipped, lastSkipped] = [0, undefined];
       return without;

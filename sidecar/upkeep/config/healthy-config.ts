@@ -17,7 +17,7 @@ import {
   type NodeValues,
 } from "#node/conf/node-values.ts";
 
-/** For loading earlier files, those with the data, keys and ports with which the node last ran. */
+/** Identifies earlier files with the data, keys and ports with which the node last ran. */
 type EarlierDependencies = Readonly<{
   versions: Pick<ConfigVersions, "recall">;
   state: Readonly<{ nodeValues: Pick<UpkeepState["nodeValues"], "get"> }>;
@@ -108,7 +108,7 @@ export async function saveConfigBeforeEdit(
       await versions.keep(before);
     }
   } catch (error) {
-    // The change is judged anyway. A correction either saves the content that it replaces or is not made.
+    // The change is evaluated anyway. A correction is made only if the content that it replaces was saved.
     log.warn({ event: "config-before-edit-not-saved", err: error }, "can't back up the previous node.conf");
   }
 }
@@ -122,8 +122,8 @@ type RestoreOver = Readonly<{
 }>;
 
 /**
- * Judges a stored copy: with another node's copy, a node would write into that node's data. It needs the data, keys and ports of the node's last
- * run; unless the node ran with this very copy until now, also a data path or keys that the current node.conf has as well.
+ * Checks a stored copy: with another node's copy, a node would write into that node's data. It must have the data, keys and ports of the
+ * node's last run and, unless the node ran with this very copy until now, a data path or keys that the current node.conf also has.
  */
 export function checkRestorable(
   copy: Uint8Array,

@@ -10,7 +10,7 @@ import { readConfigWithDeadline } from "./config-file.ts";
 
 export type NodeLocation = ReturnType<typeof findNode>;
 
-/** Outcome of following a node. `doubt`: the version's own layout doesn't exist, so either the location or the version is in doubt. */
+/** Outcome of following a node. `doubt`: the version's own layout doesn't exist, so either the location or the version is uncertain. */
 type FollowOutcome = Readonly<{ moved: boolean; doubt?: string }>;
 
 /** @throws {StartupError} when the settings specify no node. */
@@ -48,10 +48,10 @@ export function findNode(
       const isHere = await entryExists(layout.binDirectory);
       const hasConfig = await entryExists(layout.configPath);
       if (isHere === undefined || hasConfig === undefined) return { moved: false };
-      // The next call queries the file system, without a time limit, for values that are unknown: the family if there is no configuration,
-      // the layout if there is no version.
+      // The next call queries the file system, without a time limit, for unknown values: the family if there is no configuration, the
+      // layout if there is no version.
       const place = hasConfig ? { ...settings, ...selectFamily(layout) } : settings;
-      // If nothing identifies the family any more, the node keeps its previous family.
+      // If nothing identifies the family any more, the previous one is kept.
       const next = resolveNodeLayout(place, version, layout.family);
       const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await entryExists(next.binDirectory);
       if (isNextThere !== true && isHere) {
@@ -76,7 +76,7 @@ export function findNode(
   };
 }
 
-/** Keeps a node with a configuration in its family, and at its path if the family has several. */
+/** Keeps the family of a node that has a configuration, and its path if the family has several. */
 function selectFamily({ family, configPath }: NodeLayout): Pick<NodeLayoutSettings, "family" | "configPath"> {
   return { family: family.name, ...(family.configPlaces.length > 1 ? { configPath } : {}) };
 }

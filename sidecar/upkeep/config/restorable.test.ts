@@ -8,7 +8,7 @@ const pathsDirectory = "/srv/a/bin";
 const nameless = '{ "chain": { "monitor_config": {} } }';
 const owned = (data: string) => `{ "chain": {}, "storage": { "mygrid_env": { "storage_data_path": "${data}" } } }`;
 
-/** Assesses a copy for a node that last ran with the given configuration. */
+/** Checks a copy for a node that last ran with the given configuration. */
 function judge(copy: string, lastRan: string, over: Parameters<typeof checkRestorable>[2] = {}) {
   const values: NodeValues = readNodeValues(readDocument(lastRan), pathsDirectory);
   const nodeValues = { get: () => values, set: () => undefined };

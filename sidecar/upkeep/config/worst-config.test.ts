@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { parseConfig } from "#node/conf/document.ts";
 import { upkeepSection } from "../../settings/upkeep.ts";
 
-/** Max time that any node.conf may block the thread; leaves room for a busy machine. */
+/** Max time that any node.conf may block the thread; allows for a busy machine. */
 const maxMs = 500;
 const { configLimitBytes } = upkeepSection.parse({});
 
-/** A text of the maximum size: one piece repeated, each time with its number. */
+/** A text of the maximum size: one numbered piece, repeated. */
 function filled(before: string, piece: (at: number) => string, after: string): string {
   const pieces: string[] = [];
   let bytes = before.length + after.length;

@@ -31,7 +31,7 @@ export function createWriterLock(path: string) {
   };
   return {
     acquire,
-    /** Acquires it once the directory responds, so that a hung file system blocks only a call with a time limit, not the process. */
+    /** Acquires the lock once the directory responds, so that a hung file system blocks only a call with a time limit, not the process. */
     acquireOnceReached: async () => {
       // The lock itself reports a missing directory.
       await stat(dirname(path)).catch(() => undefined);

@@ -8,7 +8,10 @@ import { adoptResponse, type AdoptResponse, type ControlView } from "./control-r
 const planWithinMs = 30_000;
 const planPollMs = 500;
 
-/** Shows the plan, and lets the sidecar act from now on. Returns 0 if it may act; 1 if not agreed, changed or unanswered. */
+/**
+ * Shows the plan, and lets the sidecar act from now on. Returns 0 if it may act; 1 if the plan was not approved or has changed, or there
+ * was no response.
+ */
 export function runAdoptCommand(target: ControlTarget, agreement: Agreement, output: CommandOutput): Promise<number> {
   return runControlCommand("adopt", output, async () => {
     const view = await waitUntil(() => requestView(target), isPlanned, { everyMs: planPollMs, withinMs: planWithinMs });

@@ -2,7 +2,7 @@ import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { formatShellWords } from "#daemon/command-line/shell-word.ts";
 import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 
-/** Options that select a command's sidecar: by its URL, or else its state directory, or else its settings. */
+/** Options that select a command's sidecar: by its URL, else its state directory, else its settings. */
 export type ControlOptions = Readonly<{
   settings?: string | undefined;
   stateDirectory?: string | undefined;
@@ -10,7 +10,7 @@ export type ControlOptions = Readonly<{
   tokenFile?: string | undefined;
 }>;
 
-/** Formats a command to the same sidecar, as the reader of a command's output types it, without token and credentials. */
+/** Formats a command to the same sidecar, as an operator types it, without token and credentials. */
 export function formatControlCommand(
   verb: "adopt" | "resume" | "status",
   { settings, stateDirectory, url, tokenFile }: ControlOptions,

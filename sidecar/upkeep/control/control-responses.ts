@@ -36,7 +36,7 @@ export const resumeResponse = z.object({
   result: z.enum(["lifted", "none", "busy"]),
   hold: hold.optional(),
   next: z.string().optional(),
-  /** Whether another program was considered a writer of node.conf; this is now reset. */
+  /** Whether another program counted as a writer of node.conf; this is now reset. */
   wasContested: z.boolean().optional(),
   asksAgain: z.boolean().optional(),
   /** Whether the sidecar may not act before `gatehouse adopt`; absent from an older sidecar. */

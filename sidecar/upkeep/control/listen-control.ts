@@ -17,7 +17,7 @@ import { adoptRequest, controlPath } from "./control-responses.ts";
 
 const requestTimeoutMs = 5_000;
 
-/** Serves the control API on a Unix socket of mode 0600 in the state directory. Without it only the commands fail, which is logged. */
+/** Serves the control API on a Unix socket of mode 0600 in the state directory. If this fails, only the commands fail, which is logged. */
 export async function listenForControl(
   stateDirectory: string,
   control: UpkeepControl,

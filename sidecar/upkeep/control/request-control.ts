@@ -137,7 +137,7 @@ function explainRejection(place: string, status: number, text: string): string {
     return `${place} accepts no commands: set the sidecar's upkeep.controlToken, or use --state-directory.`;
   const rejection = status === 400 || status === 503 ? rejectionBody.safeParse(parseJson(text)).data : undefined;
   if (rejection !== undefined) return `${place} rejected the request: ${rejection.error}.`;
-  // The rejection has no such body. Status 400 is included because a malformed Authorization header means a wrong token too.
+  // A rejected token has no such body. Status 400 is included because a malformed Authorization header also means a wrong token.
   if (status === 401 || status === 400)
     return `${place} rejected the token; it must equal the sidecar's upkeep.controlToken.`;
   return `${place} returned HTTP ${status}; check the sidecar's log.`;

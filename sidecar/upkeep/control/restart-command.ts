@@ -3,7 +3,7 @@ import { requestControl, requestView, runControlCommand, type ControlTarget } fr
 import { restartResponse, type ControlView, type RestartResponse } from "./control-responses.ts";
 import { isAgreedTo, type Agreement, formatControlCommand } from "./control-options.ts";
 
-/** Has a sidecar restart its node, verified and rolled back as its own restarts. Returns 0 if the sidecar accepted. */
+/** Makes a sidecar restart its node, with verification and rollback as in its own restarts. Returns 0 if the sidecar accepted. */
 export function runRestartCommand(target: ControlTarget, agreement: Agreement, output: CommandOutput): Promise<number> {
   return runControlCommand("restart", output, async () => {
     const view = await requestView(target);
@@ -21,8 +21,8 @@ export function runRestartCommand(target: ControlTarget, agreement: Agreement, o
     if (result === "requested") {
       const next =
         waitsFor === undefined
-          ? "The sidecar is restarting the node and verifies it."
-          : `The restart is requested but can't start yet: ${waitsFor}. It starts once that is fixed, if within 10 minutes.`;
+          ? "The sidecar is restarting and verifying the node."
+          : `The restart is requested but can't start yet: ${waitsFor}. It starts once that is resolved, if within 10 minutes.`;
       output.out(`${next} ${explainFollowing(target)}\n`);
     } else {
       output.error(`restart: ${explainRejection(result, view, target)}\n`);

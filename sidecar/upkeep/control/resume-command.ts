@@ -3,7 +3,7 @@ import { requestControl, runControlCommand, type ControlTarget } from "./request
 import { formatControlCommand } from "./control-options.ts";
 import { resumeResponse } from "./control-responses.ts";
 
-/** Lifts a pause and retries what failed. Returns 0 if the sidecar reported that it is lifted or that there was none. */
+/** Lifts a pause and retries what failed. Returns 0 if the sidecar reports that the pause is lifted or that there was none. */
 export function runResumeCommand(
   target: ControlTarget,
   output: CommandOutput,

@@ -27,7 +27,10 @@ export type UpgradeOptions = Agreement &
     dryRun: boolean;
   }>;
 
-/** Shows the plan of an upgrade, starts it once agreed, and follows it. Returns 0 if the new version is verified or, in a dry run, if it could start. */
+/**
+ * Shows the plan of an upgrade, starts it once approved, and follows it. Returns 0 if the new version is verified or, in a dry run, if it
+ * could start.
+ */
 export function runUpgradeCommand(
   target: ControlTarget,
   options: UpgradeOptions,
@@ -74,7 +77,7 @@ async function upgradeByRequest(
     if (json) show(begun, upgrade);
     return upgrade.end === "committed" ? exitStatus.clean : exitStatus.error;
   } catch (error) {
-    // The upgrade continues even if this command fails, so the calling program must be told that it has started.
+    // The upgrade continues even if this command fails, so the calling program must learn that it has started.
     if (json && error instanceof ControlError) show(begun);
     throw error;
   }

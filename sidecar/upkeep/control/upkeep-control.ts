@@ -82,7 +82,10 @@ export function createUpkeepControl(parts: UpkeepParts) {
   const nameOwn = <Answer extends object>(answer: Answer) => withNodeNames(answer, place.layout());
   return {
     view: () => nameOwn(buildView()),
-    /** Lifts a pause, retries what failed, assumes that any competing writer of node.conf has stopped, and has a rejected edit judged again. */
+    /**
+     * Lifts a pause, retries what failed, assumes that any competing writer of node.conf has stopped, and has a rejected edit checked
+     * again.
+     */
     resume: () => nameOwn(resume()),
     restart: () => nameOwn(restart()),
     adopt: (digest: string) => nameOwn(adopt(digest)),
@@ -90,7 +93,7 @@ export function createUpkeepControl(parts: UpkeepParts) {
   };
 }
 
-/** Loads all that an upgrade runs before its check: nothing may change between the check and the record. */
+/** Loads all code of an upgrade before its check: nothing may change between the check and the record. */
 async function loadUpgrade() {
   const [{ checkUpgrade }, { beginUpgrade }] = await Promise.all([
     import("../upgrade/check-upgrade.ts"),

@@ -172,7 +172,7 @@ test.each([
   ],
   ["a block missing while the node syncs", { ...gone, isSyncing: true }, [], "eth_syncing is true"],
   ["a genesis block that is not returned", { ...other, genesis: { kind: "unknown" } }, [], "a different chain"],
-] as const)("reports the data as in doubt, with the reason: %s", (_, check, starts, missing) => {
+] as const)("reports the data as inconclusive, with the reason: %s", (_, check, starts, missing) => {
   const judged = judge(check, starts);
   expect(judged.kind).toBe("doubt");
   expect(words(judged)).toContain(missing);
@@ -187,7 +187,7 @@ test("does not suspect the data because of a block that the node may have pruned
   expect(judge({ ...gone, height: 20_000 }).kind).toBe("sound");
 });
 
-test("has nothing to compare with for a node never seen healthy", () => {
+test("has no baseline for a node that was never healthy", () => {
   const judged = judge(down, three, { mark: undefined });
   expect(words(judged)).toBe("an older fault (the sidecar has not yet seen this node healthy)");
 });

@@ -33,7 +33,7 @@ export type DataLimits = Readonly<{ /** `health.diskFreeRatio`. */ diskFreeRatio
 /** Verdict on the data. `doubt`: there is evidence against the data, but another cause can't be ruled out yet. */
 export type DataAssessment = Readonly<
   | { kind: "sound" | "another-chain" }
-  /** `why`: starts failed, but they are not evidence about the data. */
+  /** `why`: starts failed, but they say nothing about the data. */
   | { kind: "unknown"; why?: string }
   | { kind: "doubt"; signs: readonly string[]; missing: readonly string[] }
   | { kind: "suspect"; signs: readonly string[] }
@@ -46,9 +46,10 @@ export const failedStartsMin = 3;
 const endsWithinMs = 120_000;
 
 /**
- * Judges the evidence against a node's data. There are three signs: the process exits soon after each start; the head stays far below its
- * previous height; a block too deep for a reorganization is replaced or missing. Each sign counts only once every other checkable cause is
- * ruled out; the verdict lists the checks that are still missing. A start that failed because a program is missing is not evidence. Pure.
+ * Evaluates the evidence against a node's data. There are three signs: the process exits soon after each start; the head stays far below
+ * its previous height; a block too deep for a reorganization is replaced or missing. Each sign counts only once every other checkable cause
+ * is ruled out; the verdict lists the checks that are still missing. A start that failed because a program is missing is not evidence.
+ * Pure.
  */
 export function assessData(evidence: DataEvidence, check: DataCheck, limits: DataLimits): DataAssessment {
   const { mark, failedStarts } = evidence;
@@ -65,7 +66,7 @@ export function assessData(evidence: DataEvidence, check: DataCheck, limits: Dat
   if (sign !== undefined && starts.at(-1)?.kind === "ended" && missing.length > 0) {
     return {
       kind: "unknown",
-      why: `Starts failed while a binary was missing (${missing.join(", ")} in the bin directory), so they are no evidence about the data; restore the binary.`,
+      why: `Starts failed while a binary was missing (${missing.join(", ")} in the bin directory), so they say nothing about the data; restore the binary.`,
     };
   }
   if (sign !== undefined) {

@@ -94,7 +94,7 @@ export async function buildDataMark(
   const { height = 0, genesis } = check;
   const number = findSettledBlock(height);
   const settled = await rpc.findBlock(number, signal);
-  // Data that was replaced during the check would be mistaken for the earlier data.
+  // Otherwise, data replaced during the check would be mistaken for the earlier data.
   const holds =
     before?.block === undefined ||
     hasKnownBlock(before.block, await rpc.findBlock(before.block.number, signal), height);

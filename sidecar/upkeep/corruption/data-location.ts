@@ -71,7 +71,7 @@ export async function listPrograms(binDirectory: string): Promise<Programs | und
     }
     return { names, digest: hash("sha256", lines.join("\n")).slice(0, 16) };
   } catch {
-    // An unknown value is no evidence either way; the caller that compares it reports that it is missing.
+    // An unknown value proves nothing; the caller that compares it reports that it is missing.
     return undefined;
   }
 }

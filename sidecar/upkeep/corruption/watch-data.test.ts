@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { makeContext } from "../../testing/upkeep-context.ts";
 import { watchData, type DataWatch } from "./watch-data.ts";
 
-test("reports a data check that never finishes as failed, and does not start a second one meanwhile", () => {
+test("reports a data check that never finishes as failed, and does not start a second one", () => {
   const { data } = makeContext();
   const pendingCheck = Promise.withResolvers<void>().promise;
   data.note({ found: { kind: "sound" }, pendingCheck });
@@ -33,7 +33,7 @@ test("checks the data immediately after a restart, and discards the earlier resu
       state: { upgrade: none, dataEvidence: none },
       settings: { health: { intervalMs: 1_000 } },
       clock: { monotonicMs: () => monotonicMs, wallMs: () => monotonicMs },
-      // The findings of a check don't matter here.
+      // A check's findings don't matter here.
       signal: AbortSignal.abort(),
     });
     watchData(watch, context);

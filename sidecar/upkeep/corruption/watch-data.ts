@@ -18,7 +18,7 @@ const lateMs = 300_000;
 /** Time after which a replaced block counts as canonical unless a reference disagrees. */
 const dayMs = 86_400_000;
 
-/** None starts while the node is being restarted or upgraded. Returns the ms until the next iteration is needed. */
+/** No check starts while the node is being restarted or upgraded. Returns the ms until the next iteration is needed. */
 export function watchData(watch: DataWatch, context: DataContext): number | undefined {
   const { data, clock, log, signal, settings, wake } = context;
   if (data.now().pendingCheck !== undefined) {
@@ -51,7 +51,7 @@ export function watchData(watch: DataWatch, context: DataContext): number | unde
   return undefined;
 }
 
-/** Its snapshot, or a measuring program, may hang: no second check starts, and the last finding no longer counts. */
+/** The snapshot, or a measuring program, may hang: no second check starts, and the last finding no longer counts. */
 function recordLate({ lastCheckMs }: DataWatch, { data, clock }: DataContext): void {
   const tookMs = lastCheckMs === undefined ? 0 : clock.monotonicMs() - lastCheckMs;
   if (tookMs <= lateMs || data.now().failed !== undefined) return;

@@ -56,7 +56,7 @@ test("runs the specified command if no service is set, and an operator's own com
   expect(await restart(["docker", "compose", "restart", "other"], "node")).toBe("compose restart other");
 });
 
-/** How a container runs, according to the output of `docker compose ps`. */
+/** A container's state, according to the output of `docker compose ps`. */
 async function readRuns(printed: string) {
   await using output = await keepProgramOutput();
   const command = ["sh", "-c", `printf '%s' '${printed}'`, "restart"];

@@ -21,7 +21,7 @@ type ComposeDriverOptions = Readonly<{
   passes: readonly string[];
 }>;
 
-/** What docker and compose read (docker's reference, "Environment variables"), and the agent for a daemon over SSH. */
+/** Variables that docker and compose read (docker's reference, "Environment variables"), and the agent for a daemon over SSH. */
 export const composeVariables: readonly string[] = ["DOCKER_*", "COMPOSE_*", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"];
 
 /** The node's stop timeout in seconds. Without it, Compose before 2.19 allows 10 seconds on a restart, regardless of the file's `stop_grace_period`. */
@@ -34,7 +34,10 @@ const listed = z.object({ State: z.string() });
 /** States of a container whose process exists or is about to start for the first time. */
 const alive: ReadonlySet<string> = new Set(["running", "paused", "created"]);
 
-/** Runs `docker compose restart` (specification, "Node command line") for the node's service: by default it restarts all, the sidecar too. */
+/**
+ * Runs `docker compose restart` (specification, "Node command line") for the node's service: by default, compose restarts all services,
+ * including the sidecar.
+ */
 export function createComposeDriver(options: ComposeDriverOptions, output: OutputFiles): NodeDriver {
   const { directory, timeoutMs, passes } = options;
   const command = buildRestart(options);
@@ -60,7 +63,7 @@ function buildRestart({ command, service }: ComposeDriverOptions): readonly stri
   return [...command, "--timeout", String(stopTimeoutSeconds), service];
 }
 
-/** Builds another command of the same compose: `ps` or `exec` in the place of `restart`, after its options. */
+/** Builds another command of the same compose: `ps` or `exec` in place of `restart`, after its options. */
 export function buildComposeCommand(
   restart: readonly string[],
   words: readonly [name: "exec" | "ps", ...options: string[]],
@@ -111,7 +114,10 @@ type ComposeNodeCliOptions = Readonly<{
 
 type ComposeNodeCliLocations = Readonly<{ directory: () => string; tool: () => ToolLocation }>;
 
-/** Runs the tool by `docker compose exec` (specification). A program over its time can't be killed: it is abandoned, and no other starts meanwhile. */
+/**
+ * Runs the tool with `docker compose exec` (specification). A program over its time limit can't be killed: it is abandoned, and no other
+ * starts until it exits.
+ */
 export function createComposeNodeCli(options: ComposeNodeCliOptions, places: ComposeNodeCliLocations): NodeCliRunner {
   const { exec, service, timeoutMs } = options;
   let isStillRunning = false;

@@ -99,7 +99,7 @@ const inspected = z.object({ Running: z.boolean(), ExitCode: z.number().nullable
 /** Allowance for the engine's frame headers on top of the output itself. */
 const streamOverheadFactor = 2;
 
-/** Runs the tool by an exec of the Engine API, which can't kill it: no other is started while an abandoned one still runs. */
+/** Runs the tool with an exec of the Engine API, which can't kill it: no other is started while an abandoned one is running. */
 export function createDockerNodeCli(
   options: DockerNodeCliOptions,
   place: () => ToolLocation,
@@ -151,7 +151,7 @@ async function runExec(
   if (started === "timed-out") return { result: explainAbandoned(name, timeoutMs), leftRunning: id };
   const { output, errors } = splitContainerOutput(expectStatus(started, 200).body);
   if (started.isTruncated || output.length > outputLimitBytes) {
-    const message = `${name} printed more than ${outputLimitBytes} bytes, the limit; check that it is the right binary.`;
+    const message = `${name} printed more than the limit of ${outputLimitBytes} bytes; check that it is the right binary.`;
     return { result: { ok: false, reason: "TooMuchOutput", message }, leftRunning: id };
   }
   const ended = await engine.request({ method: "GET", path: `/exec/${id}/json`, signal });

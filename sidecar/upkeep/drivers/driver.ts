@@ -14,11 +14,14 @@ export type NodeDriver = Readonly<{
   startedAt?: (signal: AbortSignal) => Promise<NodeStart>;
   /** Finds the processes that may be the node's; also empty if they are hidden from the sidecar. */
   processes?: () => Promise<readonly number[]>;
-  /** Checks whether the node is running now, for a supervisor that provides no other information. */
+  /** Checks whether the node is running now, for supervisors that provide no other information. */
   runs?: (signal: AbortSignal) => Promise<boolean | "unknown">;
   /** Explains why the driver can't act now, if that can be determined without trying; without a full stop. */
   problem?: () => Promise<string | undefined>;
-  /** Id of the running instance, which changes at each restart: by it a sidecar that was stopped with the node sees that the restart happened. */
+  /**
+   * Id of the running instance, which changes at each restart, so that a sidecar that was stopped with the node can tell that the restart
+   * happened.
+   */
   instanceId?: (signal: AbortSignal) => Promise<string | undefined>;
 }>;
 
@@ -43,7 +46,7 @@ export async function readStart(driver: NodeDriver | undefined, signal: AbortSig
   return started ?? "unknown";
 }
 
-/** Rethrows an error unless it means that the driver can't reach the node, which the restart itself reports. */
+/** Rethrows an error, except that the driver can't reach the node, which the restart itself reports. */
 function skipUnreachable(error: unknown): undefined {
   if (!(error instanceof DriverError)) throw error;
 }
@@ -60,7 +63,7 @@ export class DriverError extends Error {
   }
 }
 
-/** The start failed after the old process was stopped, so any process that is running now has since been started by something or someone else. */
+/** The start failed after the old process was stopped, so any process running now was started by another program or user. */
 export class StartFailedError extends DriverError {
   override readonly name = "StartFailed";
   override readonly code = "start_failed";

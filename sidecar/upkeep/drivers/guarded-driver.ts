@@ -10,7 +10,10 @@ export type ReachabilityOptions = Readonly<{
   programDeadline: () => FileDeadline;
 }>;
 
-/** The system call that starts a program returns once it is read: on a hung file system it would block the process, so that is checked first. */
+/**
+ * The system call that starts a program returns only once the program's file is read. On a hung file system it would block this process, so
+ * the file system is checked first.
+ */
 export function guardNodeCli(nodeCli: NodeCli, reach: ReachabilityOptions): NodeCli {
   const guard =
     <Answer>(query: (signal: AbortSignal) => Promise<Answer>) =>

@@ -7,7 +7,10 @@ import { isDetachedProgram } from "../../programs/long-running-process.ts";
 import { readUrlPort } from "#daemon/http/address.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
 
-/** Finds the start of the process that listens on the port and is in the directory: a shell may be in it, and a proxy may listen there. */
+/**
+ * Finds the start of the process that both listens on the port and is in the directory: a shell may be in the directory, and a proxy may
+ * listen on the port.
+ */
 export async function findListenerStart(
   port: number,
   directory: string,
@@ -60,7 +63,7 @@ async function readListeningSockets(path: string, suffix: string): Promise<reado
   return found;
 }
 
-/** Finds the processes in a directory or from a program in it, without the sidecar and its children; none where they aren't visible. */
+/** Finds the processes in a directory or from a program in it, except the sidecar and its children; none if they aren't visible. */
 export async function findProcessesIn(directory: string): Promise<readonly number[]> {
   const inside = (await readProcesses(directory)).filter(({ isInside }) => isInside);
   return (await withoutOwn(inside)).map(({ pid }) => pid);
@@ -161,7 +164,10 @@ export type NodeProcesses = ReturnType<typeof createNodeProcesses>;
 type NodeProcessesOptions = Readonly<{
   httpUrl: string;
   binDirectory: () => string;
-  /** Identifies the node's processes to `ops`. If undefined, the node's are those of the program that listens on the port from the bin directory. */
+  /**
+   * Identifies the node's processes to `ops`. If undefined, these are the ones of the program in the bin directory that listens on the
+   * port.
+   */
   processName: () => string | undefined;
 }>;
 

@@ -44,7 +44,7 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
         );
       }
       const deadline = AbortSignal.any([signal, stopping, createTimeoutSignal(options.timeoutMs)]);
-      // The sidecar itself runs in the pod that it deleted, and the new pod starts only after this one has terminated.
+      // The sidecar itself may run in the pod that it deleted; the new pod starts only after this one has terminated.
       if (stopping.aborted) return {};
       const isAnother = (now: Pod | undefined) =>
         now !== undefined &&
@@ -140,7 +140,7 @@ async function collect(
     return await new Promise<ProcessResult>((resolve) => {
       const fail = (reason: "TimedOut" | "TooMuchOutput" | "Failed", words: string) =>
         resolve({ ok: false, reason, message: `${name} ${words}` });
-      const failTooMuch = () => fail("TooMuchOutput", `printed more than ${outputLimitBytes} bytes, the limit.`);
+      const failTooMuch = () => fail("TooMuchOutput", `printed more than the limit of ${outputLimitBytes} bytes.`);
       deadline.addEventListener("abort", () => fail("TimedOut", `did not finish within ${timeoutMs} ms.`), {
         once: true,
       });
@@ -168,7 +168,7 @@ async function collect(
   }
 }
 
-/** Uses the API server's message to explain why no stream was opened: a permission is missing, or a container isn't running yet. */
+/** Explains, with the API server's message, why no stream was opened: a permission is missing, or a container isn't running yet. */
 async function explainRejection(response: IncomingMessage): Promise<string> {
   const answer = await readKubernetesResponse(response.statusCode ?? 0, response);
   return `${readKubernetesMessage(answer)}${answer.status === 403 ? "; grant create on pods/exec." : ""}`;
@@ -184,7 +184,7 @@ function buildResult(name: string, text: Readonly<{ output: string; errors: stri
     const message = `${name} exited without a status: ${said || "nothing was printed"}`;
     return { ok: false, reason: "Failed", message };
   }
-  // The runtime couldn't start the program. The reason is at the end of the message, after the layers that the error passed through.
+  // The runtime couldn't start the program. The message lists the layers that the error passed through, and ends with the reason.
   const words = status.message?.slice(-saidLimit) ?? "no reason given";
   return explainExit(name, /exec failed|permission denied/.test(words) ? notStarted : null, words);
 }

@@ -17,7 +17,7 @@ test.each<[string, string | undefined, string, string, number?]>([
     "printing 1 GB",
     "#!/bin/sh\nhead -c 1000000000 /dev/zero\n",
     "TooMuchOutput",
-    "node_cli printed more than 65536 bytes, the limit, and was killed; check that it is the right program.",
+    "node_cli printed more than the limit of 65536 bytes and was killed; check that it is the right program.",
   ],
 ])("reports a plain error if node_cli is %s", async (_, text, reason, words, mode = 0o755) => {
   const directory = await makeTestDirectory();

@@ -8,7 +8,7 @@ test.skipIf(process.platform !== "linux")(
   "finds the process that listens on a port, and notices its exit",
   async () => {
     const directory = await makeTestDirectory();
-    // Its parent exits at once, as ops does: a process started by the sidecar itself is no node.
+    // Its parent exits at once, as ops does, because a process started by the sidecar itself doesn't count as a node.
     const node = `require("net").createServer().listen(0, "127.0.0.1", function () { console.log(this.address().port, process.pid); })`;
     const script = `require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(node)}], { detached: true, stdio: ["ignore", "inherit", "ignore"] }).unref()`;
     const ops = spawn(process.execPath, ["-e", script], { cwd: directory, stdio: ["ignore", "pipe", "ignore"] });

@@ -6,7 +6,7 @@ import { systemClock } from "#daemon/clock.ts";
 import { readStartTicks } from "./host-processes.ts";
 import { stopWithOps } from "./ops-commands.ts";
 
-it("stops a node whose process appears only once its port is open, without running the stop command for the neighbouring node", async () => {
+it("stops a node whose process becomes visible only with its open port, without the stop command, which would stop the neighbouring node", async () => {
   const child = spawn("sleep", ["60"]);
   const ended = once(child, "exit");
   await once(child, "spawn");
@@ -17,7 +17,7 @@ it("stops a node whose process appears only once its port is open, without runni
   const stopped = await stopWithOps(
     {
       words: "`./ops stop --force`",
-      run: () => Promise.reject(new Error("it would end the other node")),
+      run: () => Promise.reject(new Error("it would stop the other node")),
       isAlone: () => Promise.resolve(false),
       graceMs: 5_000,
       kills: true,

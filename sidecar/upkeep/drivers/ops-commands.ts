@@ -30,7 +30,7 @@ export type OpsStopDependencies = Readonly<{
 type Stopped = Readonly<{
   result: ProcessResult | undefined;
   wasSeen: boolean;
-  /** Whether the process was not seen to exit on its own, in which case it may briefly leave a lock behind. */
+  /** Whether the process was not seen to exit on its own, and so may briefly leave a lock behind. */
   isForced: boolean;
 }>;
 
@@ -44,8 +44,8 @@ const notRunMs = 1_000;
 const downLooks = 3;
 
 /**
- * Stops the node: SIGTERM, the stop command (not if it might kill another node on this machine), SIGKILL. Without a visible process, it has exited
- * once its RPC doesn't respond. @throws {DriverError} when it still runs.
+ * Stops the node: SIGTERM, the stop command (not if it might kill another node on this machine), SIGKILL. Without a visible process, it
+ * counts as exited once its RPC doesn't respond. @throws {DriverError} when it is still running.
  */
 export async function stopWithOps(
   stop: OpsStopCommand,
@@ -137,14 +137,14 @@ type OpsStart = Readonly<{
 
 type OpsStartDependencies = Readonly<{ check: HealthWatch["check"]; clock: Clock }>;
 
-/** Time within which a process must appear after its start command has exited; the exit alone doesn't show whether there will be a process. */
+/** Time within which a process must appear after its start command exited; the exit alone doesn't show whether it will. */
 const appearsMs = 3_000;
 
-/** Time during which a process may run into a stale lock left by a killed one, and the interval between two starts during that time. */
+/** Time during which a process may fail on a stale lock left by a killed one, and the interval between starts during that time. */
 export const lockMs = 20_000;
 const startRetryMs = 2_000;
 
-/** If the start command hasn't exited, times for which a node must respond to count as started: with a new block, and on an idle chain. */
+/** If the start command hasn't exited, how long a node must respond to count as started: with a new block, and on an idle chain. */
 const advancesMs = 2_000;
 const idleMs = 30_000;
 

@@ -61,7 +61,7 @@ export function createOpsDriver(
   };
 }
 
-/** Creates the stop and start commands, each with its report, and the search for other nodes, which remembers any that it finds. */
+/** Creates the stop and start commands, each with its report, and the search for other nodes, which remembers those that it finds. */
 function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies: OpsDriverDependencies) {
   const { timeoutMs, stopTimeoutSeconds } = options;
   const { output, clock } = dependencies;
@@ -104,7 +104,7 @@ function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies
     const started = await startWithOps(command, signal, dependencies);
     if (started.ok && started.isLeft === true) {
       reportOnce(
-        `${quoteCommand(place().start)} (ops.start) does not exit although the node runs; it was left running. Set ops.start to a command that starts the node in the background.`,
+        `${quoteCommand(place().start)} (ops.start) does not exit although the node is running; it was left running. Set ops.start to a command that starts the node in the background.`,
       );
     }
     return started;
@@ -118,7 +118,10 @@ function quoteCommand(command: readonly string[]): string {
   return `\`${command.join(" ")}\``;
 }
 
-/** Determines which programs can't be run, as text. Also undefined if their directory is missing: node.conf is then missing too, and that is reported. */
+/**
+ * Determines which programs can't be run, as text. Also undefined if their directory is missing: node.conf is then missing too, which is
+ * reported.
+ */
 async function findMissingPrograms(
   stop: readonly string[],
   { directory, setting, start }: ReturnType<typeof findOpsLocation>,

@@ -4,7 +4,7 @@ import type { SidecarSettings } from "../../settings.ts";
 
 export type OpsLocation = Readonly<{ directory: string; start: readonly string[] }>;
 
-/** Formats the command with which an operator restarts the node; undefined with another driver, whose tool does it. */
+/** Formats the command with which an operator restarts the node; undefined with other drivers, which have their own tools. */
 export function formatOpsRestart(
   settings: Pick<SidecarSettings, "ops" | "node" | "restart">,
   layout: NodeLayout,

@@ -41,7 +41,7 @@ export function createSignalDriver({ processName: nameNow, timeoutMs }: SignalDr
       const others = await findProcessesElsewhere();
       const named = others.filter((process) => isNamed(process, processName));
       if (named.length > 0) return Math.min(...(await Promise.all(named.map(readStartOrNow))));
-      // If all containers in a shared namespace have exited or have not started, only the process that holds the namespace open is left.
+      // If no container in a shared namespace is running, only the process that holds the namespace open remains.
       return others.length === 1 && others[0]?.pid === namespaceHolder ? "not-running" : "unknown";
     },
   };

@@ -4,7 +4,7 @@ import { createPlanView } from "./plan-view.ts";
 
 const restart: Plan = { actions: [{ kind: "restart", reason: "the node reads it only at startup" }], problems: [] };
 
-test("promises no restart if no driver can make one", () => {
+test("promises no restart if no driver can restart the node", () => {
   expect(createPlanView(restart, undefined, { prunes: false, restarts: true }).steps).toEqual([
     "the node is restarted (the node reads it only at startup)",
   ]);

@@ -5,7 +5,7 @@ import type { Plan, PlanAction } from "./plan.ts";
 
 export type PlanView = Readonly<{
   steps: readonly string[];
-  /** Changes that can't be planned, each with the reason, and anything missing that is needed to execute the steps. */
+  /** Changes that can't be planned, each with the reason, and missing prerequisites of the steps. */
   problems: readonly string[];
   /** Identifies this plan, so that only the plan that was shown is executed. */
   digest: string;

@@ -81,7 +81,7 @@ function decideWrite(observed: Observed, desired: Desired, problems: PlanProblem
   return { kind: "write-config", text: edited.text, changes };
 }
 
-/** Whether a `monitor_config` uses names that the naming reads, and none that it ignores. */
+/** Whether a `monitor_config` uses only names that the naming reads. */
 function isNamedFor(naming: Naming, monitor: unknown): boolean {
   if (!isJsonObject(monitor)) return false;
   const has = (key: string) => Object.hasOwn(monitor, key);

@@ -55,7 +55,7 @@ async function runEnableAutoPrune(
     events.fail("prune", "Auto-pruning was not enabled.", enabled.message, { by: "sidecar" });
     return seen.note({ autoPrune: { kind: "notSwitchedOn", reason: enabled.reason, message } });
   }
-  // A tool may exit with status 0 without any effect: only the PruneInfo read afterwards counts.
+  // A tool may exit with status 0 without any effect, so only the PruneInfo read afterwards counts.
   await observer.check(signal);
   if (observer.pruneInfo()?.autoPrune === true) {
     events.add("prune", "Auto-pruning was enabled.", why, doneBySidecar);

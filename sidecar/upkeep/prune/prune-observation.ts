@@ -4,7 +4,7 @@ import type { ConditionReport, ReasonOf } from "#status/condition.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { CommandText } from "../command-text.ts";
 
-/** `off`: should be on but isn't; `idle`: why it isn't enabled; `command`: enables it without the sidecar. */
+/** `off`: it should be on but isn't; `idle`: why it isn't enabled; `command`: enables it manually. */
 export type AutoPrune = Readonly<
   | { kind: "unknown" }
   | { kind: "on" | "offAsDesired" }
@@ -27,7 +27,7 @@ export type PruningState = Readonly<{
   autoPrune?: AutoPrune | undefined;
   progress?: PruneProgress | undefined;
   lastCheck?: PruneCheck | undefined;
-  /** PruneInfo for which auto-pruning was last enabled, so that the sidecar acts on each PruneInfo only once. */
+  /** PruneInfo on which auto-pruning was last enabled, so that the sidecar acts on each PruneInfo only once. */
   prunedOn?: PruneInfo | undefined;
   running?: Promise<void> | undefined;
 }>;

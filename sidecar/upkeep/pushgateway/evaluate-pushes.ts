@@ -53,7 +53,7 @@ export function followGroups(
 
 type Report = ConditionReport<"MetricsArriving">;
 
-/** If several groups may be the node's, only those that have been fresh count: others may be a removed node's. Pure. */
+/** If several groups may be the node's, only those that were once fresh count: others may be from a removed node. Pure. */
 export function evaluatePushes(identity: PushIdentity, followed: TrackedGroups, now: Now): Report {
   const all = [...followed.values()].toSorted((a, b) => a.ageMs - b.ageMs);
   const fresh = all.filter(({ wasFresh }) => wasFresh);
@@ -131,14 +131,19 @@ export function countPush(
   return { ...before, lastPushSeconds, lastPushSeenMs, count: before.count + (isNew ? 1 : 0) };
 }
 
-/** Whether more pushes arrived than one node makes: nodes with the same job overwrite each other. Undefined until enough intervals passed. Pure. */
+/**
+ * Whether more pushes arrived than one node sends: nodes with the same job overwrite each other. Undefined until enough intervals passed.
+ * Pure.
+ */
 export function isShared(seen: PushObservations, nowMs: number, intervalSeconds: number): boolean | undefined {
   const intervals = (nowMs - seen.sinceMs) / (intervalSeconds * 1_000);
   if (intervals < intervalsLookedAt) return undefined;
   return seen.count > intervals * 1.5;
 }
 
-/** "unknown" if it can't be determined, undefined if the node pushes nothing. Without a version, the naming that node.conf has counts. Pure. */
+/**
+ * "unknown" if it can't be determined, undefined if the node pushes nothing. Without a version, the naming used in node.conf counts. Pure.
+ */
 export function buildPushIdentity(
   document: ConfigDocument | undefined,
   version: NodeVersion | undefined,

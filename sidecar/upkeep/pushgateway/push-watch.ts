@@ -29,7 +29,10 @@ export type PushCheck = Readonly<
   { state: "notPushing" | "unreachable" | "missing" } | { state: "pushed"; lastPushSeconds: number }
 >;
 
-/** Polls the Pushgateway: only a fresh group shows that metrics arrive, since keys of another version fail silently (specification, "Errors"). */
+/**
+ * Polls the Pushgateway: only a fresh group shows that metrics arrive, because keys of another version fail silently (specification,
+ * "Errors").
+ */
 export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDependencies) {
   const { identity, board, log } = dependencies;
   let followed: TrackedGroups = new Map();

@@ -68,8 +68,8 @@ export async function applyRestart(
 }
 
 /**
- * A program that keeps writing the same drift also counts if the node most likely still runs with the corrected content: a restart for each
- * correction would be a restart storm, however slow.
+ * A program that keeps writing the same drift also counts if the node is most likely still running with the corrected content: a restart
+ * per correction would be a restart storm, however slow.
  */
 function findContest({ reading, version }: RestartRequest, context: RestartContext): RestartSituation["contested"] {
   const { otherWriter } = context.config.now();
@@ -95,7 +95,7 @@ function startRestart(due: DueRestart, desired: PauseBasis, driver: NodeDriver, 
   // A shutdown in the middle would leave the node down. The wait for the node's exit, the stop command and the start command each have
   // their own time limit.
   context.finishes({ what: "the restart of the node", done: running, withinMs: 3 * settings.restart.timeoutMs });
-  // node_cli's last response is outdated after a restart, and the next periodic check may be far off.
+  // After a restart, node_cli's last response is outdated, and the next periodic check may be far off.
   running
     .then(() => observer.check(signal))
     .catch((error: unknown) =>
@@ -108,7 +108,7 @@ async function restartOrGoBack(incident: RestartIncident): Promise<void> {
   if (failure !== undefined) await rollBack(incident, failure);
 }
 
-/** Sets a pause after an unexpected error: if the restart were retried at once, it would use up the budget and fail in the same way. */
+/** Pauses after an unexpected error: an immediate retry would use up the budget and fail in the same way. */
 function holdAfterError(error: Error, { desired, due, signal, state, events, clock, log }: RestartIncident): void {
   log.error({ event: "restart-failed", err: error }, "the restart of the node failed");
   // The next sidecar continues where this one stopped.

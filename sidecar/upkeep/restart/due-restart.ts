@@ -16,14 +16,15 @@ export async function findDueRestart(planned: Plan, context: RestartContext): Pr
     const { phase, isFinishing } = interrupted;
     const cause = phase === "verifying" ? "unverified" : "interrupted";
     const reason = isFinishing ? interrupted.reason : `a restart was interrupted: ${interrupted.reason}`;
-    // The budget was charged when the restart started. Only the first attempt to finish it is free, so that a sidecar that is killed at
-    // each attempt gets no further free attempts.
+    // The budget was charged when the restart started. Only the first attempt to finish it is free: a sidecar that is killed at each
+    // attempt gets no more free ones.
     return { cause, reason, urgent: true, isCharged: !isFinishing };
   }
   const retry = isRestarting ? undefined : findRetry(context);
   if (retry !== undefined) {
     const reason = `${retry.why}, so the failed restart is retried: ${retry.reason}`;
-    // A retry at the operator's request is not a storm that the budget should stop; retries caused by an alternating version would be one.
+    // A retry at the operator's request is not a restart storm, which the budget must stop; retries caused by an alternating version would
+    // be one.
     const isCharged = retry.isAsked === true;
     return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
   }
@@ -32,7 +33,7 @@ export async function findDueRestart(planned: Plan, context: RestartContext): Pr
   const sick = (await explainUnhealthyNode(context)) ?? (await explainHungNode(context));
   if (sick !== undefined) return { cause: "unhealthy", reason: sick, urgent: true };
   const restart = planned.actions.find((action) => action.kind === "restart");
-  // The node isn't started with a file that still needs a correction.
+  // The node isn't started with a file that still needs correcting.
   const uncorrected = planned.actions.some((action) => action.kind === "write-config");
   if (restart === undefined || uncorrected) return undefined;
   return { cause: "configuration", reason: restart.reason, urgent: false };
@@ -44,7 +45,7 @@ function findRetry({ state, events, health }: RestartContext): ReturnType<Upkeep
   if (retry === undefined || !hasRecovered(retry, health.current())) return retry;
   state.atomically(() => {
     state.retry.set(undefined);
-    const message = `The node has recovered meanwhile, so this is not retried: ${retry.reason}.`;
+    const message = `The node has recovered in the meantime, so this is not retried: ${retry.reason}.`;
     events.add("restart", message, undefined, doneBySidecar);
   });
   return undefined;

@@ -55,7 +55,7 @@ export function createHeightProgress(clock: Clock) {
     advanced: () => advanced,
     /** Returns the time of the node's first response after the restart (monotonic); undefined before the first response. */
     answeredAtMs: () => firstAnswerMs,
-    /** Whether the node responds with the same head at which the chain was already idle, before it had been watched for long. */
+    /** Whether the node responds with the head at which the chain was already idle when first watched. */
     isIdleAsBefore: () => {
       const answers = answersSinceMs !== undefined && clock.monotonicMs() - answersSinceMs >= answersForMs;
       const rests = before !== undefined && idleAt === before && last === before;
@@ -71,7 +71,10 @@ export function createHeightProgress(clock: Clock) {
   };
 }
 
-/** Whether the chain has no new block that the node could report, according to the references or, without references, to the block rate before the restart. */
+/**
+ * Whether the chain has no new block for the node to report, according to the references or, without any, to the block rate before the
+ * restart.
+ */
 function isIdleSince(
   { reference }: RpcState,
   {

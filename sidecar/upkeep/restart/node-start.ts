@@ -14,9 +14,10 @@ import type { ConfigReading } from "../config/config-file.ts";
 const precisionMs = 100;
 
 /**
- * Whether the running node started after node.conf got its content: its port was seen closed since, or its driver or its process on this machine says
- * so. What the sidecar saw is compared by the monotonic clock, the rest by file and process times unless the wall clock was set. `before` needs a start
- * more than the max response time earlier: what starts a node, such as an entry point, may write node.conf right before the node reads it.
+ * Whether the running node started after node.conf got its content: its port was seen closed since, or its driver or its process on this
+ * machine shows it. The sidecar's own observations are compared by the monotonic clock, the rest by file and process times unless the wall
+ * clock was set. `before` requires a start earlier by more than the max response time: whatever starts a node, such as an entry point, may
+ * write node.conf right before the node reads it.
  */
 export async function hasNodeStarted(fileChangedAtMs: number, context: RestartContext): Promise<NodeStarted> {
   const { settings, config, health, clock, clockThen } = context;
@@ -29,7 +30,7 @@ export async function hasNodeStarted(fileChangedAtMs: number, context: RestartCo
     if (startedAtMs > changedAtMs) return "after";
     // The clock has since been set back, or the file server's clock differs.
     if (fileChangedAtMs > clock.wallMs()) return "unknown";
-    // Only the file's own time is used: after a failed check, e.g. while the file system hung, the content isn't necessarily new.
+    // Only the file's own time is used: after a failed check, e.g. on a hung file system, the content isn't necessarily new.
     return startedAtMs + settings.restart.answersWithinMs < fileChangedAtMs ? "before" : "unknown";
   };
   const start = await readNodeStart(context);
@@ -79,7 +80,10 @@ export function isAsBeforeDrift(
   return matchesFingerprint(previousFingerprint.fingerprint, reading.document, version);
 }
 
-/** Whether the node has read or will read this node.conf: it started after the change, isn't running, or started before a drift since corrected. */
+/**
+ * Whether the node has read or will read this node.conf: it started after the change, isn't running, or started before a drift that was
+ * since corrected.
+ */
 export async function hasReadAlready(
   reading: ConfigReading,
   version: NodeVersion | undefined,

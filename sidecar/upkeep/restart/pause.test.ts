@@ -39,7 +39,7 @@ function liftStranded(health: RpcState) {
   return liftPause({ why: "gatehouse resume was run", byPerson: true }, context);
 }
 
-test("leaves a node alone that was repaired after a stranded upgrade, and informs the operator", () => {
+test("leaves a node alone if it was repaired after a stranded upgrade, and informs the operator", () => {
   const next = liftStranded({ answers: 5, height: 7 });
   expect(next).toBe(
     "The node responds again, so the upgrade to 0.16.2 counts as resolved manually, and nothing is retried.",

@@ -3,7 +3,9 @@ import type { FailedRestart, PauseBasis } from "../state/upkeep-state.ts";
 import { type UpgradeRecord, decideAfterPause } from "../state/upgrade-record.ts";
 import type { RestartContext } from "./restart-context.ts";
 
-/** Lifts a pause if the desired state or the (known) version has changed since. Only an operator lifts that of a failed rollback. */
+/**
+ * Lifts a pause if the desired state or the (known) version has changed since. Only an operator can lift the pause after a failed rollback.
+ */
 export function liftPauseIfChanged({ hash, release }: PauseBasis, context: RestartContext): void {
   const { state, restarts } = context;
   const hold = state.upgrade.get()?.end === "stranded" ? undefined : state.hold.get();
@@ -43,7 +45,7 @@ function describeNext(failed: FailedRestart | undefined, retries: boolean): stri
   if (failed === undefined) return "The node had recovered with the restored configuration, so nothing is retried.";
   return retries
     ? `The failed restart of the node is retried (${failed.reason}).`
-    : "The node has recovered meanwhile, so nothing is retried.";
+    : "The node has recovered in the meantime, so nothing is retried.";
 }
 
 function describeNextOfStranded({ from, to }: UpgradeRecord, retries: boolean): string {
@@ -52,7 +54,7 @@ function describeNextOfStranded({ from, to }: UpgradeRecord, retries: boolean): 
   return `The rollback from ${to} to ${from} is retried from the beginning: stop, binaries, node.conf, data, start.`;
 }
 
-/** Whether the node responds with more blocks than when it failed or, on an idle chain, responds at all after it didn't. */
+/** Whether the node has more blocks than when it failed or, on an idle chain, responds again at all. */
 export function hasRecovered({ height: before, isDown }: FailedRestart, health: RpcState): boolean {
   const { height, failure } = health;
   if (!hasBeenPolled(health) || failure !== undefined || height === undefined) return false;

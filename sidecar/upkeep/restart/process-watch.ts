@@ -1,20 +1,23 @@
 import { pause } from "#daemon/time.ts";
 import { readStart, startPrecisionMs, type NodeDriver, type NodeStart } from "../drivers/driver.ts";
 
-/** Result of a check of the node's process. `ended`: the process was seen before this watch started, and has exited. */
+/** Result of a check of the node's process. `ended`: a process seen before this watch started has exited. */
 export type ProcessCheck = NodeStart | "running" | "ended";
 
 export type ProcessChecker = (signal: AbortSignal) => Promise<ProcessCheck>;
 
 type ProcessWatchOptions = Readonly<{
-  /** Whether the process is known to have been running at first; in that case, if it isn't visible now, it has exited. */
+  /** Whether the process is known to have been running at first, so that it has exited if it isn't visible now. */
   hasRun: boolean;
   signal: AbortSignal;
 }>;
 
 const pollIntervalMs = 500;
 
-/** A process has exited if it was seen and is later missing or replaced; if it wasn't seen (a pod waiting for its machine), nothing is known. */
+/**
+ * A process has exited if it was seen and is later missing or replaced; if it was never seen (a pod waiting for its machine), nothing is
+ * known.
+ */
 export function watchProcess(lookAt: ProcessChecker | undefined, { hasRun, signal }: ProcessWatchOptions) {
   const closing = new AbortController();
   const until = AbortSignal.any([signal, closing.signal]);
@@ -26,7 +29,7 @@ export function watchProcess(lookAt: ProcessChecker | undefined, { hasRun, signa
     else if (start !== "unknown") wasSeen = true;
     if (typeof start !== "number") return;
     firstStartMs ??= start;
-    // Start times that differ by no more than this precision count as the same start.
+    // Start times that differ by no more than this count as the same start.
     hasEnded = start > firstStartMs + startPrecisionMs;
   };
   const lookUntilEnded = async (check: ProcessChecker) => {

@@ -21,7 +21,7 @@ beforeEach(async () => {
   ({ config } = makeContext());
 });
 
-/** Assesses the same edit, made by a shell command in the node's directory. */
+/** Checks the same edit, made by a shell command in the node's directory. */
 async function judge(
   script: string,
   timeoutMs = 20_000,
@@ -31,7 +31,7 @@ async function judge(
   await writeFile(configPath, edit);
   const reading = await readConfigFile(configPath, 65_536);
   if (!reading.ok) throw new Error(reading.problem.message);
-  // Lint had found the same faults in the file before.
+  // Lint already found the same faults in the previous file.
   config.note({ lastUsable: { contentHash: "earlier", bytes: Buffer.from(before) } });
   const layout = resolveNodeLayout({ configPath });
   await using output = await keepProgramOutput();

@@ -17,13 +17,13 @@ const fatal: ReadonlySet<LintRule> = new Set(["missing-key", "wrong-type", "port
 
 const keyFiles = ["domain_key_path", "stabilizing_key_path"];
 
-/** `words`: whole sentences; `wakeInMs`: until it is judged again; `isUnjudged`: no fault is known, but it can't be judged now. */
+/** `words`: whole sentences; `wakeInMs`: until it is checked again; `isUnjudged`: no fault is known, but it can't be checked now. */
 type EditRejection = Readonly<{ words: string; wakeInMs?: number; isUnjudged?: true }>;
 
 /** Initial and max delay before `restart.checkCommand` is rerun on rejected content; it doubles each time. */
 const checkAgain = { initialMs: 10_000, maxMs: 600_000 };
 
-/** Reason why a node wouldn't start. `id` is the same if different content has the same fault. */
+/** Reason why a node wouldn't start. `id` is the same for different content with the same fault. */
 type Fault = Readonly<{ id: string; words: string }>;
 
 /** Explains why the node wouldn't start with an edit: a new lint finding, a missing key file, a moved port, or `restart.checkCommand`. */
@@ -36,7 +36,7 @@ export async function explainRejectedEdit(
     return await judgeEdit(reading, version, context);
   } catch (error) {
     if (!(error instanceof HangingFileSystem)) throw error;
-    // The edit is judged again at the next periodic reconcile, and as soon as the file system recovers.
+    // The edit is checked again at the next periodic reconcile, and as soon as the file system recovers.
     return { words: `${error.message}.`, isUnjudged: true };
   }
 }
@@ -61,7 +61,7 @@ async function findContentBefore(
   if (restarts.now().kept?.hash === contentHash) return "the same";
   const healthy = await loadStoredConfig("healthy", { versions, log });
   if (healthy !== undefined) return healthy;
-  // The node doesn't run with the content found at first contact, so faults in that content are no excuse for the same faults in this one.
+  // The node isn't running with the content found at first contact, so faults in that content don't excuse the same faults in this one.
   if (process.now().requestedStart?.began === "before") return undefined;
   const { lastUsable } = config.now();
   return (await versions.newest()) ?? (lastUsable?.contentHash === contentHash ? undefined : lastUsable?.bytes);
@@ -86,7 +86,7 @@ async function findConfigFaults(
   return context.driver?.name === "ops" ? [...faults, ...(await findMissingKeyFiles(content, context))] : faults;
 }
 
-/** Finds ports at which the sidecar couldn't reach the node. A mismatch that the running configuration has too means that ports are mapped. */
+/** Finds ports at which the sidecar couldn't reach the node. If the running configuration has the same mismatch, ports are mapped. */
 function findMovedPorts(content: Uint8Array, { place, settings }: RestartContext): readonly Fault[] {
   const { configPath } = place.layout();
   const parsed = parseConfig(content);
@@ -120,7 +120,7 @@ async function findMissingKeyFiles(content: Uint8Array, { place }: RestartContex
   return faults;
 }
 
-/** Forgets a rejection by `restart.checkCommand`, so that the command reruns at once; false if there was none. */
+/** Discards a rejection by `restart.checkCommand`, so that the command reruns at once; returns false if there was none. */
 export function forgetRejection(config: ObservedConfig): boolean {
   if (config.now().checked?.rejection === undefined) return false;
   config.note({ checked: undefined });

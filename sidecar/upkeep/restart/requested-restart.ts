@@ -2,7 +2,7 @@ import { isBetweenVersions } from "../adoption/authority.ts";
 import type { RestartContext } from "./restart-context.ts";
 import type { DueRestart } from "./restart-decision.ts";
 
-/** Lifetime of an operator's request: a restart much later would surprise an operator who has since repaired the node. */
+/** Lifetime of an operator's request: a much later restart would surprise an operator who has since repaired the node. */
 const countsForMs = 600_000;
 
 /** Results of a request: `requested` if the node will be restarted, otherwise the reason why it won't. */

@@ -36,7 +36,7 @@ test("keeps the budget across a restart of the sidecar", () => {
 });
 
 test.each([hourMs, -hourMs])(
-  "keeps restarts in the budget for the same time if the clock jumps %s ms while the sidecar restarts",
+  "keeps restarts in the budget for the same time even if the clock jumps %s ms while the sidecar restarts",
   (jumpMs) => {
     const { time, open } = budgetOf(6);
     open().record("drift");
@@ -58,7 +58,7 @@ test("derives the age from the wall clock after a reboot", () => {
 });
 
 test.each([hourMs, -hourMs])(
-  "keeps restarts in the budget for the same time if the wall clock jumps %s ms",
+  "keeps restarts in the budget for the same time even if the wall clock jumps %s ms",
   (jumpMs) => {
     const { time, open } = budgetOf(6);
     const budget = open();

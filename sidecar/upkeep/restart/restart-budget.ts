@@ -11,8 +11,8 @@ type RestartPurpose = "ordinary" | "roll-back";
 const hourMs = 3_600_000;
 
 /**
- * Counts restarts in a sliding hour: this process's by the monotonic clock, an earlier one's by the time since boot, those from before boot by the wall
- * clock, because nothing better is available. So a clock jump neither removes restarts early nor keeps them longer.
+ * Counts restarts in a sliding hour: this process's by the monotonic clock, an earlier process's by the time since boot, those from before
+ * boot by the wall clock, for lack of anything better. So a clock jump neither drops restarts early nor keeps them longer.
  */
 export function createRestartBudget(
   { perHour }: Readonly<{ perHour: number }>,

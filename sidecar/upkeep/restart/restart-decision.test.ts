@@ -61,7 +61,7 @@ describe("a restart that is due", () => {
     });
   });
 
-  test("reports what a running restart waits for, and until when an unresponsive node may still be starting", () => {
+  test("reports what a restart in progress waits for, and until when an unresponsive node may still be starting", () => {
     const until = { stage: "It responds; its height must advance by then.", running: true };
     expect(decideRestart({ ...situation, ...until }, { budget, window: open })).toMatchObject({
       message: "The node is being restarted. It responds; its height must advance by then.",
@@ -73,7 +73,7 @@ describe("a restart that is due", () => {
     });
   });
 
-  test("waits while a different program writes node.conf, and reports until when and what would end the wait early", () => {
+  test("waits while another program writes node.conf, and reports until when, and what would end the wait early", () => {
     expect(decideRestart({ ...situation, contested }, { budget, window: open })).toMatchObject({
       message:
         "A restart is pending (node.conf changed); another program keeps writing node.conf, so it waits until 2026-05-01T18:00:00.000Z or until you run " +
@@ -98,7 +98,7 @@ describe("a restart that is due", () => {
     });
   });
 
-  test("completes an interrupted restart even while paused, and verifies one at no cost to the budget", () => {
+  test("completes an interrupted restart even while paused, and verifies it without charging the budget", () => {
     const due = { cause: "interrupted", reason: "x", urgent: true } as const;
     expect(decideRestart({ ...situation, held: true, due }, { budget, window: open })).toMatchObject({ go: true });
     const usedUp = { ...budget, allows: () => false };
@@ -118,7 +118,7 @@ describe("two conflicting writers", () => {
   });
 });
 
-test("completes a restart begun by an earlier sidecar once, even if the budget is used up", () => {
+test("completes an earlier sidecar's restart once, even if the budget is used up", () => {
   const usedUp = { budget: { ...budget, allows: () => false }, window: open };
   const due = { cause: "interrupted", reason: "x", urgent: true } as const;
   expect(decideRestart({ ...situation, due: { ...due, isCharged: true } }, usedUp)).toMatchObject({ go: true });

@@ -10,7 +10,7 @@ export type DueRestart = Readonly<{
   firstReason?: string;
   /** Urgent restarts don't wait for a maintenance window. */
   urgent: boolean;
-  /** Whether the budget has already been charged for this restart, or doesn't limit it. */
+  /** Whether the budget was already charged for this restart, or doesn't apply to it. */
   isCharged?: boolean;
 }>;
 
@@ -30,7 +30,7 @@ export type RestartSituation = Readonly<{
   settleMs: number;
   /** `untilMs`: wall clock; undefined if the writer is the node's start script. `resume`: the command that ends it sooner. */
   contested?: Readonly<{ untilMs: number | undefined; resume: string }> | undefined;
-  /** The command that restarts the node even without budget. */
+  /** The command that restarts the node even if the budget is used up. */
   restart: string;
   wallMs: number;
   monotonicMs: number;

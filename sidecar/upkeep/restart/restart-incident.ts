@@ -21,7 +21,7 @@ type RestartAttempt = Readonly<{ verified: Verification; startedWith?: UsableRea
 
 /**
  * Restarts the node and verifies it; returns the failure. Each step is recorded on disk first, so that a killed sidecar's successor continues there.
- * A node.conf that another writer leaves half written meanwhile is restored, and the node started with it.
+ * A node.conf that another writer leaves half written in the meantime is restored, and the node started with it.
  */
 export async function runRestart(incident: RestartIncident): Promise<Readonly<{ failure?: string }>> {
   const { state, events, place, due, signal } = incident;
@@ -46,7 +46,7 @@ export async function runRestart(incident: RestartIncident): Promise<Readonly<{ 
     events.fail("restart", "The node was not restarted.", verified.message, { by: "sidecar" });
     return { failure: verified.message };
   }
-  // The verification is done: a state directory that can't be written must not cause it to be repeated forever.
+  // The verification is done: an unwritable state directory must not cause it to be repeated forever.
   state.atomically(() => {
     state.restartInFlight.set(undefined);
     if (startedWith !== undefined) {

@@ -8,7 +8,7 @@ import type { ConditionReport } from "#status/condition.ts";
 /** Configuration retained for a rollback. `failedUntilMs` (monotonic): saving it failed, and is retried at that time. */
 export type StoredConfig = Readonly<{ hash?: string; proof?: HealthEvidence; failedUntilMs?: number }>;
 
-/** Whether there is a node.conf to roll back to; for `nothing`, `because` contains the reason. */
+/** Whether there is a node.conf to roll back to; for `nothing`, `because` is the reason. */
 export type RollBackFinding = Readonly<
   | { kind: "noRestarts" }
   | { kind: "notKept" | "advanced" | "assumed"; directory: string }
@@ -55,7 +55,7 @@ export type ProcessState = Readonly<{
   started?: Promise<NodeStart> | undefined;
   /** Set while the node's RPC does not respond; undefined if it responds or can't be queried. */
   unresponsive?: UnresponsivePeriod | undefined;
-  /** Whether the process was visible while the node responded; in that case, if it is no longer visible, it has exited. */
+  /** Whether the process was visible while the node responded, so that it has exited if it is no longer visible. */
   wasSeen: boolean;
   hasEnded: boolean;
   /** Time (wall clock) since which a node that responds has had no visible process. */
@@ -67,7 +67,7 @@ export type ProcessState = Readonly<{
 
 export type ObservedProcess = Observation<ProcessState>;
 
-/** Whether the node started long before the content existed; what it runs with is then unknown. */
+/** Whether the node started long before the content existed, so that what it runs with is unknown. */
 export function isUnread({ requestedStart }: ProcessState, contentHash: string | undefined): boolean {
   return requestedStart?.began === "before" && requestedStart.contentHash === contentHash;
 }

@@ -22,7 +22,7 @@ type Restarted = Readonly<{
   healthyWithinMs?: number;
 }>;
 
-/** Restarts a node that responds as given; returns the outcome, and what was awaited. */
+/** Restarts a node that responds as given; returns the outcome, and what was waited for. */
 async function verify({ check, lastPush, restart, startedAt, clock = systemClock, ...limits }: Restarted) {
   const stages: (string | undefined)[] = [];
   const context = makeContext({
@@ -37,7 +37,7 @@ async function verify({ check, lastPush, restart, startedAt, clock = systemClock
   return { result, stages };
 }
 
-/** A node that is back at once, and produces blocks. */
+/** A node that is back immediately and produces blocks. */
 function advancing() {
   let height = 0;
   return async () => ({ answers: 1, height: (height += 1) });
@@ -60,12 +60,12 @@ test.each<[boolean, string, () => PushCheck]>([
   expect((await verify({ check: advancing(), lastPush })).result.ok).toBe(isVerified);
 });
 
-test("reports that it awaits the next push", async () => {
+test("reports that it is waiting for the next push", async () => {
   const { stages } = await verify({ check: advancing(), lastPush: () => ({ state: "unreachable" }) });
   expect(stages.at(-1)).toMatch(/^It responds and advances; waiting for its next metrics push until 20\d\d-\S+Z\.$/);
 });
 
-test("does not report what an earlier attempt awaited", async () => {
+test("does not report what an earlier attempt waited for", async () => {
   const { stages } = await verify({ check: async () => down, answersWithinMs: 100, healthyWithinMs: 100 });
   expect(stages[0]).toBeUndefined();
   expect(stages.length).toBeGreaterThan(1);
@@ -156,7 +156,7 @@ test("does not count time during which the sidecar was suspended", async () => {
   expect(result).toMatchObject({ ok: true });
 });
 
-/** A node that responds after a time, and then produces blocks or not. */
+/** A node that responds after some time, then produces blocks or not. */
 function slow(answersAfterMs: number, advances: boolean) {
   const beganMs = systemClock.monotonicMs();
   let height = 7;
@@ -167,7 +167,7 @@ function slow(answersAfterMs: number, advances: boolean) {
   };
 }
 
-test("waits for a node that replays its log for longer than the height limit, and reports until when", async () => {
+test("waits for a node that replays its log beyond the height limit, and reports until when", async () => {
   const { result, stages } = await verify({ check: slow(600, true), answersWithinMs: 20_000, healthyWithinMs: 300 });
   expect(result).toMatchObject({ ok: true });
   expect(stages[1]).toMatch(
@@ -194,7 +194,7 @@ test.each<[string, () => NodeStart]>([
   });
 });
 
-test("waits for a node to respond as long as its process runs", async () => {
+test("waits for a node to respond while its process runs", async () => {
   const startedAtMs = systemClock.wallMs();
   const node = { check: slow(1_500, true), startedAt: () => startedAtMs };
   const { result } = await verify({ ...node, answersWithinMs: 20_000, healthyWithinMs: 1_000 });
@@ -205,7 +205,7 @@ test.each([
   [1_000, 1_000],
   [120_000, 5_000],
 ])(
-  "gives a node that could not be started as long as one that exited (%i ms), five seconds at most",
+  "gives a node that could not be started as much time as one that exited (%i ms), at most five seconds",
   async (healthyWithinMs, atMostMs) => {
     const beganMs = systemClock.monotonicMs();
     const context = makeContext({ settings: { restart: { healthyWithinMs } }, health: { check: async () => down } });

@@ -14,7 +14,7 @@ export type StartEnd = Readonly<{ kind: "ended"; afterMs: number } | { kind: "st
 
 export type Restart = Readonly<{
   command: () => Promise<RestartReport>;
-  /** Whether an earlier sidecar gave the command, and so watched the process. */
+  /** Whether an earlier sidecar ran the command, and so watched the process. */
   isAlreadyCommanded?: boolean;
   /** Checks the node's process; default: as its driver can. */
   lookAt?: ProcessChecker | undefined;
@@ -26,9 +26,10 @@ const slowCheckMs = 250;
 const quickForMs = 5_000;
 
 /**
- * Restarts a node and verifies it: the RPC responds, the height exceeds the old process's last one (if it was never seen down: the first one since),
- * and metrics arrive. Where the chain may have no block, the same head suffices: references queried since have no later one, or blocks were irregular
- * before. A chain that was idle when first watched gets the full time. Metrics count only if the node pushes and the Pushgateway can be queried.
+ * Restarts a node and verifies it: the RPC responds, the height exceeds the old process's last one (if it was never seen down: the first
+ * one since), and metrics arrive. If the chain may have no new block, the same head suffices: references queried since have no later one,
+ * or blocks were irregular before. A chain that was idle when first watched gets the full time. Metrics count only if the node pushes and
+ * the Pushgateway can be queried.
  */
 export async function restartAndVerify(restart: Restart, context: RestartContext): Promise<Verification> {
   const { settings, clock, health, driver, lastPush, signal } = context;
@@ -66,13 +67,16 @@ export async function restartAndVerify(restart: Restart, context: RestartContext
   return { ok: true, tookMs: clock.monotonicMs() - beganMs };
 }
 
-/** Shows what a restart waits for and until when; nothing during the command itself. */
+/** Shows what a restart is waiting for, and until when; nothing during the command itself. */
 export function reportStage(stage: string | undefined, { restarts, wake }: RestartContext): void {
   restarts.note({ stage });
   wake();
 }
 
-/** Waits for a response (as long as a log replay takes, unless the process exited), then for the height. Time of its own suspension doesn't count. */
+/**
+ * Waits for a response (as long as a log replay takes, unless the process exited), then for the height. Time during which this process was
+ * suspended doesn't count.
+ */
 async function waitForHeight(
   progress: HeightProgress,
   lookAt: ProcessChecker | undefined,
@@ -157,18 +161,18 @@ async function isPushMissing(
     if (now.state === "notPushing") return false;
     // Compares for a difference, not for a later time: the Pushgateway's clock may have been set back in the meantime.
     if (now.state === "pushed" && now.lastPushSeconds !== beforeSeconds) return false;
-    // A check that was cut off by the time limit is not evidence.
+    // A check cut off by the time limit proves nothing.
     if (!deadline.aborted) isMissing = now.state !== "unreachable";
     await pause(slowCheckMs, deadline);
   }
   return isMissing;
 }
 
-/** Max response time of a node that the start command couldn't start because it may already be running. */
+/** Max response time of a node that the start command couldn't start, possibly because it was already running. */
 const maxAnswerMs = 5_000;
 const checkAgainMs = 250;
 
-/** Waits up to five seconds for a node that couldn't be started, because something or someone else may have started it. */
+/** Waits up to five seconds for a node that couldn't be started, because another program or user may have started it. */
 export async function waitForResponse(
   signal: AbortSignal,
   { settings, clock, health: { check } }: RestartContext,

@@ -9,7 +9,7 @@ import { attemptRestart, type RestartIncident } from "./restart-incident.ts";
 import { isUnread, type StoredConfig, type RollBackFinding } from "./restart-observation.ts";
 import { readStoredHealthy } from "./running-config.ts";
 
-/** Restores the last healthy configuration, restarts the node once more, and sets a pause, whether or not that helped. */
+/** Restores the last healthy configuration, restarts the node once more, and pauses, whether or not that helped. */
 export async function rollBack(incident: RestartIncident, failure: string): Promise<void> {
   const { state, budget, events, clock, health, place, due, command } = incident;
   const { height, failure: noAnswer } = await health.check(incident.signal);
@@ -56,7 +56,7 @@ function asSentence(reason: string): string {
   return reason.endsWith(".") ? reason : `${reason}.`;
 }
 
-/** Returns the outcome as text. `ran`: parsed configuration that the node ran with just before this restart. */
+/** Returns the outcome as text. `ran`: the parsed configuration with which the node ran just before this restart. */
 async function restoreHealthy(incident: RestartIncident, failure: string, ran: string | undefined): Promise<string> {
   const { place, state, versions } = incident;
   let healthy: Uint8Array | undefined;

@@ -18,7 +18,9 @@ type Options = Readonly<{
   current?: RpcState;
 }>;
 
-/** Checks a node at these times; returns whether it is unhealthy and whether it hangs, each with the reason, and since when it is unresponsive. */
+/**
+ * Checks a node at these times; returns whether it is unhealthy, whether it hangs, each with the reason, and since when it is unresponsive.
+ */
 async function explain(checks: readonly (readonly [ranMs: number, facts: NodeInfo])[], options: Options = {}) {
   const { isRestarted = true, restartAfterMs = 1_000, answersWithinMs = 0, hungAfterMs = 60_000 } = options;
   const settings = {
@@ -37,7 +39,7 @@ async function explain(checks: readonly (readonly [ranMs: number, facts: NodeInf
   return { results, unresponsive: process.now().unresponsive };
 }
 
-/** Explains a node that fails for this reason, at first and after a time. */
+/** Returns the explanation for a node that fails for this reason, at first and after some time. */
 function explainFailing(reason: NodeFault["reason"], laterMs: number, options?: Options) {
   const facts = { rpc: { sinceMs: 0, fault: { reason, message: "No response." } } };
   return explain([[0, facts] as const, [laterMs, facts] as const], options);
@@ -93,7 +95,7 @@ const behind = (blocks: number): NodeInfo => ({
   lag: { reason: "Behind", message: `It is ${blocks} blocks behind.`, blocks },
 });
 
-/** For a node that is checked every minute and restarted after five: the first minute at which a restart is due, and why. */
+/** For a node checked every minute and restarted after five: the first minute at which a restart is due, and why. */
 async function findFirstMinute(count: number, facts: (minute: number) => NodeInfo, isRestarted = true) {
   const checks = Array.from({ length: count }, (_, minute) => [minute * 60_000, facts(minute)] as const);
   const { results } = await explain(checks, { isRestarted, restartAfterMs: 300_000 });

@@ -5,8 +5,8 @@ import type { RestartContext } from "./restart-context.ts";
 import type { ObservedProcess, UnresponsivePeriod, UnhealthyPeriod } from "./restart-observation.ts";
 
 /**
- * Explains why an unhealthy node should be restarted. Not one that gets closer to its references: a restart would only prolong that. A node whose
- * process was seen and has exited is started regardless of `lag.restart`: there is nothing left to interrupt.
+ * Explains why an unhealthy node should be restarted. A node that is catching up with its references should not: a restart would only delay
+ * it. A node whose process was seen and has exited is started regardless of `lag.restart`: there is nothing left to interrupt.
  */
 export async function explainUnhealthyNode(context: RestartContext): Promise<string | undefined> {
   const { process, health } = context;
@@ -42,7 +42,7 @@ function mayBeRepaired({ reason }: NodeFault): boolean {
   return reason !== "WentBackwards";
 }
 
-/** For a node that is only behind, the time starts anew whenever it gets closer than ever before. */
+/** For a node that is only behind, the time restarts whenever it gets closer than ever before. */
 function countUnhealthy(
   before: UnhealthyPeriod | undefined,
   { lag, isOnlyBehind, nowMs }: Readonly<{ lag: NodeInfo["lag"]; isOnlyBehind: boolean; nowMs: number }>,
@@ -55,7 +55,7 @@ function countUnhealthy(
 
 /**
  * Explains why a hung node should be restarted: it responded since its start (`eth_blockNumber`; specification, "Node command line"), but not for
- * `restart.hungAfterMs`. One that replays its log hasn't, and is left alone; so is one whose start is unknown.
+ * `restart.hungAfterMs`. A node that is replaying its log hasn't responded yet and is left alone, and so is one whose start is unknown.
  */
 export async function explainHungNode(context: RestartContext): Promise<string | undefined> {
   const { health } = context;
@@ -97,7 +97,7 @@ async function findStartupDeadline(context: RestartContext): Promise<number | un
   return hasAnswered || clock.wallMs() >= untilMs ? undefined : untilMs;
 }
 
-/** A node that has just exited responded a moment ago: only a later response shows that the process seen wasn't the node. */
+/** A node that has just exited responded a moment ago, so only a later response shows that the exited process wasn't the node. */
 function recordProcess(
   process: ObservedProcess,
   runs: boolean,

@@ -4,7 +4,7 @@ import { verifyRestart } from "./verify-restart.ts";
 
 const command = () => Promise.reject(new TypeError("not foreseen"));
 
-test("counts an unexpected driver error as a failed start, and so rolls the node back", async () => {
+test("counts an unexpected driver error as a failed start, which rolls the node back", async () => {
   const failedStarts: unknown[] = [];
   const dataEvidence = { get: () => undefined, set: (value: unknown) => void failedStarts.push(value) };
   const context = makeContext({

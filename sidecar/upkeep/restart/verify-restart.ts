@@ -43,7 +43,7 @@ async function restartOrExplain(restart: Restart, context: RestartContext): Prom
 /** First exit status that means that the program was not found, could not be run, or was killed by a signal (POSIX, "Exit Status for Commands"). */
 const ownStatusesEnd = 126;
 
-/** Judges a failed start command by its exit status. A status of the command's own means that it waited for the node and the node didn't start. */
+/** Interprets a failed start command's exit status. A status of the command's own means that it waited for the node, which didn't start. */
 function judgeExitStatus(status: number | undefined, afterMs: number): StartEnd | undefined {
   return status !== undefined && status > 0 && status < ownStatusesEnd ? { kind: "ended", afterMs } : undefined;
 }
@@ -84,7 +84,7 @@ export async function recordStart({ state, clock }: RestartContext, memoryPath =
 const notRun =
   /fork\/exec |exec format error|command not found|: not found|executable file not found|cannot execute|status 12[67]\b/i;
 
-/** Whether a failed start reports that it couldn't run a program. Such a start is not evidence about the data, whatever its exit status. */
+/** Whether a failed start reports that it couldn't run a program. Such a start says nothing about the data, whatever its exit status. */
 function hasRunNothing(message: string): boolean {
   return notRun.test(message);
 }

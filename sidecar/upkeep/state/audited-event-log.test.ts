@@ -3,7 +3,7 @@ import type { AuditEntry } from "#daemon/audit/audit-log.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { auditEvents } from "./stored-event-log.ts";
 
-test("logs a change that fails on every reconcile once until it succeeds", () => {
+test("logs a change that fails on every reconcile only once until it succeeds", () => {
   const entries: Pick<AuditEntry, "action" | "outcome">[] = [];
   const events = auditEvents(createRecentEvents({ wallMs: () => 0, monotonicMs: () => 0 }), {
     add: ({ action, outcome }) => entries.push({ action, outcome }),

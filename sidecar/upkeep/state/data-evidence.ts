@@ -6,7 +6,7 @@ export type KnownBlock = Readonly<{ number: number; hash: string }>;
 export type DataMark = Readonly<{
   atMs: number;
   height: number;
-  /** Block too deep for any reorganization, and the chain's first block; absent if the node doesn't return blocks by number. */
+  /** A block too deep for any reorganization, and the chain's first block; absent if the node doesn't return blocks by number. */
   block?: KnownBlock | undefined;
   genesis?: string | undefined;
   version: string | undefined;

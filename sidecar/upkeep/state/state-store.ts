@@ -12,7 +12,10 @@ export type StateStore = ReturnType<typeof createStateStore>;
 /** Max time to wait for another process's lock on the database; the wait blocks the whole process. */
 const busyTimeoutMs = 50;
 
-/** Memory is authoritative; a failed disk loses only its copy. Code that acts checks `failure` first: a restart not on disk isn't charged to a budget. */
+/**
+ * Memory is authoritative; a failed disk loses only its copy. Code that acts checks `failure` first, because a restart that isn't on disk
+ * isn't charged to the budget.
+ */
 export function createStateStore(database: DatabaseSync, path: string) {
   database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   const pending = new Map<string, StoreWrite>();
@@ -51,7 +54,7 @@ export function createStateStore(database: DatabaseSync, path: string) {
     database,
     /** Writes now or, if that fails, at a later `flush`. Of several writes with the same name, only the last is retained. */
     write,
-    /** Writes at the next `flush`: for values that are displayed at any time, even while the disk's file system hangs. */
+    /** Writes at the next `flush`: for values that must be readable at any time, even while the disk's file system hangs. */
     defer,
     flush,
     failure,

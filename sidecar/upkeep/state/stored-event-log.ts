@@ -73,7 +73,7 @@ export function auditEvents(events: EventLog, audit: AuditLog): EventLog {
   function add(kind: ChangeKind, message: string, why: string | undefined, change: EventChange): void;
   function add(kind: EventKind, message: string, why?: string, change?: EventChange): void {
     if (kind === "condition" || kind === "version") return events.add(kind, message, why);
-    if (change === undefined) throw new Error(`an event of kind ${kind} does not say who did it`);
+    if (change === undefined) throw new Error(`an event of kind ${kind} does not specify the actor`);
     for (const last of [lastBegun, lastFailed]) last.delete(kind);
     audit.add({ ...change, action: actions[kind], message, reason: why });
     events.add(kind, message, why, change);

@@ -19,7 +19,10 @@ type Hold = Readonly<{
   failed?: FailedRestart | undefined;
 }>;
 
-/** A failed restart, with the node's last reported height and whether the node had stopped responding. These identify a node that was repaired manually. */
+/**
+ * A failed restart, with the node's last reported height and whether it had stopped responding, by which a manually repaired node is
+ * recognized.
+ */
 export type FailedRestart = Readonly<{ reason: string; height?: number | undefined; isDown?: boolean }>;
 
 export type RestartInFlight = Readonly<{
@@ -29,13 +32,16 @@ export type RestartInFlight = Readonly<{
   isFinishing: boolean;
   /** The node's instance id before the command; undefined if its driver has none. Stored under its original name. */
   incarnation?: string | undefined;
-  /** Processes from the bin directory that the restart didn't start, once one that it started was seen: by them its exit is noticed. */
+  /**
+   * Processes from the bin directory that the restart didn't start, recorded once one that it started was seen; used to notice that one's
+   * exit.
+   */
   bystanders?: readonly number[] | undefined;
   /** Fingerprint of the configuration with which the node is known to have run before; undefined if unknown. */
   ran?: string | undefined;
 }>;
 
-/** Evidence that the node runs well with a content: the node `advanced` after starting with it, or that is only `assumed`. */
+/** Evidence that a content works: the node `advanced` after starting with it, or this is only `assumed`. */
 export type HealthEvidence = "advanced" | "assumed";
 
 type Healthy = Readonly<{ hash: string; proof: HealthEvidence; atMs: number }>;
@@ -68,9 +74,9 @@ const migrations = [
    CREATE TABLE event (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL) STRICT`,
   "ALTER TABLE event ADD COLUMN why TEXT",
   "ALTER TABLE restart ADD COLUMN boot_id TEXT; ALTER TABLE restart ADD COLUMN boot_ms INTEGER",
-  // Upgrades that copied the data while the node ran, and had not stopped it.
+  // Removes upgrades that were copying the data of a running node, before stopping it.
   "DELETE FROM fact WHERE name = 'upgrade' AND value ->> 'stage' IN ('pre-copying', 'giving-up')",
-  // Upgrades whose programs and node.conf were two stages, and which noted whether the new version had run.
+  // Converts upgrades with separate stages for programs and node.conf, and with a record of whether the new version had run.
   `UPDATE fact SET value = json_set(value, '$.stage', CASE
        WHEN value ->> 'stage' = 'migrating' THEN 'installing'
        WHEN value ->> 'stage' IN ('back-programs', 'back-config') THEN 'back-installing'
@@ -98,7 +104,7 @@ export function openUpkeepState(directory: string) {
     auditedConfig: openFact<AuditedConfig>(store, "auditedConfig"),
     /** Fingerprint of the configuration that the node has read (`fingerprintConfig`); `unknown` if it may have read a different one. */
     nodeHas: openFact<string>(store, "nodeHas"),
-    /** Fingerprint of what the node is known to have started with; absent if that is only assumed. */
+    /** Fingerprint of the configuration that the node is known to have started with; absent if that is only assumed. */
     startedWith: openFact<string>(store, "startedWith"),
     /** Absent in state from an older version, which retained only verified configurations. */
     healthy: openFact<Healthy>(store, "healthy"),

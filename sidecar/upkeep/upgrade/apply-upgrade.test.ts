@@ -44,7 +44,7 @@ function unreadable(read = () => undefined) {
   });
 }
 
-test("pauses a stranded upgrade with the desired state at its end, so that an earlier change does not resume it", async () => {
+test("pauses a stranded upgrade with the desired state at its end, so that an earlier change doesn't resume it", async () => {
   state.upgrade.set(stranded);
   const context = unreadable();
   applyUpgrade(context);
@@ -54,7 +54,7 @@ test("pauses a stranded upgrade with the desired state at its end, so that an ea
   expect(state.hold.get()).toMatchObject({ desired });
 });
 
-test("starts no further step of an upgrade if its progress can't be stored, reports so, and continues once it can", async () => {
+test("starts no further step of an upgrade if its progress can't be stored, reports that, and continues once it can", async () => {
   state.upgrade.set({ ...stranded, failedStage: "proving", attempts: 0 });
   let reads = 0;
   const context = unreadable(() => {
@@ -81,7 +81,7 @@ test.each([
   ["acts", undefined, "restart.driver can't stop and start the node"],
 ] as const)("reports an upgrade that can't continue as blocked: %s", (authority, driver, words) => {
   state.upgrade.set({ ...begunUpgrade, stage: "copying" });
-  // Nothing else about a blocked upgrade is checked.
+  // A blocked upgrade gets no other checks.
   const context = makeContext({ state, driver, authority: () => authority });
   applyUpgrade(context);
   const [condition] = deriveUpgradeConditions(context.upgrade.now());

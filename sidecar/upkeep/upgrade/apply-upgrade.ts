@@ -14,7 +14,7 @@ import { canStopAndStart, type StopStartContext } from "./stop-and-start.ts";
 import type { UpgradeContext } from "./upgrade-context.ts";
 import { formatUpgrade } from "./upgrade-observation.ts";
 
-/** Checks again without an await before the record: another request, a restart or a pause may have come meanwhile. */
+/** Checks again, without awaiting before the record: another request, a restart or a pause may have come up in the meantime. */
 export function beginUpgrade(
   { plan, record }: UpgradeCheck,
   digest: string | undefined,
@@ -33,8 +33,8 @@ export function beginUpgrade(
 
 /**
  * Starts an approved upgrade, or continues one. It continues an upgrade that an earlier sidecar left unfinished, or one that was stranded
- * and rolls back again because its pause was lifted. The upgrade runs in parallel with later iterations, which treat it as a running
- * restart and change nothing until it ends.
+ * and rolls back again because its pause was lifted. The upgrade runs in parallel with later iterations, which treat it as a restart in
+ * progress and change nothing until it ends.
  */
 export function applyUpgrade(context: UpgradeContext): void {
   const { state, driver, log, wake, finishes, settings, restarts, process, upgrade } = context;
@@ -105,7 +105,7 @@ export function storeRecord(
   });
 }
 
-/** Writes the progress; an outcome together with its pause: a kill between two writes would leave a failed node without a pause. */
+/** Writes the progress, and an outcome together with its pause: a kill between two writes would leave a failed node without a pause. */
 function remember(now: UpgradeRecord, context: UpgradeContext): void {
   const { state, budget, upgrade, restarts, events, metrics, wake } = context;
   const { end, failure, from, to } = now;
@@ -141,8 +141,8 @@ function finish(
   // The evidence about the old data doesn't apply to the new data.
   if (isVerified) return state.dataEvidence.set(undefined);
   const failed = end === "stranded" ? { failed: { reason: `the upgrade to ${to}`, isDown: true } } : {};
-  // No release is stored: a response from another version is no reason to act again without the operator. Uses the current desired state:
-  // if it has changed, the initial one would lift the pause at once, and the upgrade would be retried forever.
+  // No release is stored, because a response from another version must not lift the pause. The current desired state is stored: if it has
+  // changed, the initial one would lift the pause at once, and the upgrade would be retried forever.
   const hash = hashDesiredState(createDesiredState(settings, ""));
   state.hold.set({ desired: { hash }, message, sinceMs: clock.wallMs(), ...failed });
   restarts.note({ hold: { message } });

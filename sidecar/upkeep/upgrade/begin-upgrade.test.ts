@@ -21,7 +21,7 @@ function begin(digest: string | undefined, isRestarting = false) {
   return beginUpgrade(check, digest, makeContext({ settings: { restart: { driver: "ops" } }, ...parts }));
 }
 
-test("starts only the upgrade that was approved, not one that was only shown or has changed since", () => {
+test("starts only the approved upgrade, not one that was only shown or has changed since", () => {
   expect(begin(undefined).result).toBe("shown");
   expect(begin("d2").result).toBe("another");
   expect(state.upgrade.get()).toBeUndefined();

@@ -31,7 +31,7 @@ export function explainBlockedUpgrade({ authority, driver, state }: UpgradeConte
   return explainStoreFailure(state.store);
 }
 
-/** After a kill, an unrecorded step would be mistaken for another: a verified version rolled back, old data restored twice. */
+/** After a kill, an unrecorded step would be mistaken for another: a verified version would be rolled back, or old data restored twice. */
 export function explainStoreFailure({ failure }: Pick<StateStore, "failure">): string | undefined {
   const message = failure()?.message;
   return message && `It is blocked, because its progress can't be stored: ${message} It then continues automatically.`;

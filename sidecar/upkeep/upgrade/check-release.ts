@@ -77,7 +77,7 @@ async function identifyRelease(
       : undefined;
   if (printed?.version !== undefined && wanted !== undefined && printed.version.release !== wanted.release) {
     throw new UpgradeError(
-      `${source} has the programs of ${printed.version.text} (${command} --version), not of ${wanted.text}`,
+      `${source} has the programs of ${printed.version.text} (${command} --version), not those of ${wanted.text}`,
     );
   }
   if (printed === undefined && family.versionedBy === "commit") throw explainNoCommit(join(source, command), said);

@@ -59,7 +59,7 @@ export async function checkUpgrade(request: UpgradeRequest, context: UpgradeCont
   problems.push(...findRoomProblems(stores, costs));
   const before = await readNodeBefore(context);
   if (before === undefined)
-    problems.push("the node does not respond: a regression is detectable only if it runs well now");
+    problems.push("the node does not respond: a regression can be detected only if it is healthy now");
   problems.unshift(...findObstacles(context));
   const warnings = [
     ...config.warnings,
@@ -102,7 +102,7 @@ async function checkConfig(
   return { document, write, problems, warnings };
 }
 
-/** What the upgrade leaves outdated: the version setting, which a reported version overrides, and the fork schedule. */
+/** Warnings about what the upgrade leaves outdated: the version setting, which a reported version overrides, and the fork schedule. */
 function* findProgramWarnings(
   to: ProgramIdentity,
   files: readonly ReleaseFile[],
@@ -114,7 +114,7 @@ function* findProgramWarnings(
     yield `node.version is set to ${fixed}; once ${name} runs, set GATEHOUSE_SIDECAR_NODE_VERSION to ${to.version?.text ?? "its release"}, or remove it`;
   }
   if (forksPath === undefined || files.some((file) => file.name === basename(forksPath))) return;
-  yield `the release has no ${basename(forksPath)}, so the one in ${binDirectory} stays; get that of ${name} before its fork`;
+  yield `the release has no ${basename(forksPath)}, so the one in ${binDirectory} stays; install the one for ${name} before its fork`;
 }
 
 function* findRoomProblems(
@@ -148,15 +148,15 @@ function planUpgrade(
   const changes = write?.changes.map(describeChange).join("; ");
   const steps = [
     `Stop the node (${from}).`,
-    `Copy its data (${paths}) while it is stopped: ${describeCopy(costs, upgrade)}. Save its programs and node.conf, too.`,
-    `Replace the old programs by ${programs.join(", ")}${more} from ${source}.`,
+    `Copy its data (${paths}) while it is stopped: ${describeCopy(costs, upgrade)}. Also save its programs and node.conf.`,
+    `Replace the old programs with ${programs.join(", ")}${more} from ${source}.`,
     changes === undefined ? "Leave node.conf unchanged." : `Change node.conf: ${changes}.`,
     `Start ${to ?? "the new version"} and verify it: it responds (${answersWithinMs} ms), reports its version and advances past the old height with the ` +
-      `same blocks (${healthyWithinMs} ms), its metrics arrive where they are checked (${metricsWithinMs} ms), and pruning is as before.`,
+      `same blocks (${healthyWithinMs} ms), its metrics arrive if they are checked (${metricsWithinMs} ms), and pruning is as before.`,
     keepSnapshot
       ? "Once it is verified, keep the copy of the data (upgrade.keepSnapshot)."
-      : "Once it is verified, remove the copy of the data and the old programs (upgrade.keepSnapshot is false): from then on there is no rollback to the old data.",
-    "If anything fails before: restore the old data, programs and node.conf, verify the old version, and pause. Blocks that the new version received are fetched again.",
+      : "Once it is verified, remove the copy of the data and the old programs (upgrade.keepSnapshot is false): after that, there is no rollback to the old data.",
+    "If anything fails before that: restore the old data, programs and node.conf, verify the old version, and pause. Blocks that the new version received are fetched again.",
   ];
   const agreed = [source, from, to, files, paths, keepSnapshot, write?.text];
   const digest = hash("sha256", JSON.stringify(agreed)).slice(0, 16);

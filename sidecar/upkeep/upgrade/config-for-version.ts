@@ -43,7 +43,7 @@ export async function migrateConfig(record: UpgradeRecord, context: UpgradeConte
   const { settings, place } = context;
   const reading = await requireConfig(record.configPath, context);
   const version = parseNodeVersion(record.to);
-  // The version is known only by its commit, so the keys that it reads are unknown, and the current keys stay.
+  // The version is known only by its commit, so the keys that it reads are unknown, and the current keys are kept.
   if (version === undefined) return;
   const observed = { document: reading.document, version };
   const planned = await planWithEarlierValues(observed, settings, place.layout().pathsDirectory, context);

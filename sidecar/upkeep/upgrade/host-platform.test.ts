@@ -54,7 +54,7 @@ const never = () => {
 
 const settings = readTestSettings({ GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "1000" });
 
-/** The platform of a node of which only the port is visible. */
+/** The platform of a node whose process is not visible, only its port. */
 function createPlatform(lock?: WriterLock) {
   const driver = {
     name: "ops",
@@ -90,7 +90,7 @@ const nothing = async () => undefined;
 const nothingElse = { "back-stopping": nothing, "back-discarding": nothing, "back-restarting": nothing };
 
 test.each(["copying", "installing", "back-installing", "back-data"] as const)(
-  "%s changes nothing on a node that a supervisor has started since it was stopped",
+  "%s changes nothing if a supervisor has started the node since it was stopped",
   async (stage) => {
     writeFileSync(join(root, "bin", "ops"), "as it was");
     runs = true;

@@ -20,7 +20,7 @@ export function createHostPlatform(context: StopStartContext): UpgradePlatform<U
       try {
         await verifyVersion(side, record, isResumed, context);
       } finally {
-        // If the previous version were still recorded once the upgrade ends, node.conf would be changed back.
+        // If the previous version were still recorded after the upgrade, node.conf would be changed back.
         await observer
           .check(signal)
           .catch((error: unknown) =>
@@ -33,7 +33,7 @@ export function createHostPlatform(context: StopStartContext): UpgradePlatform<U
     requireStill: async () => {
       if (await isStopped(context)) return;
       throw new UpgradeError(
-        "something started the node while it had to stay stopped; stop what starts it (a supervisor?) during the upgrade",
+        "something started the node while it had to stay stopped; disable whatever starts it (a supervisor?) during the upgrade",
       );
     },
     stages: {

@@ -34,7 +34,7 @@ export async function listRelease(source: string, configName = "node.conf"): Pro
       }
       names.push(name);
     }
-    // Only now, so that a directory that is too large is rejected at once.
+    // Done only now, so that a directory that is too large is rejected quickly.
     for (const name of names.toSorted()) files.push({ name, sha256: await hashFile(join(source, name)) });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -88,7 +88,10 @@ export async function installPrograms({ files, source, binDirectory }: ProgramCh
   for (const { name, sha256 } of files) await putFile(join(source, name), join(binDirectory, name), sha256);
 }
 
-/** Restores the saved programs, and removes those that didn't exist before. Does nothing if none were saved, because in that case none were replaced. */
+/**
+ * Restores the saved programs, and removes those that didn't exist before. Does nothing if none were saved, because then none were
+ * replaced.
+ */
 export async function restorePrograms({ files, binDirectory, directory }: ProgramChange): Promise<void> {
   const kept = locateKeptPrograms({ directory });
   if (!(await entryExists(kept))) return;

@@ -28,16 +28,16 @@ function closed({ seen = [mark], runsForLooks = 0, fails = false, timeoutMs = 1 
   return { context: context as StopStartContext, looks: () => looks };
 }
 
-test("does not count a node as stopped that closed its port but still writes", async () => {
+test("does not count a node as stopped if it closed its port but is still writing", async () => {
   const { context, looks } = closed({ runsForLooks: 1, timeoutMs: 20_000 });
   await stopNode(undefined, context);
   expect(looks()).toBe(2);
 });
 
-test("does not count a node as stopped whose process never exits", async () => {
+test("does not count a node as stopped if its process never exits", async () => {
   const { context } = closed({ seen: [], runsForLooks: Number.POSITIVE_INFINITY });
   await expect(stopNode(mark, context)).rejects.toThrow(
-    /^its process 4711 still runs 1 ms after its stop \(restart\.timeoutMs\)$/,
+    /^its process 4711 is still running 1 ms after its stop \(restart\.timeoutMs\)$/,
   );
 });
 

@@ -40,7 +40,7 @@ export async function stopNode(before: ProcessMark | undefined, context: StopSta
   const said = hasFailed ? stopped.message : stopped.failureOutput;
   const words = said === undefined ? "" : ` (the stop command printed: ${said})`;
   const findReason = async () => {
-    for (const mark of seen) if (await holders.runs(mark)) return `its process ${mark.pid} still runs`;
+    for (const mark of seen) if (await holders.runs(mark)) return `its process ${mark.pid} is still running`;
     return (await isStopped(context)) ? undefined : "the node still responds, or its port is open,";
   };
   const limits = { everyMs: checkAgainMs, withinMs: withinMs - (clock.monotonicMs() - beganMs), signal };

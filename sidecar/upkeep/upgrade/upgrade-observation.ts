@@ -7,7 +7,7 @@ import { capitalize } from "../sentence.ts";
 
 export type UpgradeState = Readonly<{
   record: UpgradeRecord | undefined;
-  /** Start time of an upgrade that was approved in this process, which means that no earlier sidecar started its first step. */
+  /** Start time of an upgrade approved in this process, so that no earlier sidecar can have started its first step. */
   agreedMs: number | undefined;
   blocked: string | undefined;
 }>;
@@ -48,7 +48,7 @@ export function formatUpgrade(record: UpgradeRecord): string {
       return `${what} was rolled back: the node runs as ${from} again, with its old data and old node.conf.${why}${more}${kept}`;
     }
     case "settled":
-      return `${what} failed, and so did the rollback; the node responds again since, so nothing more is tried.${why}${more} Its copies are kept; remove them once they are no longer needed: ${remove}`;
+      return `${what} failed, and so did the rollback; the node has since responded again, so nothing more is tried.${why}${more} Its copies are kept; remove them once they are no longer needed: ${remove}`;
     case "stranded": {
       const copies = stores.map(({ path, copy }) => `${path} from ${copy}, if that exists`);
       return (

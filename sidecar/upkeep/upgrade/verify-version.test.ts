@@ -25,7 +25,7 @@ const verify = (reported: Reported) => verifyVersion("to", record, false, node(r
 
 type Reported = Readonly<{
   firstHeight?: number;
-  /** Rate of the blocks before: the node produces one more, and then none. */
+  /** Earlier block rate; the node produces one more block, then none. */
   chain?: Pick<RpcState, "cadence" | "idleAt">;
   version?: string | undefined;
   blockHash?: string | undefined;
@@ -39,7 +39,7 @@ function node({ firstHeight = 20, chain, version = "0.16.2", blockHash = hash, a
   const health = (): RpcState => {
     if (!isStarted) return { answers: 0, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } };
     const reported: RpcState = { answers: 1, height, ...chain };
-    // Too slow for its own chain to catch up within the verification time.
+    // So slow that the chain produces no block within the verification time.
     height = chain === undefined ? height + 0.001 : firstHeight + 1;
     return version === "" ? reported : { ...reported, binaryVersion: { text: version, isCurrent: true } };
   };
@@ -72,13 +72,13 @@ test.each<[string, Reported, string]>([
   ["no longer reports its version", { version: "" }, "it does not report its version, which must be 0.16.2"],
   ["has a different old block", { blockHash: "0x6" }, `block 2, which had the hash ${hash}, has the hash 0x6`],
   ["has lost the old block", { blockHash: "" }, `block 2, which had the hash ${hash}, is not returned`],
-  ["is below the old height", { firstHeight: 3 }, "and was 10 before the upgrade"],
+  ["is below the old height", { firstHeight: 3 }, "it was 10 before the upgrade"],
   [
     "is stuck at its old height, on a chain that was idle when first checked and has had steady blocks since",
     { firstHeight: 9, chain: { cadence: "steady", idleAt: 10 } },
-    "its height is 10, and was 10 before the upgrade",
+    "its height is 10; it was 10 before the upgrade",
   ],
-  ["has stopped pruning", { autoPrune: false }, "auto-pruning was on, and is off"],
+  ["has stopped pruning", { autoPrune: false }, "auto-pruning was on, but is now off"],
 ])("does not verify a version that %s", async (_, reported, why) => {
   await expect(verify(reported)).rejects.toThrow(why);
 });

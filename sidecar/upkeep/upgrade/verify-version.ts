@@ -79,8 +79,8 @@ async function findPruneProblem(
 ): Promise<string | undefined> {
   if (!before.autoPrune || nodeCli === undefined) return undefined;
   const answer = await nodeCli.pruneInfo(signal);
-  if (!answer.ok) return `auto-pruning was on, and can't be queried now: ${answer.message}`;
-  return answer.value.autoPrune ? undefined : "auto-pruning was on, and is off";
+  if (!answer.ok) return `auto-pruning was on, but can't be queried now: ${answer.message}`;
+  return answer.value.autoPrune ? undefined : "auto-pruning was on, but is now off";
 }
 
 export function identifyNode(

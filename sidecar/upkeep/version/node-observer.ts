@@ -38,7 +38,10 @@ const checkMs = 1_000;
 
 const notRun = "node_cli is disabled (nodeCli.runner is none): pruning is neither monitored nor enabled.";
 
-/** A tool that failed is rerun after a second, then ever later, once the node responds (in a pod, the tool's container starts later), and on request. */
+/**
+ * A tool that failed is rerun after a second, then at growing intervals, once the node responds (in a pod, the tool's container starts
+ * later), and on request.
+ */
 export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies) {
   const { nodeCli, health, clock, onTool, onChange } = dependencies;
   const versions = followVersions(options, dependencies);
@@ -79,7 +82,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   const everyMs = Math.min(checkMs, options.intervalMs);
   const polling = poll({ ...options, name: "node_cli", failed, intervalMs: everyMs }, lookWhenDue, dependencies);
   const beganMs = clock.monotonicMs();
-  /** Whether the node reported its version, or node and tool had a chance to: after an upgrade the configured one may be outdated. */
+  /** Whether the node reported its version, or node and tool had the chance to: after an upgrade, the configured one may be outdated. */
   const isReady = () => {
     const isLate = clock.monotonicMs() - beganMs > firstWordMs;
     const { version, isRunning = false } = versions.resolve();
@@ -101,7 +104,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     missing: () => explainMissing(answered),
     check: lookNow,
     isReady,
-    /** Reruns a tool that failed at once: the node.conf that it reads was changed. */
+    /** Immediately reruns a tool that failed, because the node.conf that it reads has changed. */
     retryFailed: () => {
       if (failures === 0) return;
       dueMs = -Infinity;

@@ -39,7 +39,7 @@ test("prefers the node's own report to a setting left behind by an upgrade", () 
   expect([version?.release, doubt]).toEqual(["0.16.2", undefined]);
 });
 
-test("treats names as uncertain while node_cli and the running node differ in version", () => {
+test("treats key names as uncertain while node_cli and the running node differ in version", () => {
   const staged = { binary: reported("0.15.2"), nodeCli: "node_cli 0.16.2" };
   expect(resolveVersion(staged).doubt).toBe(
     "debug_protocolVersion reports 0.15.2, but node_cli --version reports 0.16.2; restart the node to finish the upgrade",
@@ -55,7 +55,7 @@ test("does not doubt the version of the binaries because a setting contradicts i
   expect(resolveVersion({ setting: "0.15.0", nodeCli: "node_cli 0.16.2" }).doubt).toBeUndefined();
 });
 
-test("uses the last version reported before the node went down, but not for names", () => {
+test("uses the last version reported before the node went down, but not for key names", () => {
   expect(resolveVersion({ binary: last("0.15.2"), setting: "0.15.2" })).toMatchObject({
     source: "debug_protocolVersion, before the node stopped responding",
     version: { release: "0.15.2" },
@@ -65,7 +65,7 @@ test("uses the last version reported before the node went down, but not for name
   });
 });
 
-test("keeps what was reported for the operator who has to set the version if no source gives one", () => {
+test("if no source reports a usable version, keeps what was reported for the operator who has to set it", () => {
   expect(resolveVersion({})).toEqual({ disagreements: [], heard: [] });
   expect(
     resolveVersion({

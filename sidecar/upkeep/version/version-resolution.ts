@@ -42,8 +42,9 @@ export type VersionResolution = Readonly<{
 type Candidate = Readonly<{ source: string; version: NodeVersion }>;
 
 /**
- * Takes the version from what the node or its programs report (specification, "Protocol version info"), then the setting and the image, which an
- * upgrade may have left behind. What the node said before it went down counts, but not for key names: it may come back as another version. Pure.
+ * Takes the version from what the node or its programs report (specification, "Protocol version info"), then the setting and the image,
+ * which an upgrade may have left behind. The node's last report before it went down counts, but not for key names: it may come back as
+ * another version. Pure.
  */
 export function resolveVersion(sources: VersionSources): VersionResolution {
   const programs = identifyPrograms(sources);

@@ -23,8 +23,8 @@ const single: readonly Attack[] = [
 export const allAttacks: readonly Attack[] = [
   ...single,
   {
-    name: "all at a time",
-    what: "all of these together",
+    name: "all at once",
+    what: "all of these at the same time",
     attackers: single.reduce((sum, { attackers }) => sum + attackers, 0),
     run: async (target, signal) => void (await Promise.all(single.map((attack) => attack.run(target, signal)))),
   },

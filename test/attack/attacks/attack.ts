@@ -4,19 +4,18 @@ import type { Hex } from "viem";
 export type Target = Readonly<{
   host: string;
   port: number;
-  /** If the port is a resource server's: its facilitator, and the chain and the token of its payments. */
+  /** Only if the target is a resource server: its facilitator, and the chain and the token of its payments. */
   market?: Readonly<{ facilitatorPort: number; chainUrl: string; token: Hex }>;
 }>;
 
 /**
- * A way to do harm with nothing but a connection to a public listener. It ends soon after its signal aborts, and never
- * throws.
+ * A way to do harm with nothing but a connection to a public listener. Ends soon after its signal aborts, and never throws.
  */
 export type Attack = Readonly<{
   name: string;
   /** Description of the attack, for a report. */
   what: string;
-  /** Number of attackers. Each must reach the target at least once, or nothing was attacked. */
+  /** Number of attackers. Each must reach the target at least once; otherwise, nothing was attacked. */
   attackers: number;
   run: (target: Target, signal: AbortSignal) => Promise<void>;
 }>;

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { formatAttackerAddress, type Target } from "./attack.ts";
 
-/** Min time between two actions of one attacker, which leaves the machine to the measured callers. */
+/** Min time between two actions of one attacker, which leaves CPU time for the measured callers. */
 const breathMs = 5;
 /** Max time that an attacker waits for a response. */
 const answerTimeoutMs = 20_000;
@@ -22,7 +22,7 @@ export function takeReached(): number {
   return count;
 }
 
-/** Repeats an action, as this many attackers, each with its number, until the signal; failures are expected. */
+/** Repeats an action until the signal aborts, as this many numbered attackers; failures are expected. */
 export async function asMany(
   count: number,
   signal: AbortSignal,
@@ -38,7 +38,7 @@ export async function asMany(
   await Promise.all(Array.from({ length: count }, (_, attacker) => one(attacker)));
 }
 
-/** Opens a connection of one attacker, which ignores its fate. */
+/** Opens a connection for one attacker, which ignores the outcome. */
 export function openAttackingSocket({ host, port }: Target, attacker: number, signal: AbortSignal): Promise<Socket> {
   const socket = connect({ host, port, localAddress: formatAttackerAddress(attacker) });
   const end = () => socket.destroy();
@@ -54,7 +54,7 @@ export function openAttackingSocket({ host, port }: Target, attacker: number, si
   });
 }
 
-/** Waits until a connection is closed, or until this time has passed. */
+/** Waits until a connection is closed, or for at most this time. */
 export function waitUntilClosed(socket: Socket, withinMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, withinMs);
@@ -67,7 +67,7 @@ export function waitUntilClosed(socket: Socket, withinMs: number): Promise<void>
 }
 
 /**
- * Posts bodies over keep-alive connections from this many addresses, one at a time on each, and reads the responses.
+ * Posts bodies over keep-alive connections from this many addresses, one request at a time per connection, and reads the responses.
  */
 export function createPoster(target: Target, signal: AbortSignal, addresses: number) {
   const agents = new Map<number, Agent>();

@@ -16,7 +16,7 @@ const calls: readonly ((at: number) => string)[] = [
 /** Calls that are expensive for the node, from many addresses. */
 export const expensiveCalls: Attack = {
   name: "expensive calls",
-  what: "40 connections from 4 addresses with traces, ranges of logs and receipts of whole blocks, none twice, as fast as they are answered",
+  what: "40 connections from 4 addresses with traces, ranges of logs and receipts of whole blocks, all different, as fast as responses arrive",
   attackers: 40,
   run: async (target, signal) => {
     const post = createPoster(target, signal, 4);
@@ -30,10 +30,10 @@ export const expensiveCalls: Attack = {
   },
 };
 
-/** Calls that may run until their gas is used up. */
+/** Calls that run until their gas is used up. */
 export const gasCalls: Attack = {
   name: "calls with much gas",
-  what: "48 connections from 1 address with calls, estimates and access lists that name 2^32 - 1 gas, as fast as they are answered",
+  what: "48 connections from 1 address with calls, estimates and access lists that specify 2^32 - 1 gas, as fast as responses arrive",
   attackers: 48,
   run: async (target, signal) => {
     const post = createPoster(target, signal, 1);
@@ -51,7 +51,7 @@ export const gasCalls: Attack = {
 /** Batches of the maximum size, of calls that are all different. */
 export const hugeBatches: Attack = {
   name: "huge batches",
-  what: "8 connections from 2 addresses with batches of 1,000 reads, logs and large answers, as fast as they are answered",
+  what: "8 connections from 2 addresses with batches of 1,000 reads, logs and large responses, as fast as responses arrive",
   attackers: 8,
   run: async (target, signal) => {
     const post = createPoster(target, signal, 2);

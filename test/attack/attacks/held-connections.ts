@@ -2,13 +2,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Attack } from "./attack.ts";
 import { asMany, openAttackingSocket, buildCall, waitUntilClosed, buildRequest } from "./attacker.ts";
 
-/** Time after which an attacker closes a connection that nobody else closed. */
+/** Time after which an attacker closes a connection that the target has not closed. */
 const holdMs = 120_000;
 
 /** Idle connections, more than the process has descriptors for. */
 export const idleConnections: Attack = {
   name: "idle connections",
-  what: "1,500 connections from 6 addresses that send nothing, opened again when they are closed",
+  what: "1,500 connections from 6 addresses that send nothing and are reopened when closed",
   attackers: 1_500,
   run: async (target, signal) => {
     const hold = async (connection: number) => {
@@ -50,7 +50,7 @@ export const slowHeads: Attack = {
 /** A body of one-byte chunks that never ends. */
 export const oneByteChunks: Attack = {
   name: "one-byte chunks",
-  what: "8 connections from 2 addresses with bodies in chunks of one byte, as fast as they are taken",
+  what: "8 connections from 2 addresses with bodies in chunks of one byte, as fast as they are read",
   attackers: 8,
   run: async (target, signal) => {
     const chunks = "1\r\n \r\n".repeat(20_000);
@@ -73,7 +73,7 @@ export const oneByteChunks: Attack = {
 /** Clients that request a lot and read none of it. */
 export const deafReaders: Attack = {
   name: "deaf readers",
-  what: "100 connections from 2 addresses that ask for 2 MB answers, several at a time, and read nothing",
+  what: "100 connections from 2 addresses that request responses of 2 MB, several at a time, and read nothing",
   attackers: 100,
   run: async (target, signal) => {
     let sent = 0;

@@ -9,7 +9,7 @@ const json = "Content-Type: application/json";
 const length = `Content-Length: ${body.length}`;
 const webSocket = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"];
 
-/** Requests that programs interpret differently, and offers that mean nothing here. */
+/** Requests that programs interpret differently, and upgrades that have no meaning here. */
 const requests: readonly string[] = [
   raw("POST / HTTP/1.1", host, json, length, "Transfer-Encoding: chunked", "", `0\r\n\r\n${smuggled}`),
   raw("POST / HTTP/1.1", host, json, length, `Content-Length: 0`, "", body + smuggled),
@@ -54,7 +54,7 @@ const requests: readonly string[] = [
 /** Malformed, ambiguous and meaningless requests, each over its own connection. */
 export const oddRequests: Attack = {
   name: "odd requests",
-  what: "4 addresses with smuggling shapes, upgrades to nothing, TLS and HTTP/2 on the plain port, about 400 connections a second",
+  what: "4 addresses with request smuggling, unsupported upgrades, TLS and HTTP/2 on the plaintext port, about 400 connections per second",
   attackers: 20,
   run: async (target, signal) => {
     let sent = 0;

@@ -23,7 +23,7 @@ async function open({ host, port }: Target, attacker: number, signal: AbortSigna
 /** Messages over WebSocket, sent without waiting for responses and without reading them. */
 export const webSocketFlood: Attack = {
   name: "WebSocket flood",
-  what: "40 WebSockets from 3 addresses with calls for large answers that are not read, and with nothing but pings",
+  what: "40 WebSockets from 3 addresses: some request large responses and don't read them, others send nothing but pings",
   attackers: 40,
   run: async (target, signal) => {
     let sent = 0;

@@ -28,7 +28,7 @@ async function readOffer({ host, port }: Target, path: string): Promise<PaymentR
   return decodePaymentRequiredHeader(headers.get("PAYMENT-REQUIRED") ?? "").accepts[0];
 }
 
-/** Runs an attack once it has the offer of a route, which may take a while from a server under attack. */
+/** Runs an attack once it has the offer of a route, which may take a while because the server is under attack. */
 function withOffer(
   path: string,
   run: (target: Target, signal: AbortSignal, offer: PaymentRequirements) => Promise<void>,
@@ -43,7 +43,7 @@ function withOffer(
   };
 }
 
-/** Makes the facilitator verify and settle a payment, as a caller that sells nothing. */
+/** Has the facilitator verify and settle a payment, as a caller that sells nothing. */
 async function verifyAndSettle(target: Target, attacker: number, header: string, signal: AbortSignal): Promise<void> {
   const facilitator = { host: target.host, port: findMarket(target).facilitatorPort };
   const paymentPayload = decodePaymentSignatureHeader(header);
@@ -51,7 +51,7 @@ async function verifyAndSettle(target: Target, attacker: number, header: string,
   for (const path of ["/verify", "/settle"]) await postFrom(facilitator, path, attacker, body, signal);
 }
 
-/** Bodies of a request with a made-up payment, to a path without a route and to a route whose offer it matches. */
+/** Request bodies with a made-up payment, to a path without a route and to a route whose offer the payment matches. */
 const unpaidBodies: Attack = {
   name: "bodies of made-up payments",
   what: "800 connections from 1 address with a made-up payment and 900 kB of a body of 1 MB that never ends, half of them for no route",
@@ -85,7 +85,7 @@ const unpaidBodies: Attack = {
 /** Worthless transfers, to an account that the facilitator serves. */
 const worthlessTransfers: Attack = {
   name: "worthless transfers",
-  what: "20 connections from 4 addresses that have transfers of value 0, and of one smallest unit, verified and settled",
+  what: "20 connections from 4 addresses that request verification and settlement of transfers of 0 and of one smallest unit",
   attackers: 20,
   run: withOffer("/data", async (target, signal, offer) => {
     const send = async (attacker: number) => {
@@ -97,10 +97,10 @@ const worthlessTransfers: Attack = {
   }),
 };
 
-/** Many concurrent payments of an account that can afford one. */
+/** Many concurrent payments from an account that can afford one. */
 const overdrawnAccount: Attack = {
   name: "one balance, many payments",
-  what: "100 payments at once, from 4 addresses, of an account that can pay one, which it gets again every other second",
+  what: "100 payments at once, from 4 addresses, from an account that can afford one and is refilled every other second",
   attackers: 1,
   run: withOffer("/data", async (target, signal, offer) => {
     const { token, chainUrl } = findMarket(target);
@@ -120,8 +120,8 @@ const overdrawnAccount: Attack = {
 
 /** Purchases of long responses that nobody reads. */
 const leftResponses: Attack = {
-  name: "responses that nobody takes",
-  what: "6 connections from 3 addresses that buy 2 MB, read the head and go, every other with a payment that would be valid for ever",
+  name: "responses that nobody reads",
+  what: "6 connections from 3 addresses that buy 2 MB, read the head and disconnect, every other one with a payment that never expires",
   attackers: 6,
   run: withOffer("/long", async (target, signal, offer) => {
     const leave = async (attacker: number) => {
@@ -137,10 +137,10 @@ const leftResponses: Attack = {
   }),
 };
 
-/** Headers that make an upstream mistake a client for another one, and payment identifiers without end. */
+/** Headers that make an upstream mistake one client for another, and endless payment identifiers. */
 const forgedNames: Attack = {
   name: "forged names",
-  what: "20 connections from 4 addresses: purchases with headers that forge the client's address, and one payment under ever new payment identifiers",
+  what: "20 connections from 4 addresses: purchases with headers that forge the client's address, and one payment with ever new payment identifiers",
   attackers: 20,
   run: withOffer("/data", async (target, signal, offer) => {
     const free = decodePaymentSignatureHeader(await signOffer(offer, privateKeyToAccount(generatePrivateKey())));
@@ -163,7 +163,7 @@ const forgedNames: Attack = {
   }),
 };
 
-/** Address that no request has, and that no upstream may see. */
+/** Address that no request comes from, and that no upstream may see. */
 export const forgedAddress = "6.6.6.6";
 
 /** Every attack on a facilitator and a resource server. */

@@ -11,7 +11,7 @@ import { watchServices } from "../witness.ts";
 import { paymentAttacks } from "./hostile-payments.ts";
 import type { AttackedMarket } from "./market.ts";
 
-/** Measured buyers, each with its own address and account, and the interval between two purchases of one. */
+/** Measured buyers, each with its own address and account, and the interval between two purchases of a buyer. */
 const buyers = { count: 4, everyMs: 400, firstAccount: 3 } as const;
 const control = { count: 2, everyMs: 100 } as const;
 /** Max time that a buyer waits for one response. */
@@ -44,7 +44,7 @@ function startBuyers(target: Target): Callers {
   return startPacedCallers(buyers, (buyer) => buy(target, buyer, agents[buyer]));
 }
 
-/** Buys once, as a client that knows no offer yet; returns the fault, or undefined. */
+/** Makes one purchase, as a client that doesn't know the offer yet; returns the fault, or undefined. */
 async function buy({ host, port }: Target, buyer: number, dispatcher: Agent | undefined): Promise<string | undefined> {
   const url = `http://${host}:${port}/data`;
   const request = (headers: Readonly<Record<string, string>>) =>

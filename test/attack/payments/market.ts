@@ -20,17 +20,16 @@ const longBytes = 2_000_000;
 const responseBytes = 24_000_000;
 
 /**
- * A facilitator and a resource server in their containers, to be attacked, and a chain and an upstream outside of the
- * attack.
+ * A facilitator and a resource server to attack, in their containers, and a chain and an upstream that are not attacked.
  */
 export type AttackedMarket = AsyncDisposable &
   Readonly<{
     target: Target & Readonly<{ market: NonNullable<Target["market"]> }>;
     /** Resident memory of the larger of the two processes, current and peak. */
     memory: () => Promise<Readonly<{ nowMiB: number; peakMiB: number }>>;
-    /** Number of exits of either. */
+    /** Number of exits of either process. */
     ends: () => Promise<number>;
-    /** Queries both services' readiness; returns the message of one that is not ready, else undefined. */
+    /** Queries both services' readiness; returns the message of one that is not ready, or undefined. */
     unready: () => Promise<string | undefined>;
     /** Transactions for which the signer has paid gas, and payments that the payee has received. */
     counts: () => Promise<Readonly<{ transactions: number; paid: number }>>;
@@ -86,7 +85,7 @@ export async function startMarket(image?: string): Promise<AttackedMarket> {
       GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: `http://127.0.0.1:${facilitatorPort}`,
       GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(placeOf(shopPlace), "ledger.sqlite"),
       GATEHOUSE_RESOURCE_SERVER_LEDGER_RESPONSE_BYTES: String(responseBytes),
-      // At the default interval, buyers of long responses would fill so small a limit between two checks.
+      // At the default interval, buyers of long responses would exceed such a small limit between two checks.
       GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "200",
     }),
   );

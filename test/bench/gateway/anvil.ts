@@ -27,7 +27,7 @@ export async function startAnvilAndGateway(): Promise<
   return { anvil, gateway, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-/** Measures a hot read and the realistic mix, through the gateway and directly at anvil. */
+/** Measures a hot read and the realistic mix, through the gateway and directly against anvil. */
 export async function measureAgainstAnvil(setup: BenchSetup): Promise<readonly Figure[]> {
   await using both = await startAnvilAndGateway();
   const { anvil, gateway } = both;

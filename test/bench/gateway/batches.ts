@@ -35,7 +35,7 @@ request = function()
 end
 `;
 
-/** Measures batches of distinct calls, through the gateway and directly at anvil. */
+/** Measures batches of distinct calls, through the gateway and directly against anvil. */
 export async function measureBatches(setup: BenchSetup): Promise<readonly Figure[]> {
   await using both = await startAnvilAndGateway();
   const { anvil, gateway } = both;

@@ -7,7 +7,7 @@ import { startGatewayProcess, type BenchSetup } from "./setup.ts";
 import type { Figure } from "./table.ts";
 import { cpu, drive } from "./wrk.ts";
 
-/** Settings under a name. */
+/** Named settings. */
 export type NamedResponses = NodeResponses & Readonly<{ name: string }>;
 
 /** Settings of a gateway behind a proxy, called from browsers' pages. */

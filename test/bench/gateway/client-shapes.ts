@@ -13,7 +13,7 @@ export const clientShapes: readonly ClientShape[] = shapes;
 export type LoadOptions = Readonly<{
   /** The clients whose requests alternate. */
   shapes: readonly ClientShape[];
-  /** Adds a client's address, a different one for every request, like an outer proxy. */
+  /** Adds a client address to each request, always a different one, like an outer proxy. */
   forwardedFor?: boolean;
 }>;
 
@@ -54,8 +54,7 @@ function formatLuaShape({ client, head, body }: ClientShape): string {
   const length = head[place]?.replace(/\d+$/, "");
   const id = recordedId.exec(body);
   const address = recordedAddress.exec(body);
-  if (length === undefined || id === null || address === null)
-    throw new Error(`${client}: this is not a recorded call`);
+  if (length === undefined || id === null || address === null) throw new Error(`${client}: not a recorded call`);
   const idAt = id.index + id[0].length - (id[2]?.length ?? 0);
   const isIdFirst = idAt < address.index;
   const spans = [

@@ -10,12 +10,12 @@ const pong = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
 
 const none = Buffer.alloc(0);
 
-/** One buffer that all clients read into, one after another. */
+/** A buffer that all clients share, because they read one after another. */
 const readBuffer = Buffer.allocUnsafeSlow(65_536);
 
 /**
  * Opens a WebSocket that sends one short text, then counts incoming text messages and does nothing else with them:
- * thousands of such clients need little of the machine that they share with the measured process. It connects from the
+ * thousands of such clients use little of the machine that they share with the measured process. It connects from the
  * given address, because each client of a gateway has its own address, which limits apply to. Resolves when the
  * WebSocket is open.
  */

@@ -13,14 +13,14 @@ import { limitProcessConnections } from "#daemon/http/connections/connection-bud
 for (const flag of [...v8Flags.room, ...v8Flags.singleThreadedGc]) setFlagsFromString(flag);
 
 /**
- * The gateway alone in a process, as used by the benchmark. Arguments: port, node's HTTP URL, node's WebSocket URL, and
+ * Runs the gateway alone in a process, for the benchmark. Arguments: port, node's HTTP URL, node's WebSocket URL, and
  * other settings as JSON.
  */
 const [port, httpUrl = "", webSocketUrl = "", more = "{}"] = process.argv.slice(2);
 
 const settings = gatewaySection.parse({
   public: { port: Number(port) },
-  // All limits are checked, and never reached.
+  // All limits are enforced, but never reached.
   tiers: { public: { ...limitlessTier, webSockets: 10_000, subscriptions: 10_000 } },
   overload: { heavyParallel: 64 },
   ...(JSON.parse(more) as object),

@@ -18,7 +18,7 @@ type PricedCall = Readonly<{
   method: string;
   params: readonly unknown[];
   units: number;
-  /** Units per millisecond of the node's time, in addition. */
+  /** Additional units per millisecond of the node's time. */
   unitsPerMs: number;
   /** Time after which the gateway aborts the call. */
   timeoutMs: number;
@@ -26,7 +26,7 @@ type PricedCall = Readonly<{
 
 type Costly = PricedCall & Readonly<{ unitMs: number }>;
 
-/** Loop bodies, as hexadecimal code that leaves the stack unchanged. GAS is a number that no other run had. */
+/** Loop bodies, as hexadecimal code that leaves the stack unchanged. GAS is a number that no other run has used. */
 const bodies: Readonly<Record<string, string>> = {
   "a jump": "",
   "KECCAK256 of 64 KiB": "620100005f2050",
@@ -82,11 +82,11 @@ export async function measureNodeCost(): Promise<readonly Figure[]> {
     process.stderr.write(`${name}: ${all.length} calls measured\n`);
     const worst = all.toSorted((one, other) => other.unitMs - one.unitMs).slice(0, shownCalls);
     print(
-      `${name}: what costs it most CPU per unit (${all.length} calls)`,
+      `${name}: the highest CPU cost per unit (${all.length} calls)`,
       worst.map(({ what, units, unitMs }) => ({ call: what, units, "ms a unit": unitMs.toFixed(2) })),
     );
     for (const { what, unitMs } of worst)
-      figures.push({ what: `${name}: ms of CPU a unit, ${what}`, figure: unitMs, target: { most: maxUnitMs } });
+      figures.push({ what: `${name}: ms of CPU per unit, ${what}`, figure: unitMs, target: { most: maxUnitMs } });
   }
   return figures;
 }
@@ -116,7 +116,7 @@ function listCalls(policy: Policy, sender: string): readonly PricedCall[] {
     plain("with transactions", "eth_getBlockByNumber", ["0x1", true]),
     plain("of a block", "eth_getBlockReceipts", ["0x1"]),
     plain("of a block", "debug_traceBlockByNumber", ["0x1", tracer]),
-    // Its list never stabilizes: a warm account costs less gas, which makes it a different account.
+    // Its access list never stabilizes: a warm account costs less gas, which changes which account is accessed.
     plain("that touches a new account each time", "eth_createAccessList", [
       { from: sender, data: "0x5a3150" },
       "latest",
@@ -175,7 +175,7 @@ async function measureCall({ url, pid }: BenchProcess, call: PricedCall): Promis
   return [{ ...call, units, unitMs: spent / runs / units }];
 }
 
-/** Makes a call, and returns the start of its response, which may have a gigabyte; nothing if the call is aborted. */
+/** Makes a call and returns the start of its response, which may be a gigabyte long; nothing if the call is aborted. */
 async function request(url: string, { method, params, timeoutMs }: PricedCall): Promise<string> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
   const headers = { "Content-Type": "application/json" };

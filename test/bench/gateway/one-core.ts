@@ -7,7 +7,7 @@ export function findFirstCore(): number {
 
 /**
  * Pins a process and all of its threads to one core. If everything that a request passes through shares a core, no
- * other core has to wake up: the rest is each component's own time.
+ * other core has to wake up: what remains is each component's own time.
  */
 export function keepToCore(pid: number, core: number): void {
   execFileSync("taskset", ["--all-tasks", "--cpu-list", "--pid", String(core), String(pid)], { stdio: "ignore" });

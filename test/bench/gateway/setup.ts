@@ -22,7 +22,7 @@ export function startGatewayProcess(port: number, nodeUrl: string, settings: obj
   return start(process.execPath, [gatewayMain, String(port), nodeUrl, webSocketUrl, JSON.stringify(settings)], port);
 }
 
-/** Measures a process that keeps receiving the same body from `connections` clients. */
+/** Measures a process to which `connections` clients keep sending the same body. */
 export function measure(
   { url, pid }: BenchProcess,
   body: string,

@@ -38,7 +38,7 @@ export async function measureStreamedResponses(): Promise<readonly Figure[]> {
     await delay(settleMs);
     const added = ((readMemoryMiB(gateway.pid, "VmRSS") - before) * 1_024) / clients;
     await readAll(stalled);
-    const what = `${clients} answers of 1 MB under way, their clients not reading: KiB added by each`;
+    const what = `${clients} responses of 1 MB in flight whose clients don't read: KiB added by each`;
     return [{ what, figure: added, target: { most: 256 } }];
   } finally {
     await gateway[Symbol.asyncDispose]();

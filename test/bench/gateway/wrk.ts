@@ -16,7 +16,7 @@ export type LoadResult = Readonly<{
   peakMiB: number;
   /** Requests without a call's response: rejected requests, and broken connections. */
   failed: number;
-  /** Those of them with a status other than 200; the gateway has one such status here, 429 when it sheds load. */
+  /** Those with a status other than 200; for the gateway, that is 429, when it sheds load. */
   rejected: number;
 }>;
 

@@ -3,7 +3,7 @@ import { sqliteLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts
 import { testAccount } from "../../support/payments/payment-chain.ts";
 import type { SideLocation } from "./sides.ts";
 
-/** Retention by default, up to an hour ago: later settlements are compared with the chain, which lacks these. */
+/** From the default retention up to an hour ago: later settlements would be compared with the chain, which doesn't have them. */
 const [oldestMs, newestMs] = [89 * 86_400_000, 3_600_000];
 const payers = 100_000;
 
@@ -11,7 +11,7 @@ const payers = 100_000;
 const spread = (number: string, prefix = "0x") =>
   `printf('${prefix}%08x%056x', (${number}) * 2654435761 % 4294967296, ${number})`;
 
-/** Every other payment has a transaction of its own; ten of the others share one, whose bytes are stored once. */
+/** Every other payment has its own transaction; the others share one per ten payments, whose bytes are stored once. */
 const transaction = "iif(n % 2 = 0, n, n / 20 * 20 + 1)";
 const batchIndex = "iif(n % 2 = 0, 0, n / 2 % 10)";
 const randomHex = (bytes: number) => `lower(hex(randomblob(${bytes})))`;

@@ -15,7 +15,7 @@ const atOnce = 32;
 const verify = { path: "/verify", field: "isValid", good: true, count: 2_500 } as const;
 const settle = { path: "/settle", field: "success", good: true, count: 1_024 } as const;
 
-/** Our facilitator over a ledger of many settlements, against one over an empty ledger. */
+/** Measures our facilitator with a ledger of many settlements, against one with an empty ledger. */
 export const ledgerLines: PaymentLines = {
   name: "ledger",
   measure: async ({ chain, place, rounds, ledgerRows }) => {
@@ -23,7 +23,7 @@ export const ledgerLines: PaymentLines = {
     const ledgerPath = join(place.folder, "filled.sqlite");
     fillLedger(ledgerPath, ledgerRows, place);
     print("ledger", [{ settlements: ledgerRows, MiB: Math.round(statSync(ledgerPath).size / 2 ** 20) }]);
-    // Not the signer of the facilitator that the other lines measure.
+    // A different signer than that of the facilitator measured by the other lines.
     const signers = [testAccount(10), testAccount(11)] as const;
     for (const { address } of signers) await chain.anvil.request("anvil_setBalance", [address, toHex(10n ** 20n)]);
     const startMs: number[] = [];
@@ -46,7 +46,7 @@ export const ledgerLines: PaymentLines = {
       const load = { ...operation, what, atOnce, requests: { ours: count, others: count }, sign };
       await compareSides({ sides, rounds: 1 }, { ...load, what: `warm-up of ${what}` });
       const measured = await compareSides({ sides, rounds }, load);
-      // By CPU: on a shared machine the rates of two processes differ by more than a ledger's size costs.
+      // Compares CPU: on a shared machine, the rates of two processes differ by more than the effect of a ledger's size.
       const figure = compareToSide(measured, ({ cpuMicros }) => cpuMicros, empty);
       figures.push({ what: `${what}: CPU against an empty one`, figure, target: { most: 1.1 } });
     }

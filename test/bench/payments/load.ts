@@ -32,7 +32,7 @@ export async function sendAll({ url, pid, requests, isExpected, atOnce }: Load):
   let example: string | undefined;
   let sent = 0;
   const sockets = Array.from({ length: atOnce }, () => connect(Number(port), hostname).setNoDelay());
-  // Those that still wait for a response at the deadline.
+  // The requests that are still waiting for a response at the deadline.
   for (const socket of sockets) socket.on("error", () => undefined);
   const late = setTimeout(() => {
     for (const socket of sockets) socket.destroy(new Error("no response in time"));

@@ -2,7 +2,7 @@ import type { Load } from "./load.ts";
 
 export type Operation = Readonly<{ path: "/verify" | "/settle"; field: "isValid" | "success"; good: boolean }>;
 
-/** Formats the requests that post each body, and the required content of their responses. */
+/** Formats the requests that post the bodies, and the required content of their responses. */
 export function postBodies(
   { url }: Readonly<{ url: string }>,
   bodies: readonly string[],

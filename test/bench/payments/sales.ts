@@ -36,17 +36,17 @@ export async function measureSales(options: SalesOptions): Promise<readonly Figu
   };
   const unpaid = async ({ url, pid }: Seller, seconds = options.unpaidSeconds ?? 4) => {
     const load = await drive({ url: `${url}/data`, pid, script: "", connections: options.atOnce, seconds, folder });
-    if (load.rejected !== load.requests) throw new Error(`${load.requests - load.rejected} responses are no 402`);
+    if (load.rejected !== load.requests) throw new Error(`${load.requests - load.rejected} responses are not 402`);
     const { requestsPerSecond: perSecond, cpuMicros, p50Ms, p99Ms } = load;
     return { perSecond, cpuMicros, p50Ms, p99Ms };
   };
   const paid = async (seller: Seller, sales = options.sales) => {
     const requests = await signRequests(seller, sales);
     const load = await sendAll({ ...seller, requests, isExpected: isOk, atOnce: options.atOnce });
-    if (load.goodShare < 1) throw new Error(`another response: ${load.example}`);
+    if (load.goodShare < 1) throw new Error(`unexpected response: ${load.example}`);
     return load;
   };
-  // Lets both compile their hot code first.
+  // Lets both sides compile their hot code first.
   for (const seller of Object.values(sellers)) {
     await unpaid(seller, 1);
     await paid(seller, Math.ceil(options.sales / 2));

@@ -11,7 +11,7 @@ import { startService } from "../../support/service-process.ts";
 
 export type Seller = AsyncDisposable & Readonly<{ name: string; url: string; pid: number }>;
 
-/** Name of the side that is measured against the other. */
+/** Name of the side that is compared with the other. */
 export const own = "ours";
 
 const payee = testAccount(2).address;
@@ -50,12 +50,12 @@ export async function startExpressSeller(stubs: string): Promise<Seller> {
   return { name: "@x402/express", url, pid: service.pid, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
-/** Formats requests that pay a seller's offer, each signed separately, and natively: viem is slow. */
+/** Formats requests that pay a seller's offer, each signed separately, using native code because viem is slow. */
 export async function signRequests(seller: Seller, count: number): Promise<readonly string[]> {
   const unpaid = await fetch(`${seller.url}/data`);
   const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
   const [accepted] = accepts;
-  if (accepted === undefined) throw new Error(`${seller.name} makes no offer`);
+  if (accepted === undefined) throw new Error(`${seller.name} returns no offer`);
   const { host } = new URL(seller.url);
   const address = accepted.asset as Hex;
   const separator = computeDomainSeparator({ address, name: "USDC", version: "2", chainId: 1_672 });

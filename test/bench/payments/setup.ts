@@ -40,7 +40,7 @@ export async function compareSides(
 ): Promise<Rounds> {
   const measured = new Map<string, LoadResult[]>();
   for (let round = 0; round < rounds; round += 1) {
-    // In turn the other way round, because the first of a round has another share of a busy machine.
+    // The order alternates, because the first side of a round gets a different share of a busy machine.
     for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
       const bodies = load.sign(side.name === own ? load.requests.ours : load.requests.others);
       const result = await sendAll({ ...side, ...postBodies(side, bodies, load), atOnce: load.atOnce });

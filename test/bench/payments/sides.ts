@@ -20,7 +20,7 @@ export type SideLocation = Readonly<{
   signer?: TestAccount;
 }>;
 
-/** Name of the side that is measured against the others. */
+/** Name of the side that is compared with the others. */
 export const own = "ours";
 /** Name of the side that the targets refer to. */
 export const reference = "reference";
@@ -55,7 +55,7 @@ export async function startReference({ rpcUrl }: SideLocation): Promise<Side> {
   return { name: reference, url, pid: service.pid, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
-/** Contract without whose code x402-rs does not start: it checks ERC-6492 signatures, which no payment here has. */
+/** Contract without whose code x402-rs does not start: it checks ERC-6492 signatures, which no payment here uses. */
 const x402RsValidator = "0xdAcD51A54883eb67D95FAEb2BBfdC4a9a6BD2a3B";
 
 /** Starts x402-rs, if it is on PATH. */

@@ -11,10 +11,10 @@ import { testAccount } from "../../support/payments/payment-chain.ts";
 
 const amount = 10_000n;
 const chainId = 1_672;
-/** Accounts of the test mnemonic: 0 to 2 settle or are paid. */
+/** Accounts of the test mnemonic; 0 to 2 settle or are paid. */
 const payers = Array.from({ length: 7 }, (_, index) => testAccount(index + 3));
 
-/** Signs bodies for `/verify` and `/settle`, each of another payment, and natively: viem is slow. */
+/** Signs bodies for `/verify` and `/settle`, each with a different payment, using native code because viem is slow. */
 export function signBodies(token: Hex, count: number, validSeconds = 3_000n): readonly string[] {
   const separator = computeDomainSeparator({ address: token, name: "USDC", version: "2", chainId });
   const payTo = testAccount(2).address;

@@ -1,8 +1,8 @@
 import { createServer, type AddressInfo, type Socket } from "node:net";
 
 /**
- * A facilitator that accepts every payment at once, and an upstream, in one process, for all sellers. Over raw sockets,
- * so that they add little to the measurement: each client sends a request only after the response to its last one.
+ * Runs a facilitator that accepts every payment at once, and an upstream, in one process, for all sellers. They use raw sockets, so that
+ * they add little to the measurement: each client sends a request only after the response to its last one.
  */
 const resource = JSON.stringify({ sold: true, data: "x".repeat(100) });
 const verified = JSON.stringify({ isValid: true, payer: `0x${"b".repeat(40)}` });

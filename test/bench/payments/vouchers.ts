@@ -64,8 +64,8 @@ function signVoucher({ id, config }: OpenChannel, max: bigint): string {
   return encodePaymentSignatureHeader({ x402Version: 2, accepted: offer, payload });
 }
 
-/** A facilitator that must not be called: vouchers must need none, and so no RPC call. */
-const reject = () => Promise.reject(new Error("a voucher needed the facilitator"));
+/** A facilitator that must not be called: vouchers need no facilitator, and therefore no RPC call. */
+const reject = () => Promise.reject(new Error("a voucher called the facilitator"));
 const nobody: Facilitation = {
   verify: reject,
   settle: reject,
@@ -110,7 +110,7 @@ async function measureVouchers(path: string): Promise<Readonly<{ perCpuSecond: n
   return { perCpuSecond: (headers.length / (user + system)) * 1_000_000, perSecond: headers.length / seconds };
 }
 
-/** Vouchers over 1,000 channels, in this process alone. */
+/** Measures vouchers over 1,000 channels, in this process alone. */
 export const voucherLines: PaymentLines = {
   name: "vouchers",
   measure: async ({ place, rounds }) => {

@@ -90,7 +90,7 @@ test("restores block hashes and receipts after a restart, and continues", async 
   expect(Number((await head(anvil)).number)).toBe(Number(before.head.number) + 1);
 });
 
-test("loses no accepted transaction, mined or pending, by kill -9 of anvil", async () => {
+test("loses no accepted transaction, mined or pending, if anvil is killed with kill -9", async () => {
   let mined: { hash: Hex; receipt: Receipt | null };
   let waiting: Hex;
   {
@@ -128,7 +128,7 @@ function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, "utf8") !== "";
 }
 
-test("keeps block numbers rising and leaves no anvil after repeated kill -9 of the node", async () => {
+test("block numbers keep increasing and no anvil is left after repeated kill -9 of the node", async () => {
   let height = 0;
   for (let round = 0; round < 2; round += 1) {
     const child = startInChild();

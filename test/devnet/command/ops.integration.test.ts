@@ -67,7 +67,7 @@ describe("ops", () => {
     await using node = await createTestNode({ version: "0.16.2", depth: "deep/".repeat(30) });
     const foreign = JSON.stringify({ pid: process.pid, startTicks: 1 });
     await writeFile(join(node.workspace.runDirectory, "node.pid"), foreign);
-    // Stopping a stopped node is no error.
+    // Stopping a stopped node is not an error.
     expect(await node.run("ops", "stop", "--force")).toEqual({
       status: 0,
       output: "the node is not running\n",

@@ -35,7 +35,7 @@ test("pushes the node's metrics at every interval", async () => {
   expect(await gateway.value('gatehouse_devnet_flushed_version{instance="",job="eu/node-1"}')).toBeGreaterThan(100_000);
 });
 
-test("pushes and logs nothing if the keys are another version's", async () => {
+test("pushes and logs nothing if the keys belong to another version", async () => {
   const gateway = await startGateway();
   await using node = await createTestNode({ version: "0.15.0", monitor: target(gateway.port) });
   const { directory, parametersPath, runDirectory, configPath } = node.workspace;

@@ -45,7 +45,7 @@ async function open() {
     send: (text: string) => socket.send(text),
     ask: async (method: string, ...params: unknown[]) => {
       socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
-      return within(`answer to ${method}`, 5_000, next());
+      return within(`response to ${method}`, 5_000, next());
     },
     next: () => within("message", 5_000, next()),
     [Symbol.dispose]: () => socket.close(),

@@ -56,7 +56,7 @@ describe("callers", () => {
   const privately = (authorization: string, body = chainId) =>
     post(gateway.urls["private"]!, body, authorization === "" ? {} : { Authorization: authorization });
 
-  it("reach the private listener with a valid key or token, and learn nothing from a rejection", async () => {
+  it("reach the private listener with a valid key or token; a rejection reveals nothing", async () => {
     const good = [`Bearer ${key}`, `Bearer ${await token({ tier: "paid" }, "1h")}`];
     for (const authorization of [...good, ...good]) expect((await privately(authorization)).status).toBe(200);
     const forged = `${(await token({ tier: "paid" }, "1h")).slice(0, -4)}AAAA`;
@@ -86,7 +86,7 @@ describe("callers", () => {
       .setSubject("0xpayer")
       .setExpirationTime("1h")
       .sign(privateKey);
-    // Other tests' tokens must not be counted with these.
+    // Keeps other tests' tokens from being counted as well.
     await using other = await startTestGateway(node, {
       private: { enabled: true },
       callers: { keysPath: join(folder, "keys.json5") },
@@ -97,7 +97,7 @@ describe("callers", () => {
     expect((await send(known)).status).toBe(200);
     const began = performance.now();
     const answers: Awaited<ReturnType<typeof send>>[] = [];
-    // A slow machine sends little more than is verified, and reaches the limit later.
+    // A slow machine sends only slightly more tokens than are verified, and reaches the limit later.
     await until("a token that is not verified", generousMs, async () => {
       answers.push(...(await Promise.all(Array.from({ length: 250 }, () => send(`Bearer ${forged}`)))));
       return answers.some(({ status }) => status !== 401);
@@ -174,7 +174,7 @@ describe("callers", () => {
   /** Waits until the log reports that a file has become invalid, and checks the message. */
   const expectReportedWrong = async (setting: string, problem: string) => {
     const wanted = (line: string) => line.includes(`${setting}: `) && line.includes(problem);
-    await until(`${setting} is reported as wrong`, generousMs, () => lines.some(wanted));
+    await until(`${setting} is reported as invalid`, generousMs, () => lines.some(wanted));
     const reported = lines.find(wanted) ?? "";
     lines.length = 0;
     expect(reported).toContain("the previous content stays active");
@@ -219,7 +219,7 @@ describe("callers", () => {
     await writeFile(path, JSON.stringify({ keys: [await exportJWK(publicKey)] }));
     await until("the token is rejected", generousMs, async () => (await privately(`Bearer ${good}`)).status === 401);
     await writeFile(path, before);
-    await until("the token is good again", generousMs, async () => (await privately(`Bearer ${good}`)).status === 200);
+    await until("the token is valid again", generousMs, async () => (await privately(`Bearer ${good}`)).status === 200);
   });
 
   it("see only their listener's methods in rpc.discover", async () => {

@@ -76,7 +76,7 @@ describe("tokens from a key set URL", () => {
     expect(await statusWith(await tokenOf(first, "a"))).toBe(200);
     keyServer.state.keys = [second.publicJwk];
     const token = await tokenOf(second, "b");
-    await until("the new key is taken", generousMs, async () => (await statusWith(token)) === 200);
+    await until("the new key is accepted", generousMs, async () => (await statusWith(token)) === 200);
     expect(await statusWith(await tokenOf(first, "new"))).toBe(401);
   });
 
@@ -85,7 +85,7 @@ describe("tokens from a key set URL", () => {
     const token = await tokenOf(first, "a");
     expect(await statusWith(token)).toBe(401);
     keyServer.state.isAway = false;
-    await until("the set is read", generousMs, async () => (await statusWith(token)) === 200);
+    await until("the key set is fetched", generousMs, async () => (await statusWith(token)) === 200);
     keyServer.state.isAway = true;
     const stranger = await createSigner("stranger");
     expect(await statusWith(await tokenOf(stranger, "a"))).toBe(401);
@@ -120,7 +120,7 @@ describe("tokens from a key set URL", () => {
     keyServer.state.isAway = true;
     await until("the token is rejected", generousMs, async () => (await statusWith(token, checked)) === 401);
     keyServer.state.isAway = false;
-    await until("it is taken again", generousMs, async () => (await statusWith(token, checked)) === 200);
+    await until("tokens are accepted again", generousMs, async () => (await statusWith(token, checked)) === 200);
   });
 
   it("closes a WebSocket when its token expires", async () => {

@@ -14,8 +14,8 @@ const noCall = `{"jsonrpc":"2.0","id":1,"method":"no_such","params":["${"x".repe
 const receipts = (at: number) => `{"jsonrpc":"2.0","id":1,"method":"eth_getBlockReceipts","params":["0x${at}"]}`;
 const calls = 12_000;
 /**
- * Min number of the other caller's calls that get a response meanwhile; without round-robin, it was two to four in half
- * as many calls.
+ * Min number of the other caller's calls that get a response during the flood; without round-robin, it was two to four during half as many
+ * calls.
  */
 const fewest = 10;
 
@@ -43,7 +43,7 @@ describe("calls from one caller, while another sends thousands at once", () => {
       other.write(buildRequest(noCall));
     });
     other.write(buildRequest(noCall));
-    await until("the flood is answered", generousMs, isOver);
+    await until("the flood has its responses", generousMs, isOver);
     other.destroy();
     return answers;
   };
@@ -67,7 +67,7 @@ describe("calls from one caller, while another sends thousands at once", () => {
   });
 
   it("are answered between the other's batches", async () => {
-    // So many that even a fast machine needs dozens of ticks for them.
+    // Enough that even a fast machine needs dozens of ticks.
     const batches = 24;
     let answered = 0;
     const batch = `[${Array.from({ length: 1_000 }, () => noCall).join(",")}]`;

@@ -7,12 +7,12 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 const connectionBytes = 1_000_000;
 const totalBytes = 3_500_000;
 const answerBytes = 50_000;
-/** Its weight is so high that it goes to the node alone. */
+/** Its weight is so high that it is sent to the node alone. */
 const late = "eth_estimateGas";
 const call = (id: number, method: string, data: string) =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":[{"data":"${data}"},"latest"]}`;
 const calls = 61;
-/** A batch whose first response is late and delays all others. */
+/** A batch whose first response is late and delays all other responses. */
 const waitingBatch = (first: number) =>
   `[${Array.from({ length: calls }, (_, at) => call(at, at === 0 ? late : "eth_call", `0x${first + at}`)).join(",")}]`;
 type Entry = { id: number; result?: string; error?: { code: number } };
@@ -49,7 +49,7 @@ describe.each([
   });
   const held = async () => Number(/buffered_bytes (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
   const from = (address: string, body: string) => post(gateway.url, body, { "X-Forwarded-For": address });
-  /** Sends batches and waits until the gateway has all of their responses, too, except for the late ones. */
+  /** Sends batches and waits until the gateway also has all of their responses, except for the late ones. */
   const sendWaiting = async (addresses: readonly string[]) => {
     const sent = addresses.map((address, at) => from(address, waitingBatch(at * calls)));
     const left = `calls_in_flight ${addresses.length}\n`;

@@ -52,7 +52,7 @@ describe("limits", () => {
       running.node.answer(({ method }) => (method === "eth_getBlockReceipts" ? long : false));
       let answers = 0;
       while (answers < 100 && (await ask(running.gateway.url, receipts(answers + 1))).includes("xxx")) answers += 1;
-      // 40 units for the call and 184 for the KiB beyond the first 16: the fifth uses the last of 1,000 units.
+      // Each costs 40 units, plus 184 for the KiB beyond the first 16; the fifth uses up the 1,000 units.
       expect(answers).toBe(5);
       expect((await post(running.gateway.url, syncing)).status).toBe(429);
     }
@@ -65,7 +65,7 @@ describe("limits", () => {
       running.node.delay(400);
       let answers = 0;
       while (answers < 100 && (await ask(running.gateway.url, code(answers + 1))).includes('"0x1"')) answers += 1;
-      // Each call costs at least 400 units, 26 of them in advance: the third uses the last of 1,000.
+      // Each call costs at least 400 units, 26 of them in advance; the third uses up the 1,000 units.
       expect(answers).toBeGreaterThan(0);
       expect(answers).toBeLessThan(4);
       expect((await post(running.gateway.url, syncing)).status).toBe(429);
@@ -193,7 +193,7 @@ describe("attacks", () => {
       expect(await raw(start, 30_000)).toMatch(/^(HTTP\/1\.1 408 |$)/);
       const { socket } = openRaw(gateway.url, start);
       const drip = setInterval(() => socket.write(" "), 20);
-      // `once` would reject on the reset that bytes in flight may cause.
+      // `once` would reject if bytes in flight cause a reset.
       await new Promise((resolve) => socket.once("close", resolve));
       clearInterval(drip);
     }
@@ -232,7 +232,7 @@ describe("attacks", () => {
     await using running = await startAll({
       tiers: { public: { ...rates, concurrency: 10 } },
       overload: { heavyParallel: 1 },
-      // The call stays at the node for as long as this machine needs.
+      // The call stays at the node for as long as the test needs.
       rateLimit: { unitsPerNodeMs: 0 },
     });
     const { url } = running.gateway;
@@ -240,7 +240,7 @@ describe("attacks", () => {
     const body = (gas?: string, method = "eth_call") =>
       JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: [{ to, gas }, "latest"] });
     const held = running.node.hold("0x");
-    // 100 units for its gas; 26 and 40 for their methods, with less gas or none.
+    // 100 units for the specified gas; 26 and 40 for methods with less gas or none.
     const heavy = post(url, body("0x2faf080"));
     await until("it is at the node", generousMs, () => held.length === 1);
     expect((await post(url, body("0xffffffff"))).text).toContain("too much load");

@@ -18,7 +18,7 @@ const trace = (at: number) =>
   });
 
 describe("overload", () => {
-  it("does not affect cheap reads, and rejects heavy ones with a Retry-After", async () => {
+  it("does not affect cheap reads, and causes heavy ones to be rejected with a Retry-After", async () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node, {
       tiers: { public: limitlessTier },
@@ -43,7 +43,7 @@ describe("overload", () => {
     for (const end of finish) end();
     expect((await Promise.all(underWay)).map(({ status }) => status)).toEqual([200, 200]);
     const late = post(gateway.url, trace(7));
-    await until("heavy calls are let in again", generousMs, () => finish.length === 3);
+    await until("heavy calls are admitted again", generousMs, () => finish.length === 3);
     finish[2]!();
     expect((await late).status).toBe(200);
   });
@@ -147,7 +147,7 @@ describe("calls beyond a caller's concurrency", () => {
     expect([mixed!.status, errorsIn(mixed!.text)]).toEqual([200, [error]]);
     await using client = await connectTestClient(gateway.url);
     expect(JSON.parse(await client.ask(storage(3)))).toMatchObject({ error });
-    // A caller that retries after that gets its response.
+    // A caller that retries after that time gets its response.
     const retrying = createPublicClient({ transport: viemHttp(gateway.url) }).getStorageAt({
       address: account,
       slot: "0x4",

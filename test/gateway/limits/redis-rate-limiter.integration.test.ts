@@ -32,20 +32,20 @@ async function takesConnections(port: number): Promise<boolean> {
     await once(socket, "connect");
     return true;
   } catch {
-    // Nobody listens yet.
+    // Nothing listens there yet.
     return false;
   } finally {
     socket.destroy();
   }
 }
 
-/** A store on a port, once it accepts connections; its content is lost with it. */
+/** Starts a store on a port and waits until it accepts connections; its content is lost on disposal. */
 async function startRedis(port: number): Promise<AsyncDisposable> {
   const server: ChildProcess = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", "--save", ""], {
     stdio: "ignore",
   });
   const exited = once(server, "exit");
-  await until("the store takes connections", generousMs, () => takesConnections(port));
+  await until("the store accepts connections", generousMs, () => takesConnections(port));
   return {
     [Symbol.asyncDispose]: async () => {
       server.kill("SIGKILL");
@@ -87,13 +87,13 @@ describe.skipIf(!hasRedis)(`rate limits in a Redis store${why}`, () => {
     expect(limiter.waitFor("another", 500, rates)).toBeUndefined();
   });
 
-  it("enforce debt incurred on one replica on all replicas, up to a full burst", async () => {
+  it("enforce debt incurred at one replica at all replicas, up to a full burst", async () => {
     using first = limiterAt(port);
     using second = limiterAt(port);
     await until("both replicas reach the store", generousMs, () => first.isShared() && second.isShared());
     first.owe("indebted", 10_000, rates);
     let wait: number | undefined;
-    await until("the debt is known to the other", generousMs, async () => {
+    await until("the other replica knows the debt", generousMs, async () => {
       wait = await second.acquire("indebted", 1, rates);
       return wait !== undefined;
     });
@@ -101,7 +101,7 @@ describe.skipIf(!hasRedis)(`rate limits in a Redis store${why}`, () => {
     expect(wait).toBeLessThanOrEqual(1_001_000);
   });
 
-  it("limit the wait to what current rates require after a raise", async () => {
+  it("after a raise, limit the wait to what the current rates require", async () => {
     using limiter = limiterAt(port);
     await until("the store is reached", generousMs, () => limiter.isShared());
     const raised = {
@@ -117,7 +117,11 @@ describe.skipIf(!hasRedis)(`rate limits in a Redis store${why}`, () => {
     const wait = await limiter.acquire("raised", 1, raised);
     expect(wait).toBeGreaterThan(0);
     expect(wait).toBeLessThanOrEqual(101);
-    await until("the caller is let in", 5_000, async () => (await limiter.acquire("raised", 1, raised)) === undefined);
+    await until(
+      "the caller is admitted",
+      5_000,
+      async () => (await limiter.acquire("raised", 1, raised)) === undefined,
+    );
   });
 });
 
@@ -145,7 +149,7 @@ describe.skipIf(!hasRedis)(`a store that becomes unavailable${why}`, () => {
       return all;
     };
     await until("the store is reached", generousMs, () => reported(isHeld) === 1);
-    await until("both have found their limit in it", generousMs, async () =>
+    await until("both have read their limit from it", generousMs, async () =>
       (await statuses()).every((status) => status === 429),
     );
     await first[Symbol.asyncDispose]();
@@ -157,7 +161,7 @@ describe.skipIf(!hasRedis)(`a store that becomes unavailable${why}`, () => {
     await using second = new AsyncDisposableStack();
     second.use(await startRedis(port));
     await until("the store is reached again", generousMs, () => reported(isHeld) === 2);
-    await until("both have found their limit in it", generousMs, async () =>
+    await until("both have read their limit from it", generousMs, async () =>
       (await statuses()).every((status) => status === 429),
     );
     expect(reported(isAlone)).toBe(1);

@@ -47,7 +47,7 @@ describe("attacks on the listeners", () => {
     return { text, source: headers.get("x-gatehouse-source") };
   };
 
-  it("the cache never serves a tier a result it may not request", async () => {
+  it("the cache never serves a tier a result that the tier may not request", async () => {
     node.answer(({ method }) => [method]);
     const wide = bodyOf("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x200" }]);
     const states = bodyOf("debug_getBlockReadStates", ["0x1"]);
@@ -67,7 +67,7 @@ describe("attacks on the listeners", () => {
     expect((await privately(states)).text).toContain("-32601");
   });
 
-  it("a tier never shares a call in flight that it may not make", async () => {
+  it("a tier never shares a call in flight that it may not make itself", async () => {
     let finish: (() => void) | undefined;
     node.answer(({ id }, response) => {
       finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":["secret"]}`);
@@ -190,13 +190,13 @@ describe("attacks on the listeners", () => {
       `GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n`,
     );
     const closed = new Promise((resolve) => socket.on("close", resolve));
-    await until("the upgrade is answered", generousMs, () => received().includes("\r\n\r\n"));
+    await until("the upgrade has a response", generousMs, () => received().includes("\r\n\r\n"));
     const head = received();
     expect(head).toContain("101 Switching Protocols");
     expect(head.toLowerCase()).not.toContain("permessage-deflate");
     // A final text frame with the bit of a compressed message (RFC 7692), masked with zeros.
     socket.write(Buffer.from([0xc1, 0x84, 0, 0, 0, 0, 1, 2, 3, 4]));
-    await until("the close is there", generousMs, () => received().includes("\u0003\u00ea"));
+    await until("the close frame has arrived", generousMs, () => received().includes("\u0003\u00ea"));
     socket.end();
     await closed;
   });

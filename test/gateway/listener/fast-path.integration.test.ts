@@ -8,11 +8,11 @@ import { startTestGateway, type TestGateway } from "#gateway/testing/test-gatewa
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { buildRequest, openRaw } from "../../support/gateway/raw-call.ts";
 
-/** Generated streams; `npm run test:long` sets more. */
+/** Number of generated streams; `npm run test:long` sets more. */
 const runs = Number(process.env["GATEHOUSE_FUZZ_RUNS"] ?? 240);
 const atOnce = 60;
 const shownEvery = 10_000;
-/** The chain produces no block meanwhile, and the two would report its age at different times. */
+/** The chain produces no block during the test, and the two gateways would report its age at different times. */
 const dayMs = 86_400_000;
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
@@ -29,7 +29,7 @@ describe("the fast path", () => {
       cache: { totalBytes: 0 },
       head: { tellAgeAfterMs: dayMs },
       callers: { corsOrigins: ["https://page.example"] },
-      // Each stream has its own connection, and an idle machine opens far more of them per second than one address may.
+      // Each stream has its own connection, and an idle machine opens far more connections per second than one address may.
       listener: { newConnectionsPerAddress: 10_000 },
     };
     fast = await startTestGateway(node, settings);
@@ -54,7 +54,7 @@ describe("the fast path", () => {
         compared: (stream, one, other) => {
           expect(one, `seed ${seed}, ${JSON.stringify(stream)}`).toBe(other);
           seen += 1;
-          if (seen % shownEvery === 0) process.stdout.write(`${seen} streams are the same, seed ${seed}\n`);
+          if (seen % shownEvery === 0) process.stdout.write(`${seen} streams give the same responses, seed ${seed}\n`);
         },
       });
       expect(seen).toBe(runs);
@@ -90,7 +90,7 @@ describe("the fast path", () => {
     });
     for (let at = 0; at < requests.length; at += 65_536) socket.write(requests.subarray(at, at + 65_536));
     await answered;
-    // The two kernels buffer a few megabytes between them.
+    // The kernel buffers a few megabytes between the two.
     expect(socket.bytesWritten - socket.writableLength).toBeLessThan(15_000_000);
     socket.destroy();
   });

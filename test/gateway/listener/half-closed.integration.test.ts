@@ -29,7 +29,7 @@ describe.each(bothPaths)("a client that half-closes the connection, on %s", (_, 
     });
     expect(await sendAndEnd(gateway.url, request("eth_syncing"))).toBe("");
     await until("the node's connection is closed", generousMs, () => seen.isLeft);
-    await until("nothing is under way", generousMs, async () =>
+    await until("no call is in flight", generousMs, async () =>
       (await gateway.metrics.metrics()).includes("calls_in_flight 0"),
     );
   });

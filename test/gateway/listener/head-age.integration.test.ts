@@ -22,14 +22,14 @@ describe.each(bothPaths)("the age of the latest block, over %s", (_, fastPath) =
     expect(status).toBe(200);
     return headers.get("x-gatehouse-head-age");
   };
-  /** Makes a block with this age the head, and waits until the gateway knows it. */
+  /** Produces a head block of this age, and waits until the gateway knows it. */
   const newHead = async (number: number, secondsAgo: number) => {
     const timestamp = `0x${Math.floor(Date.now() / 1_000 - secondsAgo).toString(16)}`;
     node.newHead(number, undefined, { timestamp });
     await until("the gateway has the head", generousMs, () => gateway.readiness().message.endsWith(` ${number}`));
   };
 
-  it("is in every response while it is too high, and always in a metric", async () => {
+  it("is in every response while it is too high, and in a metric at all times", async () => {
     expect(await ageOf(request(1, "eth_syncing"))).toBeNull();
     await newHead(1_001, 3_600);
     // The fast path notices it within a second.
@@ -41,7 +41,7 @@ describe.each(bothPaths)("the age of the latest block, over %s", (_, fastPath) =
     }
     expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds 36[0-5]\d/m);
     await newHead(1_002, 5);
-    await until("it is reported no more", generousMs, async () => (await ageOf(request(1, "eth_syncing"))) === null);
+    await until("it is no longer reported", generousMs, async () => (await ageOf(request(1, "eth_syncing"))) === null);
     expect(await gateway.metrics.metrics()).toMatch(/^gatehouse_gateway_head_age_seconds \d{1,2}(\.\d+)?$/m);
     // Polled heads count by their timestamp, too; one without a timestamp, from when the gateway first saw it.
     node.takeLinks(false);

@@ -5,11 +5,11 @@ import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-
 import { bothPaths, useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** Calls of a few hundred bytes, each of which counts little: `large` in total, or less than is read per tick. */
+/** A batch of calls of a few hundred bytes, each of which costs little: `large` in total, or less than is read per tick. */
 const batchOf = (count: number) =>
   `[${Array.from({ length: count }, (_, id) => `{"jsonrpc":"2.0","id":${id},"method":"eth_call","params":[{"data":"0x${"ab".repeat(1_500)}"},"latest"]}`).join(",")}]`;
 
-describe.each(bothPaths)("a message received whole, on %s", (_, fastPath) => {
+describe.each(bothPaths)("a message received in one piece, on %s", (_, fastPath) => {
   let node: FakeNode;
   let gateway: TestGateway;
   const answers: (() => void)[] = [];
@@ -43,7 +43,7 @@ describe.each(bothPaths)("a message received whole, on %s", (_, fastPath) => {
     expect(await held()).toBeGreaterThanOrEqual(body.length);
     expect(await held()).toBeLessThan(1.5 * body.length);
     await endAll(answered);
-    await until("nothing is held", generousMs, async () => (await held()) === 0);
+    await until("no memory is held", generousMs, async () => (await held()) === 0);
   });
 
   it("is released once its client disconnects", async () => {
@@ -53,7 +53,7 @@ describe.each(bothPaths)("a message received whole, on %s", (_, fastPath) => {
     await until("a call is at the node", generousMs, () => answers.length > 0);
     abort.abort();
     await Promise.allSettled([answered]);
-    await until("nothing is held", generousMs, async () => (await held()) === 0);
+    await until("no memory is held", generousMs, async () => (await held()) === 0);
   });
 });
 

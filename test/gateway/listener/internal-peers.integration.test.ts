@@ -21,7 +21,7 @@ describe.each(bothPaths)("the internal listener, over %s", (_, fastPath) => {
     expect(await client.ask('{"jsonrpc":"2.0","id":1,"method":"eth_mining"}')).toContain("false");
   });
 
-  it("responds to all others with 403, over HTTP and WebSocket, and reads no input from them", async () => {
+  it("responds to all other peers with 403, over HTTP and WebSocket, and reads no input from them", async () => {
     await using gateway = await start({ networks: ["192.0.2.0/24"] });
     const url = gateway.urls["internal"]!;
     const before = node.requests.length;

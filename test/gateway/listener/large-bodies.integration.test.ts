@@ -6,7 +6,7 @@ import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-
 import { openRaw } from "../../support/gateway/raw-call.ts";
 
 const bodyBytes = 1_000_000;
-/** The max that is discarded of one rejected body. */
+/** Max bytes of one rejected body that are discarded. */
 const hugeBytes = 16_777_216;
 
 const lines = (address: string) => [`X-Forwarded-For: ${address}`];
@@ -21,7 +21,7 @@ async function announce(
   const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", `Content-Length: ${lengthBytes}`];
   const { socket, received } = openRaw(url, [...head, ...ownLines, "", ""].join("\r\n"));
   if (send === 0) await once(socket, "data");
-  // A client that does not read the response before it has sent everything still gets it.
+  // Even a client that reads the response only after it has sent everything gets it.
   else socket.write(Buffer.alloc(send, " "));
   const closed = once(socket, "close");
   socket.end();
@@ -36,7 +36,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
   beforeAll(async () => {
     node = await startFakeNode();
     const listener = { fastPath };
-    // The cost of 200 KiB and their content is available once, and takes 401 s to refill.
+    // The units for 200 KiB and their content are available once, and take 401 s to refill.
     const tier = { ...limitlessTier, computeUnitsPerSecond: 1, computeUnitBurst: 401 };
     gateway = await startTestGateway(node, {
       tiers: { public: tier },
@@ -89,23 +89,23 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
     expect(await gateway.metrics.metrics()).toMatch(/gatehouse_gateway_limited_total\{limit="rate",tier="public"\} 2/);
   });
 
-  it("is discarded at a pace that keeps the thread available, however many clients send one, and each gets its response", async () => {
+  it("is discarded at a rate that keeps the thread available, however many clients send one, and each client gets its response", async () => {
     const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${hugeBytes}\r\n\r\n`;
     const senders = Array.from({ length: 8 }, () => openRaw(gateway.url, head));
     const texts = senders.map(async ({ socket, received }) => {
-      // The max that is accepted: with every part, an earlier part leaves.
+      // Max bytes that can be accepted: the rate at which the gateway takes data.
       const part = Buffer.alloc(1_048_576, " ");
       const send = () => {
         if (socket.writable) socket.write(part, send);
       };
       send();
-      // It ends with an error if the connection is closed while a part is in transit.
+      // The connection fails if it is closed while data is in transit.
       await new Promise((resolve) => socket.once("close", resolve));
       return received();
     });
     for (const text of await Promise.all(texts)) expect(text).toMatch(/^HTTP\/1\.1 413 /);
-    // Formerly, 16 MiB of each were discarded within tenths of a second; the kernel's buffers for an unread connection
-    // come on top.
+    // Formerly, 16 MiB of each body were discarded within tenths of a second; the kernel additionally buffers data for an unread
+    // connection.
     const takenBytes = senders.reduce((sum, { socket }) => sum + socket.bytesWritten, 0);
     expect(takenBytes).toBeLessThan(8 * hugeBytes);
   });

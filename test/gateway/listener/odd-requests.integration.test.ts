@@ -24,7 +24,10 @@ const odd: readonly (readonly [what: string, request: string])[] = [
   ["a wrong key", post("/", "Authorization: Bearer wrong")],
   ["no key", post("/")],
   ["a query", post("/?app=a", `Authorization: Bearer ${key}`)],
-  ["several proxies' lines", post("/", `Authorization: Bearer ${key}`, "X-Forwarded-For: a", "X-Forwarded-For: b")],
+  [
+    "header lines of several proxies",
+    post("/", `Authorization: Bearer ${key}`, "X-Forwarded-For: a", "X-Forwarded-For: b"),
+  ],
   ["a connection option", post("/", `Authorization: Bearer ${key}`, "Connection: keep-alive, X-Own")],
   ["a long head", post("/", `Authorization: Bearer ${key}`, `Cookie: ${"a".repeat(16_000)}`)],
   ["HTTP/1.0, kept", right.replace("HTTP/1.1", "HTTP/1.0").replace("Host: a", "Connection: keep-alive")],
@@ -42,7 +45,7 @@ const last: readonly (readonly [what: string, request: string])[] = [
   ["HTTP/1.0", right.replace("HTTP/1.1", "HTTP/1.0")],
   ["HTTP/1.0 without a host", right.replace("HTTP/1.1", "HTTP/1.0").replace("Host: a\r\n", "")],
   ["a call after which the client closes", post("/", `Authorization: Bearer ${key}`, "Connection: close")],
-  ["no key, by a client that closes", post("/", "Connection: close")],
+  ["no key, from a client that closes", post("/", "Connection: close")],
   ["a health check of HTTP/1.0", "GET / HTTP/1.0\r\n\r\n"],
 ];
 
@@ -83,7 +86,7 @@ describe("a connection on the fast path", () => {
     await node[Symbol.asyncDispose]();
   });
 
-  it.each(odd)("stays there over %s, with the same response as from node:http", async (_, request) => {
+  it.each(odd)("stays there for %s, with the same response as from node:http", async (_, request) => {
     const requests = [right, request, right];
     const [one, other] = [await exchange(fast, requests), await exchange(slow, requests)];
     expect(undated(one)).toBe(undated(other));
@@ -92,7 +95,7 @@ describe("a connection on the fast path", () => {
     expect(byNodeHttp(slow)).toBeGreaterThan(0);
   });
 
-  it.each(last)("ends there with %s, with the same response as from node:http", async (_, request) => {
+  it.each(last)("is closed after %s, with the same response as from node:http", async (_, request) => {
     const before = byNodeHttp(fast);
     const [one, other] = [await exchange(fast, [right, request]), await exchange(slow, [right, request])];
     expect(undated(one)).toBe(undated(other));

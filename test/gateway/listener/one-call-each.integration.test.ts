@@ -19,7 +19,7 @@ const connections = 30;
 const trustedProxies = ["127.0.0.9"];
 
 /**
- * The fast path with calls that take a millisecond each, by a clock that nothing else advances: `begun` lists the
+ * The fast path with calls that take a millisecond each, on a simulated clock: `begun` lists the
  * callers of started calls. `connectFrom` opens a connection from an address, and returns a function that sends a call
  * over it for the client that a proxy names.
  */
@@ -91,7 +91,7 @@ async function startFastPath() {
 }
 
 describe("calls that arrive at the same moment", () => {
-  it("start round-robin by caller once a tick is used up: a caller's many connections do not precede a single one from another", async () => {
+  it("start round-robin by caller once a tick is used up: one caller's many connections do not come before another caller's only one", async () => {
     await using path = await startFastPath();
     const many = [];
     for (let at = 0; at < connections; at += 1) many.push(await path.connectFrom("127.0.0.2"));

@@ -22,9 +22,9 @@ describe("a rejected WebSocket", () => {
   ])("%s is disconnected, even if the client leaves its own side open", async (_, request, status, clients) => {
     await using gateway = await startTestGateway(node, { webSocket: { clients } });
     using first = openRaw(gateway.url, upgradeOf("/", key), { allowHalfOpen: true });
-    await until("the first is taken", generousMs, () => first.received().includes("101 Switching Protocols"));
+    await until("the first is accepted", generousMs, () => first.received().includes("101 Switching Protocols"));
     using rejected = openRaw(gateway.url, request, { allowHalfOpen: true });
-    await until("the other gets it", generousMs, () => rejected.received().startsWith(`HTTP/1.1 ${status}`));
+    await until("the other one gets it", generousMs, () => rejected.received().startsWith(`HTTP/1.1 ${status}`));
     const connections = async () =>
       /gatehouse_connections\{listener="public"\} (\d+)/.exec(await gateway.metrics.metrics())?.[1];
     await until("only the first is left", generousMs, async () => (await connections()) === "1");

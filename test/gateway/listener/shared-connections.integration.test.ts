@@ -60,7 +60,7 @@ describe.each(proxies)("a connection from %s", (_, startProxy) => {
     await node?.[Symbol.asyncDispose]();
   });
 
-  it.each(odd)("is on the fast path again after one request with %s", async (_what, status, asked) => {
+  it.each(odd)("returns to the fast path after one request with %s", async (_what, status, asked) => {
     expect((await ask(proxy.url, { headers: json })).status).toBe(200);
     const before = await countSlowRequests(gateway);
     expect((await ask(proxy.url, asked)).status).toBe(status);
@@ -95,7 +95,7 @@ class OwnAgent extends Agent implements Disposable {
   }
 }
 
-/** Counts the requests that the fast path did not handle, as operators see it. */
+/** Counts the requests that the fast path did not handle, as reported to operators. */
 async function countSlowRequests({ metrics }: TestGateway): Promise<number> {
   const shown = await metrics.metrics();
   return Number(/^gatehouse_gateway_slow_path_requests_total\{listener="public"\} (\d+)$/m.exec(shown)?.[1] ?? 0);

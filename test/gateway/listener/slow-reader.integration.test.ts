@@ -28,11 +28,11 @@ async function held({ metrics }: TestGateway): Promise<number> {
   return Number(/^gatehouse_gateway_buffered_bytes (\d+)$/m.exec(await metrics.metrics())?.[1]);
 }
 
-/** Waits until some responses have arrived, and then none for a while. */
+/** Waits until some responses have arrived, followed by none for a while. */
 async function untilQuiet(gateway: TestGateway): Promise<number> {
   let seen = 0;
   let since = performance.now();
-  await until("no more is answered", generousMs, async () => {
+  await until("no more responses arrive", generousMs, async () => {
     const now = await answered(gateway);
     if (now !== seen) since = performance.now();
     seen = now;
@@ -57,8 +57,12 @@ describe("a client that sends requests and reads no responses", () => {
     let received = 0;
     socket.on("data", (bytes: Buffer) => (received += bytes.length));
     socket.resume();
-    await until("the rest is answered", generousMs, async () => (await answered(gateway)) === requests);
-    await until("the answers are there", generousMs, () => received > requests * resultBytes);
+    await until(
+      "the remaining requests have responses",
+      generousMs,
+      async () => (await answered(gateway)) === requests,
+    );
+    await until("the responses have arrived", generousMs, () => received > requests * resultBytes);
     socket.destroy();
   });
 
@@ -68,12 +72,12 @@ describe("a client that sends requests and reads no responses", () => {
       listener: { slowReaderTimeoutMs: 500, connections: 1, fastPath },
     });
     const socket = connectDeafly(gateway.url);
-    await until("answers wait for it", generousMs, async () => (await held(gateway)) > 0);
+    await until("responses wait for it", generousMs, async () => (await held(gateway)) > 0);
     const isServed = () =>
       post(gateway.url, body)
         .then(({ status }) => status === 200)
         .catch(() => false);
-    await until("there is room for another connection", generousMs, isServed);
+    await until("another connection is accepted", generousMs, isServed);
     socket.destroy();
   });
 
@@ -87,13 +91,17 @@ describe("a client that sends requests and reads no responses", () => {
         listener: { fastPath, slowReaderTimeoutMs: 1_000 },
       });
       const socket = connectDeafly(gateway.url, syncing);
-      await until("the answer waits for its reader", generousMs, async () => (await held(gateway)) > 1_000_000);
-      // The node has one connection, which is free again.
+      await until("the response waits for its reader", generousMs, async () => (await held(gateway)) > 1_000_000);
+      // There is one connection to the node, which is free again.
       expect((await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_hashrate"}')).status).toBe(200);
       expect(
         (await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionCount","params":[]}')).text,
       ).toBe('{"jsonrpc":"2.0","id":1,"result":"0x1"}');
-      await until("it is let go and nothing is held for it", generousMs, async () => (await held(gateway)) === 0);
+      await until(
+        "it is disconnected and no memory is held for it",
+        generousMs,
+        async () => (await held(gateway)) === 0,
+      );
       socket.destroy();
       node.answer(() => "z".repeat(resultBytes));
     },
@@ -110,10 +118,10 @@ describe("a client that sends requests and reads no responses", () => {
     const received: Buffer[] = [];
     socket.on("data", (bytes: Buffer) => received.push(bytes));
     socket.pause();
-    await until("a part of it waits", generousMs, async () => (await held(gateway)) > 100_000);
+    await until("a part of it is buffered", generousMs, async () => (await held(gateway)) > 100_000);
     socket.resume();
     const length = () => received.reduce((sum, { length: bytes }) => sum + bytes, 0);
-    await until("all is there", generousMs, () => length() > 16_000_000);
+    await until("all of it has arrived", generousMs, () => length() > 16_000_000);
     const text = Buffer.concat(received).toString("latin1");
     expect(JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4))).toEqual({
       jsonrpc: "2.0",
@@ -136,7 +144,7 @@ describe("a client that sends requests and reads no responses", () => {
     socket.on("data", (bytes: Buffer) => received.push(bytes));
     socket.resume();
     const length = () => received.reduce((sum, { length: bytes }) => sum + bytes, 0);
-    await until("the answers are there", generousMs, () => socket.closed || length() > requests * resultBytes);
+    await until("the responses have arrived", generousMs, () => socket.closed || length() > requests * resultBytes);
     const answers = Buffer.concat(received).toString("latin1").split("HTTP/1.1 200 OK\r\n").slice(1);
     const wrong = answers.filter((answer) => !answer.endsWith(`${"z".repeat(resultBytes)}"}`));
     expect(wrong.map((answer) => answer.replace(/z+/, "z…"))).toEqual([]);
@@ -153,33 +161,39 @@ const balance = (id: number) => {
 };
 
 describe("distinct long responses", () => {
-  it.each([true, false])("reach a late reader unchanged, and other clients first (fast path: %s)", async (fastPath) => {
-    await using node = await startFakeNode();
-    node.answer(({ params: [address] }) => answerTo(String(address)));
-    await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath } });
-    const late = Array.from({ length: 10 }, (_, client) => {
-      const calls = Array.from({ length: 20 }, (__, call) => balance(1_000 + client * 100 + call));
-      return { socket: connectDeafly(gateway.url, calls.map(({ message }) => buildRequest(message)).join("")), calls };
-    });
-    for (let wave = 0; wave < 5; wave += 1) {
-      const calls = Array.from({ length: 20 }, (_, place) => balance(10_000 + wave * 100 + place));
-      const answers = await Promise.all(calls.map(({ message }) => post(gateway.url, message)));
-      expect(answers.map(({ text }) => (JSON.parse(text) as { result: unknown }).result)).toEqual(
-        calls.map(({ address }) => answerTo(address)),
-      );
-    }
-    for (const { socket, calls } of late) {
-      let text = "";
-      socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
-      socket.resume();
-      await until(
-        "all is there",
-        generousMs,
-        () => text.endsWith("}") && text.split('"result":').length > calls.length,
-      );
-      const results = [...text.matchAll(/"result":"(\w+)"\}/g)].map(([, result]) => result);
-      expect(results).toEqual(calls.map(({ address }) => answerTo(address)));
-      socket.destroy();
-    }
-  });
+  it.each([true, false])(
+    "reach a late reader unchanged, after other clients have theirs (fast path: %s)",
+    async (fastPath) => {
+      await using node = await startFakeNode();
+      node.answer(({ params: [address] }) => answerTo(String(address)));
+      await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath } });
+      const late = Array.from({ length: 10 }, (_, client) => {
+        const calls = Array.from({ length: 20 }, (__, call) => balance(1_000 + client * 100 + call));
+        return {
+          socket: connectDeafly(gateway.url, calls.map(({ message }) => buildRequest(message)).join("")),
+          calls,
+        };
+      });
+      for (let wave = 0; wave < 5; wave += 1) {
+        const calls = Array.from({ length: 20 }, (_, place) => balance(10_000 + wave * 100 + place));
+        const answers = await Promise.all(calls.map(({ message }) => post(gateway.url, message)));
+        expect(answers.map(({ text }) => (JSON.parse(text) as { result: unknown }).result)).toEqual(
+          calls.map(({ address }) => answerTo(address)),
+        );
+      }
+      for (const { socket, calls } of late) {
+        let text = "";
+        socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
+        socket.resume();
+        await until(
+          "all of it has arrived",
+          generousMs,
+          () => text.endsWith("}") && text.split('"result":').length > calls.length,
+        );
+        const results = [...text.matchAll(/"result":"(\w+)"\}/g)].map(([, result]) => result);
+        expect(results).toEqual(calls.map(({ address }) => answerTo(address)));
+        socket.destroy();
+      }
+    },
+  );
 });

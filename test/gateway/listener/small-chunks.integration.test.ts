@@ -40,7 +40,12 @@ describe.each(bothPaths)("a body in many chunks, on %s", (_, fastPath) => {
       /^HTTP\/1\.1 400 [^]*larger chunks\n$/,
     ],
     ["more than the limit", [], chunk(" ".repeat(128)).repeat(45_000), /^HTTP\/1\.1 413 [^]*at most 5242880 bytes\n$/],
-    ["malformed chunks after megabytes", [], `${chunk(" ".repeat(128)).repeat(25_000)}x`, /^HTTP\/1\.1 400 /],
+    [
+      "malformed chunks after megabytes of valid ones",
+      [],
+      `${chunk(" ".repeat(128)).repeat(25_000)}x`,
+      /^HTTP\/1\.1 400 /,
+    ],
   ])(
     "is rejected with %s, and the client gets the response after it has sent everything",
     async (_name, lines, body, answer) => {
@@ -56,7 +61,7 @@ describe.each(bothPaths)("a body in many chunks, on %s", (_, fastPath) => {
   );
 });
 
-describe("a client that sends much at once for node:http to parse", () => {
+describe("a client that sends a lot of data at once for node:http to parse", () => {
   let gateway: TestGateway;
   useGateway({}, (started) => ({ gateway } = started));
   let parsed = 0;
@@ -68,7 +73,7 @@ describe("a client that sends much at once for node:http to parse", () => {
   it.each([
     ["requests", "GET /none HTTP/1.1\r\nHost: a\r\n\r\n", 1_500],
     ["bodies in short chunks", `${head(unusual)}${chunked(1, call.padEnd(4_000, " "))}`, 20],
-  ])("lets another caller's call in before most of its %s", async (_, request, requests) => {
+  ])("does not prevent another caller's call from being served before most of its %s", async (_, request, requests) => {
     using hostile = openRaw(gateway.url, "");
     using honest = openRaw(gateway.url, "");
     await Promise.all([hostile, honest].map(({ socket }) => once(socket, "connect")));

@@ -14,7 +14,7 @@ const half = request.slice(0, -body.length + 9);
 
 const open = (url: string, sent: string) => openRaw(url, sent, { allowHalfOpen: true });
 
-// Each test has its own node and does little but wait, so they wait concurrently.
+// Each test has its own node and mostly waits, so the tests run concurrently.
 describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath) => {
   const start = (node: FakeNode, listener: object = {}) =>
     startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath, ...listener } }, undefined, pause);
@@ -23,17 +23,17 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
     ["no data", ""],
     ["half a head", "POST / HTTP/1.1\r\nHost: a\r\nConte"],
     ["half a body", half],
-    ["half a request after an answered one", `${request}${half}`],
+    ["half a request after a complete one", `${request}${half}`],
   ])("stops promptly even if a client has sent %s and leaves its connection open", async (_what, sent) => {
     await using node = await startFakeNode();
     const gateway = await start(node, { requestTimeoutMs: 60_000 });
     node.answer(() => false);
     using client = open(gateway.url, sent);
-    await until("the connection is held", generousMs, async () =>
+    await until("the connection is open", generousMs, async () =>
       (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 1'),
     );
     if (sent.startsWith(request))
-      await until("the first is answered", generousMs, () => client.received().includes("false"));
+      await until("the first has a response", generousMs, () => client.received().includes("false"));
     await delay(50);
     const began = performance.now();
     await gateway[Symbol.asyncDispose]();
@@ -48,14 +48,14 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
     const gateway = await start(node);
     node.answer(() => "late");
     using client = open(gateway.url, half);
-    await until("the connection is held", generousMs, async () =>
+    await until("the connection is open", generousMs, async () =>
       (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 1'),
     );
     const stopped = gateway[Symbol.asyncDispose]();
-    // After the idle ones are closed, and before the incomplete ones are.
+    // After idle connections are closed, but before incomplete ones are.
     await delay(800);
     client.socket.write(body.slice(9));
-    await until("the answer is there", generousMs, client.isClosed);
+    await until("the response has arrived", generousMs, client.isClosed);
     expect(client.received()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*"result":"late"/);
     expect(client.received().toLowerCase()).toContain("connection: close");
     await stopped;
@@ -80,12 +80,12 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
 });
 
 describe("an idle keep-alive connection", () => {
-  it("stays open for as long as its responses promise, and closes soon after", async () => {
+  it("stays open for as long as its responses promise, and is closed soon after", async () => {
     await using node = await startFakeNode();
     node.answer(() => false);
     await using gateway = await startTestGateway(node, { listener: { idleTimeoutMs: 2_000 } });
     using client = open(gateway.url, request);
-    await until("it is answered", generousMs, () => client.received().includes("false"));
+    await until("it has a response", generousMs, () => client.received().includes("false"));
     expect(client.received()).toContain("Keep-Alive: timeout=2");
     const answeredAt = performance.now();
     await until("it is closed", generousMs, client.isClosed);
@@ -107,7 +107,7 @@ describe("an idle keep-alive connection", () => {
     await delay(2_500);
     let received = "";
     socket.on("data", (bytes: Buffer) => (received += bytes.toString("latin1"))).resume();
-    await until("all is there", generousMs, () => received.split('"id":1').length - 1 === answers);
+    await until("all of it has arrived", generousMs, () => received.split('"id":1').length - 1 === answers);
     socket.destroy();
   });
 });

@@ -53,10 +53,10 @@ it.skipIf(!hasPrometheus)(
       GATEHOUSE_GATEWAY_TRACING_OTLP_URL: collector.url,
       GATEHOUSE_GATEWAY_TRACING_SAMPLE_RATIO: "1",
     });
-    // This runs first: the series to scrape appear after five seconds.
+    // Runs first, because the series to scrape appear after five seconds.
     await using prometheus = await startPrometheus({ rules: [], intervalMs: 1_000 });
     await prometheus.scrape({ gateway: [new URL(gateway.urls["operations"] ?? "").host] });
-    await until("a call is answered by the node", generousMs, async () => {
+    await until("the node has responded to a call", generousMs, async () => {
       await call(gateway.urls["gateway"] ?? "", "eth_gasPrice");
       return collector.spans().some(({ name }) => name === "node eth_gasPrice");
     });
@@ -75,8 +75,8 @@ it.skipIf(!hasPrometheus)(
       return data.some(({ seriesLabels }) => seriesLabels["outcome"] === "node") && data;
     });
     const named = found.flatMap(({ exemplars }) => exemplars.map(({ labels }) => labels["trace_id"]));
-    // Spans wait for two seconds.
-    await until("the collector has a span of every trace that was named", generousMs, () => {
+    // Spans are sent after two seconds.
+    await until("the collector has a span of every trace in an exemplar", generousMs, () => {
       const sent = new Set<string | undefined>(collector.spans().map(({ traceId }) => traceId));
       return named.every((traceId) => sent.has(traceId));
     });

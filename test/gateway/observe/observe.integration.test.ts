@@ -47,7 +47,7 @@ describe("the gateway's metrics", () => {
     for (const source of ["node", "coalesced", "cache"]) {
       expect(await valueOf(gateway, "gatehouse_gateway_reads_total", { method: "eth_gasPrice", source })).toBe(1);
     }
-    // Only the requests to the node.
+    // Counts only the requests to the node.
     expect(await valueOf(gateway, "gatehouse_gateway_node_duration_seconds_count", { method: "eth_gasPrice" })).toBe(1);
   });
 
@@ -102,7 +102,7 @@ describe("the gateway's metrics", () => {
     stuck.abort();
     await waiting.catch(() => undefined);
     await until(
-      "it is let go",
+      "it is disconnected",
       generousMs,
       async () => (await valueOf(gateway, "gatehouse_gateway_calls_in_flight")) === 0,
     );
@@ -116,14 +116,14 @@ describe("the gateway's metrics", () => {
     expect(await limited("rate", "internal")).toBe(1);
   });
 
-  it("include exactly the catalogue that docs/metrics.md is printed from", async () => {
+  it("include exactly the catalogue from which docs/metrics.md is generated", async () => {
     await using gateway = await startTestGateway(node);
     const shown = [...(await gateway.metrics.metrics()).matchAll(/^# TYPE (gatehouse_gateway_\w+)/gm)];
     expect(shown.map(([, name]) => name).sort()).toEqual(Object.keys(metricsByPart.gateway).sort());
   });
 });
 
-/** A gateway whose log is recorded. */
+/** Starts a gateway whose log is recorded. */
 async function withLog(settings: Record<string, object | string>) {
   const lines: string[] = [];
   const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });

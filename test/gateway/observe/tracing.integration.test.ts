@@ -141,7 +141,7 @@ describe("traces", () => {
     await post(gateway.url, body);
     await post(gateway.url, body, { traceparent: asked.traceparent, tracestate: "NOT=valid" });
     await post(gateway.url, body, { tracestate: "a=1" });
-    // Off the fast path, and over WebSocket.
+    // Without the fast path, and over WebSocket.
     await post(gateway.url, body, { ...asked, "X-Other": "1" });
     await using traced = await connectTestClient(gateway.url, asked);
     await traced.ask(body);

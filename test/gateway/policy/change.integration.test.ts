@@ -21,7 +21,7 @@ it("a settings change fails none of 1,000 calls in flight, and applies to later 
   const strict = { ...limitlessTier, concurrency: 1, methods: ["eth_coinbase"] };
   await writeFile(path, JSON.stringify({ tiers: { public: strict }, overload: { callsInFlight: 1 } }));
   await until(
-    "the change holds",
+    "the change is active",
     generousMs,
     async () => (await call(gateway.url, "eth_mining")).error?.code === -32601,
   );
@@ -35,7 +35,7 @@ it("a settings change fails none of 1,000 calls in flight, and applies to later 
 const body = (method: string, params: readonly unknown[] = []) =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 
-/** Each limit: its value in the file, and whether it applies then. None of them applied before. */
+/** Each limit, with its value in the file and a check that it applies, which fails before the change. */
 type Change = Readonly<{ content: object; holds: (url: string) => Promise<boolean> }>;
 
 const textOf = async (url: string, text: string) => (await post(url, text)).text;
@@ -135,7 +135,7 @@ const changes: Readonly<Record<string, Change>> = {
       await using client = await connectTestClient(url);
       client.socket.send(body("eth_coinbase", ["x".repeat(200)]));
       await until(
-        "it is answered or closed",
+        "it has a response or closed",
         generousMs,
         () => client.texts.length > 0 || client.socket.readyState === 3,
       );

@@ -21,7 +21,7 @@ describe("cached reads", () => {
     return { source: headers.get("x-gatehouse-source"), text };
   };
 
-  it("come from the cache until the head changes, even back to an earlier block", async () => {
+  it("come from the cache until the head changes, even if it changes to an earlier block", async () => {
     let price = 1;
     node.answer(() => `0x${price++}`);
     expect(await read(1, "eth_gasPrice")).toMatchObject({ source: "node" });
@@ -34,7 +34,9 @@ describe("cached reads", () => {
       [1_000, "0x3"],
     ] as const) {
       node.newHead(number);
-      await until("the new head counts", generousMs, async () => (await read(1, "eth_gasPrice")).text.includes(result));
+      await until("the new head is in effect", generousMs, async () =>
+        (await read(1, "eth_gasPrice")).text.includes(result),
+      );
     }
   });
 
@@ -44,7 +46,7 @@ describe("cached reads", () => {
     await ask();
     const replaced = `0x${"9".repeat(64)}`;
     node.newHead(1_000, replaced);
-    await until("the block that took its place is answered", generousMs, async () =>
+    await until("the response is about the block that replaced it", generousMs, async () =>
       (await ask()).text.includes(replaced),
     );
   });
@@ -113,7 +115,7 @@ describe("cached reads", () => {
     node.answer(() => "z".repeat(50_000));
     const long = body(5, "eth_getCode", [`0x${"1".repeat(40)}`, "latest"]);
     expect(await batchSource([long])).toBe("node");
-    // Its first part is sent before all of it is there.
+    // Its first part is sent before all of it has arrived.
     expect(await batchSource(Array.from({ length: 5 }, () => long))).toBe("mixed");
   });
 
@@ -157,8 +159,8 @@ describe("cached reads", () => {
     const early = read(1, "eth_chainId");
     await until("the call is at the node", generousMs, () => finish.length === 1);
     node.cutLink();
-    await until("the link is lost", generousMs, () => node.subscriptions() === 0);
-    await until("the link is back", generousMs, () => node.subscriptions() === 1);
+    await until("the connection is lost", generousMs, () => node.subscriptions() === 0);
+    await until("the connection is restored", generousMs, () => node.subscriptions() === 1);
     finish[0]?.();
     expect((await early).text).toContain("0x1");
     node.answer(() => "0x2");

@@ -45,7 +45,7 @@ describe("a node that closes a keep-alive connection as a call arrives", () => {
     const first = call(gateway.url, "eth_gasPrice");
     await until("the call is at the node", generousMs, () => close !== undefined);
     const second = call(gateway.url, "eth_syncing");
-    await until("another one waits", generousMs, async () =>
+    await until("another call waits", generousMs, async () =>
       /calls_queued [1-9]/.test(await gateway.metrics.metrics()),
     );
     close?.();

@@ -37,13 +37,13 @@ describe.each(bothPaths)("a node response with a status other than 200, over %s"
     });
 
   it.each(Object.keys(deliveries).flatMap((way) => [400, 404, 429, 500, 503].map((status) => [status, way] as const)))(
-    "with status %i %s passes its JSON-RPC error to the client",
+    "with status %i %s: its JSON-RPC error is passed to the client",
     async (status, way) => {
       respond(status, answer("1"), deliveries[way]);
       const got = await post(gateway.url, request("1"));
       expect([got.status, got.text]).toEqual([200, answer("1")]);
       expect(got.headers.get("x-gatehouse-source")).toBe("node");
-      // Nothing is left on the connection for the next call.
+      // No data is left on the connection for the next call.
       node.answer(() => "0x5");
       expect((await post(gateway.url, request("2", "eth_syncing", "[]"))).text).toContain('"result":"0x5"');
     },

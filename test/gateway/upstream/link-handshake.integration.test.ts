@@ -17,7 +17,7 @@ function linkTo(port: number, reconnectMs = 10) {
   return { lines, link: new NodeLink(options, { events, log, random: () => 0.5 }) };
 }
 
-it("a link in a blocked process accepts a handshake response that arrived meanwhile", async () => {
+it("a link in a blocked process accepts a handshake response that arrived during the block", async () => {
   await using server = new AsyncDisposableStack();
   const sockets = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   server.defer(() => sockets.close());
@@ -34,7 +34,7 @@ it("a link in a blocked process accepts a handshake response that arrived meanwh
   expect([connections, lines.filter((line) => line.includes("can't connect"))]).toEqual([1, []]);
 });
 
-it("a link abandons an unanswered handshake, logs that once, and retries", async () => {
+it("a link abandons a handshake without a response, logs that once, and retries", async () => {
   await using resources = new AsyncDisposableStack();
   const sockets: Socket[] = [];
   const silent = createServer((socket) => {

@@ -50,7 +50,7 @@ describe("a client batch at the node", () => {
     expect(node.requests).toHaveLength(50);
   });
 
-  it("is split to the configured size, or into single calls if so configured", async () => {
+  it("is split into batches of the configured size, or into single calls", async () => {
     await restart({ upstream: { batchItems: 3 } });
     expect(await ask(balances(32))).toEqual(resultsOf(32));
     expect(Math.max(...node.batches)).toBe(3);
@@ -60,7 +60,7 @@ describe("a client batch at the node", () => {
     expect(node.batches).toEqual([]);
   });
 
-  it("keeps duplicate ids, and ids that a node might reformat", async () => {
+  it("keeps duplicate IDs, and IDs that a node might reformat", async () => {
     const ids = ["7", "7", '"<a>"', '"\\u0061"', "null", "1e2", "12345678901234567890"];
     const { text } = await post(gateway.url, `[${ids.map((id, at) => balance(at, id)).join(",")}]`);
     const answers = ids.map((id, at) => `{"jsonrpc":"2.0","id":${id},"result":"${addressOf(at)}"}`);
@@ -94,7 +94,7 @@ describe("a client batch at the node", () => {
       '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Batch requests are disabled"}}',
     "an error in an array": () => '[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch too large"}}]',
     "an empty array": () => "[]",
-    "an error about the batch for each": (entries) =>
+    "an error about the batch for each call": (entries) =>
       `[${entries.map((entry) => entry.replace(/"result":.*/, '"error":{"code":-32005,"message":"batch limit 10 exceeded"}}')).join(",")}]`,
     "some responses missing": (entries) => `[${entries.filter((_, at) => at % 3 > 0).join(",")}]`,
     "unknown ids": (entries) => `[${entries.map(foreign).join(",")}]`,
@@ -106,13 +106,13 @@ describe("a client batch at the node", () => {
     "entries that are not objects": (entries) => `[${entries.map(() => "1").join(",")}]`,
   };
   it.each(Object.keys(odd))(
-    "is sent call by call if the node responds with %s, and so is the next one",
+    "is sent call by call if the node responds with %s, and so is the next batch",
     async (name) => {
       node.answerBatches(odd[name]);
       expect(await ask(balances(20))).toEqual(resultsOf(20));
       expect(node.batches).toEqual([20]);
       expect(await ask(balances(20, 21))).toEqual(resultsOf(20, 21));
-      // A batch whose calls don't all get a response is remembered for a while; the cache has only valid responses.
+      // A batch in which not all calls got a response is remembered for a while; the cache has only valid responses.
       expect(node.batches).toEqual(name.startsWith("an error about") ? [20, 20] : [20]);
       const before = node.requests.length;
       expect(await ask(balances(40))).toEqual(resultsOf(40));
@@ -130,7 +130,7 @@ describe("a client batch at the node", () => {
   it.each([
     ["in plain text", "slow down"],
     ["as a JSON-RPC error", '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"too many requests"}}'],
-  ])("is not retried call by call if the node rejects it %s for its rate limit", async (_, body) => {
+  ])("is not retried call by call if the node rejects it %s because of its rate limit", async (_, body) => {
     node.answer((_call, response) => {
       response.writeHead(429).end(body);
       return byHand;
@@ -176,7 +176,7 @@ describe("a client batch at the node", () => {
   });
 
   const spoiling: Readonly<Record<string, () => void>> = {
-    "a long answer": () => node.answer(() => "x".repeat(300_000)),
+    "a long response": () => node.answer(() => "x".repeat(300_000)),
     "a slow call": () => node.answer(() => byHand),
     "a call that the node cannot parse": () =>
       node.answerBatches(() => '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'),
@@ -198,7 +198,7 @@ describe("a client batch at the node", () => {
     expect(Math.max(0, ...node.batches.slice(before + 1))).toBeLessThanOrEqual(3);
   });
 
-  it("fails call by call if the node times out, and the next one is sent call by call", async () => {
+  it("fails call by call if the node times out, and the next batch is sent call by call", async () => {
     await restart({ methods: { eth_getBalance: { timeoutMs: 200 } } });
     node.answer(() => byHand);
     const answers = await ask(balances(5));
@@ -242,7 +242,7 @@ describe("a client batch at the node", () => {
     expect(node.batches).toEqual([2]);
   });
 
-  it("uses no more of its caller's concurrency than single calls", async () => {
+  it("uses as much of its caller's concurrency as single calls", async () => {
     await restart({ tiers: { public: { ...limitlessTier, concurrency: 4 } } });
     expect(await ask(balances(300))).toEqual(resultsOf(300));
     expect(await ask(balances(300, 301))).toEqual(resultsOf(300, 301));
@@ -264,7 +264,7 @@ describe("a client batch at the node", () => {
       const { values } = await gateway.metrics.getSingleMetric("gatehouse_gateway_calls_in_flight")!.get();
       return values[0]?.value;
     };
-    await until("no call is under way", generousMs, async () => (await inFlight()) === 0);
+    await until("no call is in flight", generousMs, async () => (await inFlight()) === 0);
   });
 
   it("works the same over WebSocket", async () => {

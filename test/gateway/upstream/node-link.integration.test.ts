@@ -11,7 +11,7 @@ const initialMs = 20;
 const maxMs = 160;
 const subscribe = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}';
 
-/** Occupies the port of the node's WebSocket, rejecting and recording connection attempts until the node is up. */
+/** Occupies the port of the node's WebSocket, and rejects and records connection attempts until the node is up. */
 async function startPlace(node: FakeNode) {
   const state = { attempts: [] as number[], entryExists: false };
   const server: Server = createServer();
@@ -19,7 +19,7 @@ async function startPlace(node: FakeNode) {
     state.attempts.push(performance.now());
     socket.on("error", () => socket.destroy());
     if (!state.entryExists) return socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n");
-    // The fake node takes over the connection as if it had come to its own port.
+    // The fake node takes over the connection as if it had arrived at its own port.
     node.takeUpgrade(request, socket, head);
     return undefined;
   });
@@ -52,9 +52,9 @@ describe("the link to a node without a WebSocket", () => {
   const reported = (text: string) => lines.filter((line) => line.includes(text)).length;
   const isLinked = async () => /^gatehouse_gateway_upstream_connected 1$/m.test(await gateway.metrics.metrics());
 
-  it("is retried forever with growing waits, logs that once, and reconnects soon after the node is back", async () => {
+  it("is retried forever with growing waits, logs that once, and reconnects soon after the node responds again", async () => {
     const { attempts } = place.state;
-    await until("it was tried often", generousMs, () => attempts.length >= 8);
+    await until("several attempts were made", generousMs, () => attempts.length >= 8);
     attempts.slice(1).forEach((at, before) => {
       const leastMs = Math.min(initialMs * 2 ** before, maxMs) / 2;
       expect(at - (attempts[before] ?? 0)).toBeGreaterThanOrEqual(leastMs - 1);
@@ -63,7 +63,7 @@ describe("the link to a node without a WebSocket", () => {
     expect(await isLinked()).toBe(false);
     expect((await call(gateway.url, "eth_syncing")).result).toBe("0x1");
     place.state.entryExists = true;
-    await until("it is there", generousMs, isLinked);
+    await until("it is connected", generousMs, isLinked);
     expect([reported("connected to the node's WebSocket"), reported("can't connect")]).toEqual([1, 1]);
     await using client = await connectTestClient(gateway.url);
     expect(await client.ask(subscribe)).toContain('"result":"0x');
@@ -71,18 +71,18 @@ describe("the link to a node without a WebSocket", () => {
 
   it("restarts with short waits after a successful connection, and logs each loss once", async () => {
     const { attempts } = place.state;
-    await until("it was tried often", generousMs, () => attempts.length >= 6);
+    await until("several attempts were made", generousMs, () => attempts.length >= 6);
     place.state.entryExists = true;
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
     place.state.entryExists = false;
     attempts.length = 0;
     node.cutLink();
-    await until("it was tried again", generousMs, () => attempts.length >= 6);
+    await until("another attempt was made", generousMs, () => attempts.length >= 6);
     expect([reported("lost the node's WebSocket"), reported("can't connect"), reported("connected to")]).toEqual([
       1, 2, 1,
     ]);
     place.state.entryExists = true;
-    await until("it is there", generousMs, isLinked);
+    await until("it is connected", generousMs, isLinked);
     expect(reported("connected to the node's WebSocket")).toBe(2);
   });
 
@@ -96,11 +96,12 @@ describe("the link to a node without a WebSocket", () => {
     const before = place.state.attempts.length;
     node.takeCalls(false);
     await until("the head is not known", generousMs, () => !gateway.readiness().ok);
-    // A head is also unknown if the gateway was too busy to ask for it. Of so many rejected calls, at least one was a whole check.
+    // A head is also unknown if the gateway was too busy to query it. With this many rejected calls, at least one complete check must have
+    // failed.
     await until("checks of the head failed", generousMs, () => node.rejectedCalls() >= 8);
     expect(place.state.attempts.length).toBe(before);
     place.state.entryExists = true;
     node.takeCalls(true);
-    await until("it is there", generousMs, isLinked);
+    await until("it is connected", generousMs, isLinked);
   });
 });

@@ -29,7 +29,7 @@ describe("calls queued for the node", () => {
   });
 
   it.each([1, 100])(
-    "use the turns of all callers that wait for the same response (batches to the node: %i)",
+    "use the turns of all callers waiting for the same response (batches to the node: %i)",
     async (batchItems) => {
       await restart({ upstream: { connections: 1, queuedCallsPerCaller: 4_096, batchItems }, ...shared });
       const shown = async (line: string) => (await gateway.metrics.metrics()).includes(`${line}\n`);
@@ -42,10 +42,10 @@ describe("calls queued for the node", () => {
         const calls = [storage(2 * at), storage(at === 19 ? popular : 2 * at + 1)];
         many.push(post(gateway.url, `[${calls.join(",")}]`, from("9.9.9.1")));
         const waiting = (at + 1) * (batchItems === 1 ? 2 : 1);
-        await until("the batch waits", generousMs, () => shown(`calls_queued ${waiting}`));
+        await until("the batch is queued", generousMs, () => shown(`calls_queued ${waiting}`));
       }
       const other = post(gateway.url, storage(popular), from("9.9.9.2"));
-      await until("the other's call is under way", generousMs, () =>
+      await until("the other caller's call is in flight", generousMs, () =>
         shown(`calls_in_flight ${batchItems === 1 ? 42 : 22}`),
       );
       node.answer(() => "0x1");
@@ -54,12 +54,12 @@ describe("calls queued for the node", () => {
       await Promise.all([first, ...many]);
       const order = node.requests.map(({ id }) => id);
       expect(order).toHaveLength(41);
-      // The calls at the node end, and then at most one of the first caller's, with what goes together with it.
+      // The calls at the node complete, followed by at most one of the first caller's, along with whatever is batched with it.
       expect(order.indexOf(popular)).toBeLessThanOrEqual(batchItems === 1 ? 2 : 4);
     },
   );
 
-  it("never take all connections for a single anonymous or paying caller, by default", () => {
+  it("by default, never take all connections for a single anonymous or paying caller", () => {
     const { tiers, upstream } = testSettings();
     for (const tier of ["public", "paid"]) expect(tiers[tier]?.concurrency).toBeLessThan(upstream.connections);
   });

@@ -4,9 +4,9 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 
 /**
- * A node with a chain of hashes in its data directory, which grows by two blocks per second. Its build determines its
- * behaviour: `good`, `silent` (accepts calls but never responds), `corrupts` (overwrites the existing chain with
- * another) or `secretive` (never reports its version).
+ * A node that keeps a chain of hashes in its data directory; the chain grows by two blocks per second. Its build determines its behaviour:
+ * `good`, `silent` (accepts calls but never responds), `corrupts` (overwrites the existing chain with another) or `secretive` (never
+ * reports its version).
  */
 const { storage } = JSON.parse(readFileSync("./node.conf", "utf8"));
 const version = readFileSync("VERSION", "utf8").trim();

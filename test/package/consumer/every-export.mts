@@ -29,7 +29,7 @@ export const levels: readonly ("error" | "warning")[] = findings.map(({ rule }) 
 
 export const port: number = readSettings(gatewaySettings, { env: {} }).public.port;
 export const workspace: string | undefined = sidecarSettings.schema.parse({}).node.workspace;
-// @ts-expect-error a setting that there is not
+// @ts-expect-error a setting that does not exist
 export const none: unknown = readSettings(gatewaySettings, { env: {} }).noSuchSetting;
 export { ConfigError, KubernetesNamespace, SettingsError, Stack };
 

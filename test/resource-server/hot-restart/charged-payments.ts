@@ -4,13 +4,13 @@ import { testAccount } from "../../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import type { SelfSupervisedMarket, Supervised } from "./supervised-market.ts";
 
-/** Expectations of a market's ledgers, logs and chain, about the payments since a given moment. */
+/** Expectations about a market's ledgers, logs and chain, for the payments since a given moment. */
 export type ChargedPayments = Readonly<{
-  /** Every payment was charged once, and the resource server's ledger and the chain agree on it. */
+  /** Expects that every payment was charged once, and that the resource server's ledger and the chain agree. */
   expectChargedOnce: (count: number, endStates?: readonly string[]) => Promise<void>;
-  /** The facilitator's ledger has this many settlements, all settled. */
+  /** Expects that the facilitator's ledger has this many settlements, all settled. */
   expectSettled: (count: number) => void;
-  /** The logs of both have this many. */
+  /** Expects this many payments in the logs of both. */
   expectLogged: (count: number) => Promise<void>;
 }>;
 
@@ -33,7 +33,7 @@ export async function watchPayments({
   return {
     expectChargedOnce: async (count, endStates = ["delivered"]) => {
       expect((await chain.balanceOf(payee)) - paidBefore).toBe(BigInt(count) * price);
-      await until("all deliveries are noted", generousMs, () => {
+      await until("all deliveries are recorded", generousMs, () => {
         const states = listNewStates(listClaims(), claimed);
         return states.length === count && states.every((state) => endStates.includes(state));
       });

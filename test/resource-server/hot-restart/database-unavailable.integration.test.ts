@@ -26,9 +26,9 @@ describe.skipIf(missing !== undefined)(`settings changed while the database is d
   });
 });
 
-/** Monitors a service meanwhile, through its responses at a path while it serves. */
+/** Monitors a service through its responses at a path. */
 async function follow(supervised: Supervised, path: string, serving: number) {
-  // A process that drains would wait for a keep-alive connection.
+  // A draining process would wait for a keep-alive connection.
   const headers = { Connection: "close" };
   const expectServes = async () => expect((await fetch(`${supervised.url}${path}`, { headers })).status).toBe(serving);
   const processes = () => listChildren(supervised.supervisor()?.pid ?? 0);
@@ -37,7 +37,7 @@ async function follow(supervised: Supervised, path: string, serving: number) {
   return {
     expectServedOn: async () => {
       await supervised.write({ log: { level: "warn" } });
-      const reported = await until("it reports that none can start", generousMs, supervised.rejection);
+      const reported = await until("it reports that no new process can start", generousMs, supervised.rejection);
       expect(reported).toMatch(
         /^no process can start, either with the new settings or with the previous ones: .*PostgreSQL at /,
       );
@@ -45,8 +45,8 @@ async function follow(supervised: Supervised, path: string, serving: number) {
       expect(await processes()).toContain(old);
     },
     expectTaken: async () => {
-      await until("they are in force", generousMs, supervised.isInForce);
-      await until("the old process has left", generousMs, async () => !(await processes()).includes(old ?? 0));
+      await until("they are active", generousMs, supervised.isInForce);
+      await until("the old process has exited", generousMs, async () => !(await processes()).includes(old ?? 0));
       await expectServes();
     },
   };

@@ -18,12 +18,12 @@ import {
 let market: SupervisedMarket;
 let payments: ChargedPayments;
 
-const inForce = ({ isInForce }: Supervised) => until("the settings are in force", generousMs, isInForce);
+const inForce = ({ isInForce }: Supervised) => until("the settings are active", generousMs, isInForce);
 
 /** Time between two purchases. */
 const everyMs = isLong ? 60 : 100;
 
-/** From a client without keep-alive connections, for which a process that drains would wait. */
+/** From a client without keep-alive connections, for which a draining process would wait. */
 const closing = { Connection: "close" };
 
 const buy = (payment: string) =>
@@ -43,7 +43,7 @@ it("a self-settling resource server hot-restarts without failing a purchase", { 
     await inForce(shop);
   }
   await until(
-    "some have bought",
+    "some purchases are complete",
     generousMs,
     () => buyers.bought.length >= (isLong ? 30 : 10) || buyers.failures.length > 0,
   );
@@ -58,10 +58,10 @@ describe("a facilitator and a resource server", () => {
     market = await openSupervisedMarket();
   }, 120_000);
   afterAll(() => market[Symbol.asyncDispose]());
-  // Services of one process each, and payments that count from now on.
+  // Waits until each service has one process, and starts counting payments.
   beforeEach(async () => {
     market.upstream.behave("data");
-    await until("nobody is leaving", generousMs, async () => {
+    await until("no process is draining", generousMs, async () => {
       const serving = await Promise.all([market.shop, market.facilitator].map(servingPid));
       return serving.every((pids) => /^\d+$/.test(pids));
     });
@@ -86,7 +86,11 @@ describe("a facilitator and a resource server", () => {
     // Both at once.
     await Promise.all([shop, facilitator].map((service) => service.write({ log: { level: "error" } })));
     await Promise.all([inForce(shop), inForce(facilitator)]);
-    await until("enough have bought", generousMs, () => buyers.bought.length >= most || buyers.failures.length > 0);
+    await until(
+      "enough purchases are complete",
+      generousMs,
+      () => buyers.bought.length >= most || buyers.failures.length > 0,
+    );
     await buyers.end();
     expect(buyers.failures.slice(0, 10)).toEqual([]);
     // The upstream returns a different response to each request.
@@ -95,7 +99,11 @@ describe("a facilitator and a resource server", () => {
     await payments.expectChargedOnce(buyers.bought.length);
     payments.expectSettled(buyers.bought.length);
     await payments.expectLogged(buyers.bought.length);
-    await until("the last have left", generousMs, async () => (await servingPid(shop)).split(",").length === 1);
+    await until(
+      "the last old processes have exited",
+      generousMs,
+      async () => (await servingPid(shop)).split(",").length === 1,
+    );
     expect([await servingPid(shop), await servingPid(facilitator)]).not.toEqual(old);
   });
 
@@ -107,7 +115,11 @@ describe("a facilitator and a resource server", () => {
       "does not have the EIP-712 domain",
     );
     const bought = buyers.bought.length;
-    await until("purchases go on", generousMs, () => buyers.bought.length > bought + 5 || buyers.failures.length > 0);
+    await until(
+      "purchases continue",
+      generousMs,
+      () => buyers.bought.length > bought + 5 || buyers.failures.length > 0,
+    );
     await buyers.end();
     expect(buyers.failures).toEqual([]);
     await payments.expectChargedOnce(buyers.bought.length);
@@ -121,7 +133,7 @@ describe("a facilitator and a resource server", () => {
       upstream.behave("held");
       const payment = await sign();
       const buying = buy(payment);
-      await until("the upstream works", generousMs, () => upstream.hits() === 1);
+      await until("the upstream is processing the request", generousMs, () => upstream.hits() === 1);
       const old = await servingPid(shop);
       await shop.write({ log: { level: "warn" } });
       await inForce(shop);
@@ -145,7 +157,7 @@ describe("a facilitator and a resource server", () => {
         ({ status }) => status,
         () => "cut off",
       );
-      await until("the upstream works", generousMs, () => upstream.hits() === 1);
+      await until("the upstream is processing the request", generousMs, () => upstream.hits() === 1);
       await shop.write({ shutdown: { graceMs: 1_000 }, log: { level: "warn" } });
       await inForce(shop);
       expect(await shop.supervisor()?.end("SIGTERM", generousMs)).toBe(0);
@@ -161,7 +173,7 @@ describe("a facilitator and a resource server", () => {
     /** Six rounds cover each process of each service. */
     const rounds = isLong ? 30 : 1;
     const first = isLong ? 0 : seed % 6;
-    const whom = ["the old process", "the new process", "the one that hands over"] as const;
+    const whom = ["the old process", "the new process", "the process that hands over"] as const;
 
     it(
       `${isLong ? `${rounds} times, at random moments` : "once, at a random moment"}: every payment is charged and delivered once`,
@@ -187,34 +199,34 @@ describe("a facilitator and a resource server", () => {
         const known = await Promise.all(ends);
         expect(known.length, `seed ${seed}`).toBeGreaterThan(rounds);
         expect(new Set(known), `seed ${seed}`).toEqual(new Set(["bought"]));
-        // A client's delivery may be unrecorded when the process was killed: the same payment would buy it again.
+        // When the process was killed, the delivery to a client may not have been recorded: the same payment would buy it again.
         await payments.expectChargedOnce(known.length, ["delivered", "settled"]);
         payments.expectSettled(known.length);
       },
     );
 
-    /** Hot-restarts a service, and kills one of its processes meanwhile. */
+    /** Hot-restarts a service, and kills one of its processes during the restart. */
     async function strike(
       service: Supervised,
       victim: (typeof whom)[number],
       { round, random }: Readonly<{ round: number; random: () => number }>,
     ): Promise<void> {
       const supervisor = service.supervisor();
-      if (supervisor === undefined) throw new Error("nobody hands over");
+      if (supervisor === undefined) throw new Error("no process is handing over");
       const [old] = await listChildren(supervisor.pid);
       await service.write({ log: { level: round % 2 === 0 ? "warn" : "error" }, shutdown: { graceMs: 9_000 + round } });
-      const next = await until("the new process is there", generousMs, async () =>
+      const next = await until("the new process is running", generousMs, async () =>
         (await listChildren(supervisor.pid)).find((pid) => pid !== old),
       );
       await sleep(random() * 2_500);
-      const pid = { "the old process": old, "the new process": next, "the one that hands over": supervisor.pid }[
+      const pid = { "the old process": old, "the new process": next, "the process that hands over": supervisor.pid }[
         victim
       ];
       kill(pid ?? 0);
-      // If the new process serves already, its exit is the service's exit for an engine or systemd.
-      await until("it serves, or has ended", generousMs, async () => supervisor.hasEnded() || service.isInForce());
-      if (victim === "the one that hands over") await until("it has ended", generousMs, supervisor.hasEnded);
-      // Its child processes may still be exiting, and have its ports.
+      // If the new process already serves, an engine or systemd treats its exit as the service's exit.
+      await until("it serves, or has exited", generousMs, async () => supervisor.hasEnded() || service.isInForce());
+      if (victim === "the process that hands over") await until("it has exited", generousMs, supervisor.hasEnded);
+      // Its child processes may still be exiting, and may hold its ports.
       if (supervisor.hasEnded())
         await until("it starts again", generousMs, async () => service.start().then(() => true));
       await inForce(service);

@@ -38,7 +38,7 @@ export type SelfSupervisedMarket = AsyncDisposable &
 /** A hot-restarted facilitator and resource server, each with a ledger in a file. */
 export type SupervisedMarket = SelfSupervisedMarket & Readonly<{ facilitator: Supervised }>;
 
-/** What services share, except for a settler. */
+/** What the services share, except for a settler. */
 export type ShopDependencies = Awaited<ReturnType<typeof openShopDependencies>>;
 
 /** Starts a resource server and its dependencies. */
@@ -117,7 +117,7 @@ function superviseShop(
 /** Settings files are checked twice per second, or ten times if the test is not about these waits. */
 const waitsLess = isLong ? {} : accelerateService({ waitsMs: [500], times: 5 });
 
-/** Starts one of them; its ledger is a file in the directory, unless the environment says otherwise. */
+/** Starts one of the services; its ledger is a file in the directory, unless the environment specifies otherwise. */
 async function supervise(
   service: "facilitator" | "resource-server",
   folder: string,
@@ -146,7 +146,7 @@ async function supervise(
     started.push(running);
   };
   const look = async () => {
-    // Waiting for its result polls, which would cost the service more than everything else.
+    // Waiting for its result would poll, which would cost the service more than everything else.
     await sleep(80);
     const urls = { operations: `http://127.0.0.1:${operationsPort}` };
     return readSettingsInForce({ urls }, path).catch(() => undefined);

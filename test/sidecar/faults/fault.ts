@@ -29,7 +29,7 @@ export type Fault = Readonly<{
   settings?: (struck: StruckNode) => Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
   /** Runs before the node starts. */
   prepare?: (struck: StruckNode) => Promise<unknown>;
-  /** Causes the fault once the sidecar has reported the node as right; without it, the fault exists from the start. */
+  /** Causes the fault once the sidecar has reported the node as healthy; absent: the fault exists from the start. */
   strike?: (struck: StruckNode, gatewayUrl: string) => Promise<unknown>;
 }>;
 

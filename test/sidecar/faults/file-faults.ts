@@ -25,7 +25,7 @@ const replacedBy =
 const right = ({ node }: StruckNode) => writeOwnedConfig(node.workspace, "node-7");
 const drifted = (struck: StruckNode) => right(struck).replaceAll("storage_cetina", "pamir_cetina");
 
-/** Report of a fault that makes a condition False, but keeps clients served. */
+/** Report of a fault that makes a condition False while clients are still served. */
 const degraded = (condition: Fault["shown"]["condition"], reads: string): Fault["shown"] => ({
   verdict: "degraded",
   condition,
@@ -33,7 +33,7 @@ const degraded = (condition: Fault["shown"]["condition"], reads: string): Fault[
   reads,
 });
 
-/** A fault of node.conf that keeps the last valid one active. */
+/** A fault of node.conf during which the last valid version stays active. */
 const unusable = (what: string, reason: string, reads: string, strike: NonNullable<Fault["strike"]>): Fault => ({
   what,
   strike,

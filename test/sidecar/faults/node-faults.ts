@@ -28,7 +28,7 @@ const buildBlockAnswers = (height: number) => {
 /** Interval between two calls of a steady caller. */
 const betweenCallsMs = 50;
 
-/** Reads one account after the other through the gateway, while there is one. */
+/** Reads one account after the other through the gateway, for as long as it is running. */
 async function keepReading(gatewayUrl: string, signal: AbortSignal): Promise<void> {
   for (let id = 0; !signal.aborted; id += 1) {
     const params = [`0x${id.toString(16).padStart(40, "0")}`, "latest"];
@@ -38,7 +38,7 @@ async function keepReading(gatewayUrl: string, signal: AbortSignal): Promise<voi
       (response) => response.text(),
       () => undefined,
     );
-    // The gateway has exited with its sidecar.
+    // The gateway has exited along with its sidecar.
     if (text === undefined) return;
     await pause(betweenCallsMs, signal);
   }

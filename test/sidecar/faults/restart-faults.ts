@@ -61,14 +61,14 @@ export const restartFaults: readonly Fault[] = [
   },
 ];
 
-/** Descriptors available to the process during a shortage, and how many of them something else uses. */
+/** Descriptors available to the process during a shortage, and how many of them are used by something else. */
 const limit = 1_024;
 const taken = 1_000;
 
 /** Time for which the event loop is blocked. */
 const busyMs = 1_500;
 
-/** Sets this process's soft limit of open files, which the sidecar reads when it starts; the hard limit stays. */
+/** Sets this process's soft limit of open files, which the sidecar reads when it starts; the hard limit is unchanged. */
 function limitDescriptors(soft: number): void {
   const args = ["--pid", String(process.pid), `--nofile=${soft}:`];
   if (spawnSync("prlimit", args).status !== 0) throw new Error(`prlimit ${args.join(" ")} failed`);
@@ -79,7 +79,7 @@ function readSoftLimit(): number {
   return Number(String(stdout).trim());
 }
 
-/** Opens files until this many descriptors are in use, by anything. */
+/** Opens files until this many descriptors are in use in total. */
 function takeDescriptors(): Disposable {
   const opened: number[] = [];
   while ((opened.at(-1) ?? 0) < taken) opened.push(openSync("/dev/null", "r"));

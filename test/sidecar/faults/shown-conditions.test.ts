@@ -14,7 +14,7 @@ import { findConditionStatus, metricValues, statesByLevel } from "./fault.ts";
 import { strikingFaults } from "./striking-faults.ts";
 import { shownConditions } from "./shown-conditions.ts";
 
-/** A condition as on the board; the tables tie each reason to its type and status, but the compiler loses that here. */
+/** A condition as on the board. The tables tie each reason to its type and status, which the compiler can't check here. */
 function condition(type: ConditionType, reason: string): Condition {
   const status = findConditionStatus(type, reason);
   return { type, status, reason, message: `${type} in words.`, since: "2026-01-01T00:00:00.000Z" } as Condition;
@@ -22,7 +22,7 @@ function condition(type: ConditionType, reason: string): Condition {
 
 const clock = { wallMs: () => 0, monotonicMs: () => 0 };
 
-/** A board with all conditions right but one, and its metrics. */
+/** A board on which all conditions are healthy except one, and its metrics. */
 function boardOf(wrong: Condition) {
   const metrics = new Registry();
   const log = pino({ level: "silent" });

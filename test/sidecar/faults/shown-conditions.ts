@@ -2,8 +2,8 @@ import type { VerdictLevel } from "#status/verdict.ts";
 import type { ConditionType, ReasonOf } from "#status/condition.ts";
 
 /**
- * A condition that no fault in the other tables causes as its main one, and the verdict on a node with only this
- * condition wrong.
+ * A condition that is not the main condition of any fault in the other tables, and the verdict on a node on which only this condition is
+ * not True.
  */
 export type DisplayedCondition = {
   [T in ConditionType]: Readonly<{
@@ -23,7 +23,7 @@ function buildRows<T extends ConditionType>(
   ])[],
 ): readonly DisplayedCondition[] {
   return list.map(
-    // The parameters tie each reason to its type, but the compiler loses that in the map.
+    // The parameters tie each reason to its type, which the compiler can't check in the map.
     ([reason, verdict, readyz = 200]) => ({ condition: [type, reason], verdict, readyz }) as DisplayedCondition,
   );
 }

@@ -62,7 +62,7 @@ export const upkeepFaults: readonly Fault[] = [
   tool(
     "node_cli prints endlessly",
     "TooMuchOutput",
-    "…/node_cli printed more than 65536 bytes, the limit, and was killed; check that it is the right program.",
+    "…/node_cli printed more than the limit of 65536 bytes and was killed; check that it is the right program.",
     toolIs("exec yes"),
   ),
   {

@@ -31,7 +31,7 @@ afterAll(() => resources.disposeAsync());
 
 type Tree = Readonly<Record<string, object>>;
 
-/** The settings file, with a change's additions. */
+/** Formats the settings file with a change's additions. */
 function settingsWith({ gateway, ...more }: Tree): string {
   const tiers = { public: { ...limitlessTier, webSockets: 1_000 }, internal: limitlessTier };
   return JSON.stringify({
@@ -68,7 +68,7 @@ async function askGateway(sidecar: ServiceProcess): Promise<unknown> {
   return (await callRpc(sidecar.urls["gateway"] ?? "", "eth_blockNumber", [])).result;
 }
 
-/** The control API's status for a client with this token. */
+/** Returns the control API's status for a client with this token. */
 async function readControlStatus(sidecar: ServiceProcess, token: string): Promise<number> {
   const headers = { Authorization: `Bearer ${token}` };
   return (await fetch(`${sidecar.urls["sidecar"]}/control`, { headers })).status;
@@ -77,12 +77,14 @@ async function readControlStatus(sidecar: ServiceProcess, token: string): Promis
 describe("a hot restart", () => {
   let sidecar: ServiceProcess;
   beforeAll(async () => {
-    // Different after each of the changes, the last of which reverts everything.
+    // Changes with each change, the last of which reverts everything.
     await writeFile(path, settingsWith({ health: { timeoutMs: 3_000 } }));
     sidecar = await startSidecar();
   }, 120_000);
   afterAll(() => sidecar[Symbol.asyncDispose]());
-  beforeEach(() => until("nobody is leaving", generousMs, async () => (await listChildren(sidecar.pid)).length === 1));
+  beforeEach(() =>
+    until("no process is draining", generousMs, async () => (await listChildren(sidecar.pid)).length === 1),
+  );
 
   const [requestsPerSecond, webSockets] = isLong ? [200, 20] : [50, 10];
   it(
@@ -112,10 +114,10 @@ describe("a hot restart", () => {
         await waitUntilInForce(sidecar, path, text);
         holders.add(await readHolder());
       }
-      // Until the last of the old processes has exited, under load as well.
+      // Waits until the last of the old processes has exited, which must work under load as well.
       const isReopened = () => callers.reopened() >= (webSockets / 2) * made.length;
-      await until("the WebSockets are opened again", generousMs, isReopened);
-      await until("nobody is leaving", generousMs, async () => (await listChildren(sidecar.pid)).length === 1);
+      await until("the WebSockets are reopened", generousMs, isReopened);
+      await until("no process is draining", generousMs, async () => (await listChildren(sidecar.pid)).length === 1);
       await callers.end();
       expect(callers.failures).toEqual([]);
       expect(holders.size).toBe(made.length + 1);
@@ -139,7 +141,7 @@ describe("a hot restart", () => {
       expect(await readHolder()).toBe(holder);
     });
 
-    it("that fail at startup are replaced by the previous settings in a new process, under load", async () => {
+    it("that fail at startup are replaced with the previous settings in a new process, under load", async () => {
       const before = await readFile(path, "utf8");
       await until("the sidecar is ready", generousMs, () => isReady(sidecar));
       const holder = await readHolder();
@@ -163,10 +165,14 @@ describe("a hot restart", () => {
 
   it("applies a changed secret as well", async () => {
     const [before, after] = [controlToken, controlToken.replace("1", "2")];
-    await until("the old token opens", generousMs, async () => (await readControlStatus(sidecar, before)) === 200);
+    await until("the old token works", generousMs, async () => (await readControlStatus(sidecar, before)) === 200);
     await writeFile(join(folder, "control-token"), after);
-    await until("the new token opens", generousMs, async () => (await readControlStatus(sidecar, after)) === 200);
-    await until("the old process has left", generousMs, async () => (await readControlStatus(sidecar, before)) === 401);
+    await until("the new token works", generousMs, async () => (await readControlStatus(sidecar, after)) === 200);
+    await until(
+      "the old process has exited",
+      generousMs,
+      async () => (await readControlStatus(sidecar, before)) === 401,
+    );
   });
 
   describe("kill -9 during a hot restart", () => {
@@ -178,7 +184,7 @@ describe("a hot restart", () => {
       const [old] = await listChildren(sidecar.pid);
       const text = settingsWith({ health: { timeoutMs } });
       await writeFile(path, text);
-      const next = await until("the new process is there", generousMs, async () =>
+      const next = await until("the new process is running", generousMs, async () =>
         (await listChildren(sidecar.pid)).find((pid) => pid !== old),
       );
       process.kill((whom === "the new process" ? next : old) ?? 0, "SIGKILL");
@@ -189,7 +195,7 @@ describe("a hot restart", () => {
   });
 });
 
-/** A service's processes in the middle of a hot restart. */
+/** Returns a service's processes in the middle of a hot restart. */
 const waitForBoth = ({ pid }: ServiceProcess) =>
   until("both processes are there", generousMs, async () => {
     const children = await listChildren(pid);
@@ -206,14 +212,14 @@ it("kill -9 of the old process: exits both, and serves again after a restart; SI
   const again = await until("it starts again", generousMs, startSidecar);
   await waitUntilInForce(again, path, text);
   expect(await askGateway(again)).toMatch(/^0x/);
-  await until("both have ended", generousMs, () => killed.every((pid) => !existsSync(`/proc/${pid}`)));
+  await until("both have exited", generousMs, () => killed.every((pid) => !existsSync(`/proc/${pid}`)));
   await writeFile(path, settingsWith({ health: { timeoutMs: 7_000 } }));
   const both = await waitForBoth(again);
   expect(await again.end("SIGTERM", generousMs)).toBe(0);
   expect(both.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
 });
 
-/** The settings file of a gateway alone. */
+/** Formats the settings file of a standalone gateway. */
 function gatewaySettingsWith(totalBytes: number): string {
   const { httpUrl, webSocketUrl } = node;
   const listeners = { listen: { port: 0 }, public: { port: 0 } };
@@ -227,7 +233,7 @@ it("hot-restarts a standalone gateway as well, and does not restart it with inva
   const [old] = await listChildren(gateway.pid);
   await writeFile(path, gatewaySettingsWith(2_000_000));
   await waitUntilInForce(gateway, path, gatewaySettingsWith(2_000_000));
-  await until("the old process has left", generousMs, () => !existsSync(`/proc/${old}`));
+  await until("the old process has exited", generousMs, () => !existsSync(`/proc/${old}`));
   expect(await askGateway(gateway)).toMatch(/^0x/);
   await gateway[Symbol.asyncDispose]();
   await writeFile(path, gatewaySettingsWith(-1));

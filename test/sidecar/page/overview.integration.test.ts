@@ -23,7 +23,7 @@ const executablePath = findChromium();
 const browserTest = test.skipIf(executablePath === undefined);
 const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)" : "";
 
-/** A facilitator's admin port, with made-up payments. */
+/** Starts a facilitator's admin port, with made-up payments. */
 async function serveFacilitator() {
   const metrics = new Registry();
   const counted = createFacilitatorMetrics([metrics]);
@@ -39,7 +39,7 @@ async function serveFacilitator() {
     dailyGas: async () => 0,
   });
   const settle = (outcome: string) => counted.startSettle()(outcome, "eip155:7");
-  const checks = { chain: { ok: true, message: "The chain answers." } };
+  const checks = { chain: { ok: true, message: "The chain responds." } };
   const readiness = () => ({ ready: true, checks });
   const pages = ["node-7=http://127.0.0.1:9600/"];
   const lines = { typescript: "client.setSpendControls({});", python: "client.set_spend_controls({})" };
@@ -58,7 +58,7 @@ async function serveFacilitator() {
   return { ...listener, settle, signer };
 }
 
-/** A node that serves and has had a fault for three minutes, as reported by its sidecar. */
+/** The sidecar's status of a node that serves and has had a fault for three minutes. */
 async function serveSidecar() {
   const page = await servePage();
   page.setRight(["RpcResponding", "ChainIdMatches", "HeightAdvancing", "GatewayServing", "ConfigReconciled"]);
@@ -77,7 +77,7 @@ async function startDashboard(targets: string) {
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
   const ended = once(child, "exit") as Promise<[number | null]>;
-  const url = await until("it says where it is", generousMs, () => /http:\S+/.exec(output)?.[0]);
+  const url = await until("it reports its URL", generousMs, () => /http:\S+/.exec(output)?.[0]);
   return {
     url,
     stop: async () => {
@@ -127,7 +127,7 @@ browserTest(
     expect(await card("payments").innerText()).toMatch(/Settled\s+0\b/);
     facilitator.settle("settled");
     facilitator.settle("insufficient_funds");
-    await until("the payments of now are shown", generousMs, async () => {
+    await until("the current payments are shown", generousMs, async () => {
       const text = await card("payments").innerText();
       return /Settled\s+1\b/.test(text) && /Rejected\s+1\s+insufficient_funds 1/.test(text);
     });
@@ -148,7 +148,7 @@ browserTest(
     expect(own.complaints()).toEqual([]);
     expect(await askAs(`${facilitator.url}/`, "status.example")).toBe(403);
     facilitator.signer.balance = 0;
-    await until("an empty signer is shown", generousMs, async () =>
+    await until("the empty signer is shown", generousMs, async () =>
       /Signer's gas\s+0\s/.test(await card("payments").innerText()),
     );
     const gone = await card("gone").innerText();
@@ -158,7 +158,7 @@ browserTest(
     const order = await page.locator(".target h2").allInnerTexts();
     expect(order).toEqual(["gone", "node-7", "payments"]);
 
-    // The figures of a target that stops responding stay, marked as old.
+    // The figures of a target that stops responding remain, marked as old.
     await served.disposeAsync();
     await page.getByText("2 of 3 are not healthy.").waitFor({ timeout: generousMs });
     // If a check ran while the service was stopping, it first shows as not ready, with figures from that moment.

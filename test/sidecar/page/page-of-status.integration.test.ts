@@ -97,7 +97,7 @@ browserTest(`keeps an expanded card open during updates, and copies its command$
   expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
     "docker ps --all --filter name=gatehouse-prod-node",
   );
-  // Repeated updates must neither close the card nor take the focus from its button.
+  // Repeated updates must neither close the card nor remove the focus from its button.
   node.set({ type: "MetricsArriving", status: "False", reason: "Stale", message: "The last push is 99 s old." });
   await card.locator(".consequences", { hasText: "99 s old" }).waitFor();
   expect(await card.locator("details").getAttribute("open")).toBe("");

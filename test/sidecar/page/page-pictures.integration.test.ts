@@ -31,7 +31,7 @@ const acceptCommand =
   "GATEHOUSE_TEST_PICTURES=accept npx vitest run test/sidecar/page/page-pictures.integration.test.ts";
 const isAccepting = process.env["GATEHOUSE_TEST_PICTURES"] === "accept";
 
-/** On a busy machine. */
+/** Timeout on a busy machine. */
 const shownWithinMs = 60_000;
 
 const executablePath = findChromium();
@@ -158,8 +158,7 @@ const states: readonly State[] = [
   { name: "runbook", serve: serveRunbook, looks: [desk, phone] },
 ];
 /**
- * A short run takes a third of the states with a single layout: page-of-status.integration.test.ts tests their content,
- * too.
+ * A short run captures a third of the states that have a single layout; page-of-status.integration.test.ts tests their content, too.
  */
 const [several, single] = [states.filter(({ looks }) => looks), states.filter(({ looks }) => !looks)];
 const pictures = [...several, ...(isAccepting ? single : takeSlice(single, 3))].flatMap(

@@ -55,7 +55,7 @@ describe.skipIf(findChromium() === undefined)("the page of a running sidecar", (
       /^\d\d:\d\d:\d\d\s+write\s+node\.conf: pamir_cetina_job_name renamed to storage_cetina_job_name\.\s+Why: node .*0\.16\.2 reads the storage_\* names \(0\.16\.0 and later\)$/,
     );
     await waitForLevel(page, "healthy", 60_000);
-    // The node was already running before the drift: it has read the corrected file again.
+    // The node was already running before the drift, so it had read the same content as the corrected file.
     await page.locator("#changes li", { hasText: "No restart is needed" }).first().waitFor();
     expect(await node.config()).toBe(right);
     await expectWellMade(page, "corrected");
@@ -149,11 +149,11 @@ browserTest(
     await until("it is adopted", generousMs, async () =>
       (await result(page).innerText()).startsWith("Gatehouse now acts on this node."),
     );
-    await until("the plan's restart is made", generousMs, async () => (await node.starts()) === 2);
+    await until("the plan's restart is complete", generousMs, async () => (await node.starts()) === 2);
     await waitUntilSettled(url);
     await expectWellMade(page, "actions");
     // The plan's own restart may not have finished yet.
-    await until("the restart is begun", generousMs, async () => {
+    await until("the restart has begun", generousMs, async () => {
       await act(page, "Restart the node");
       const answer = result(page).filter({ hasText: /about to be restarted|already in progress/ });
       return (await answer.innerText()).includes("about to be restarted");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { findPharosProcesses, findProcesses } from "#sidecar/testing/fake-node-files.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 
-/** Processes to kill, and when: each of them during a stop, a start and a verification, if it runs then. */
+/** Processes to kill, and when: each during a stop, a start and a verification, if it is running then. */
 export const kills = [
   ["sidecar", "stop"],
   ["sidecar", "start"],
@@ -17,7 +17,7 @@ export const kills = [
 
 export type Kill = (typeof kills)[number];
 
-/** State of a node before a restart, to distinguish its instants. */
+/** State of a node before a restart, by which the restart's instants are distinguished. */
 export type BeforeRestart = Readonly<{ pids: readonly number[]; runs: number }>;
 
 export async function observeBefore(node: FakeNode): Promise<BeforeRestart> {
@@ -26,7 +26,7 @@ export async function observeBefore(node: FakeNode): Promise<BeforeRestart> {
 
 /**
  * Whether a restart has reached an instant: the old node was told to stop or has exited, a new one exists, or responds;
- * or `ops` runs.
+ * or `ops` is running.
  */
 export async function isAt([victim, instant]: Kill, node: FakeNode, before: BeforeRestart): Promise<boolean> {
   if (victim === "ops") return findOps(node).length > 0;

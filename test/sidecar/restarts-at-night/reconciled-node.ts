@@ -12,14 +12,13 @@ export const version = "0.16.2";
 export const patient = {
   GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
   GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "20000",
-  // The wait for a node that does not start is as long: a fake one responds as soon as its start command exits, if at
-  // all.
+  // Also the max wait for a node that does not start: a fake one responds as soon as its start command exits, if at all.
   GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: isLong ? "4000" : "1500",
   GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
 };
 
 /**
- * Checks that a devnet node makes at its start and a fake node lacks: a readable node.conf, an address for its peers, its key.
+ * Checks that a devnet node makes at startup but a fake node doesn't: a readable node.conf, an address for its peers, its key.
  */
 const demands = `
 const { existsSync: entryExists, readFileSync: readText } = require("node:fs");
@@ -54,7 +53,7 @@ export async function startReconciledDevnet(environment: Readonly<Record<string,
   return runCorrection(await startDevnetWorkspace(version), environment);
 }
 
-/** Starts the same with a devnet node in `npm run test:long`, otherwise with a fake one. */
+/** Starts one of the two: in `npm run test:long` a devnet node, otherwise a fake one. */
 export async function startReconciledNode() {
   return isLong ? startReconciledDevnet() : runCorrection(await startDemandingNode());
 }
@@ -85,7 +84,7 @@ export async function waitForRestarts(upkeep: RunningUpkeep, count: number): Pro
 }
 
 /**
- * Puts a program in front of the node's own `ops`, which it finds as `./ops-itself`; returns the settings of a sidecar
+ * Puts a program in front of the node's own `ops`, which is renamed to `./ops-itself`; returns the settings of a sidecar
  * that stops the node with it. The public family's `ops stop` is not run while another test's node runs on this
  * machine; a program with another name is.
  */
@@ -101,7 +100,7 @@ export async function replaceOps(
   return { GATEHOUSE_SIDECAR_OPS_STOP: JSON.stringify(["./ops-alone", "stop", "--force"]) };
 }
 
-/** A configuration with a different meaning for the node, which still starts with it. */
+/** A changed configuration with which the node still starts. */
 export const another = (text: string) => text.replace('"mygrid_conf": {', '"mygrid_conf": { "changed": 1,');
 
 export const half = (text: string) => text.slice(0, Math.floor(text.length / 2));

@@ -18,7 +18,7 @@ import { replaceConstants, type ConstantOverrides } from "../../support/constant
 import { gatehouseProgram } from "../../support/programs/place.ts";
 import { isLong } from "../../support/run-size.ts";
 
-/** Waits until a condition holds; if it never does, the error names it by its code. */
+/** Waits until a condition holds; if it never does, the error contains the condition's code. */
 const soon = (holds: () => boolean | Promise<boolean>) => until(holds.toString(), generousMs, holds);
 
 const hashOf = (bytes: Uint8Array) => hash("sha256", bytes);
@@ -74,7 +74,7 @@ async function archiveServer(archive: Buffer) {
 
 type Settings = Readonly<Record<string, string>>;
 
-/** A directory, a server of the archive, and the command: as run by an init container, and, faster, in this process. */
+/** A directory, a server of the archive, and the command: as run by an init container or, faster, in this process. */
 async function place(archive: Buffer, directory: string) {
   const server = await archiveServer(archive);
   const dataPath = join(directory, "workspace/data");
@@ -113,7 +113,7 @@ async function place(archive: Buffer, directory: string) {
   return { server, dataPath, part, start, run, runProgram, [Symbol.asyncDispose]: server.close };
 }
 
-/** A place with the server of a snapshot, in a directory of its own. */
+/** Creates a place with a snapshot's server, in its own directory. */
 async function placeSnapshot() {
   const resources = new AsyncDisposableStack();
   const directory = await makeTestDirectory();
@@ -156,8 +156,7 @@ test("resumes a download after being killed", async () => {
   Object.assign(here.server.manner, { chunkBytes: 50_000, pauseMs: 20 });
   for (const [run, reached] of [200_000, 600_000].entries()) {
     const child = here.start();
-    // The previous run may have read further than this one needs: what matters is that this one has sent requests as
-    // well.
+    // The previous run may have read further than this one has to; what matters is that this one has sent requests as well.
     await soon(
       async () => here.server.seen.length > run && existsSync(here.part) && (await stat(here.part)).size >= reached,
     );
@@ -216,7 +215,7 @@ test("does not resume a partial archive that has since changed", async () => {
   expect(await here.run()).toMatchObject({ status: 0 });
 });
 
-test("gives up on a stalled download and resumes it", async () => {
+test("aborts a stalled download and resumes it", async () => {
   await using here = await placeSnapshot();
   Object.assign(here.server.manner, { chunkBytes: 1_000_000, pauseMs: 2_000 });
   const found = await here.run({}, { stallMs: 300 });
@@ -268,7 +267,7 @@ test("reports all invalid settings at once", async () => {
   expect(said).toMatch(/ARCHIVE_URL[^]*ARCHIVE_STRIP/);
 });
 
-/** A workspace of the family whose snapshots have one top directory, which replaces a part of the data. */
+/** A workspace of the family whose snapshots have one top directory, which replaces part of the data. */
 async function placeOfPart(directory: string, tops: readonly string[] = ["public"]) {
   const source = join(directory, "source");
   for (const top of tops) {
@@ -291,7 +290,7 @@ async function placeOfPart(directory: string, tops: readonly string[] = ["public
 
 const replace = { GATEHOUSE_RESTORE_REPLACE: "true" };
 
-test("replaces part of the data after genesis with a partial snapshot if asked to, and sets the old part aside", async () => {
+test("replaces part of the data after genesis with a partial snapshot on request, and sets the old part aside", async () => {
   const directory = await makeTestDirectory();
   await using here = await placeOfPart(directory);
   const early = await here.run(replace);

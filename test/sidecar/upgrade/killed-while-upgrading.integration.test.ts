@@ -12,14 +12,14 @@ import { startUpgradeProcess } from "../../support/upgrade-process.ts";
  */
 const rounds = isLong ? 60 : 1;
 
-/** More steps outside the process than an upgrade has; a kill after that never happens. */
+/** Exceeds the number of steps that an upgrade makes outside the process; a kill beyond that never happens. */
 const stepsMax = 140;
 
 const withinMs = 120_000;
 
-/** Numbers below a bound, the same for the same seed. */
+/** Creates a generator of numbers below a bound, deterministic for a seed. */
 function randomOf(start: number) {
-  // Adjacent seeds would start alike.
+  // Otherwise, adjacent seeds would start alike.
   const random = createRandom(Math.imul(start, 2_654_435_761));
   return (below: number) => Math.floor(random() * below);
 }
@@ -35,12 +35,12 @@ test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
     await node.start();
     const source = await node.release("0.16.2", kind);
     let sidecar = startUpgradeProcess(node);
-    await until("the node is right", withinMs, async () => (await sidecar.ask())?.isRight);
+    await until("the node is correct", withinMs, async () => (await sidecar.ask())?.isRight);
     const before = await node.config();
     const outcome = await sidecar.ask({ source, killAt: 1 + random(stepsMax) });
     expect(outcome?.problems ?? []).toEqual([]);
     for (let kills = 0; kills < 3; kills += 1) {
-      const how = await until("the upgrade has ended, or the sidecar", withinMs, async () => {
+      const how = await until("the upgrade has ended, or the sidecar has exited", withinMs, async () => {
         if (sidecar.hasEnded()) return "killed";
         return (await sidecar.ask())?.end !== undefined && "ended";
       });
@@ -56,7 +56,7 @@ test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
     });
     const { end, words } = last.state ?? {};
     const isNew = end === "committed";
-    // One that was killed before it was confirmed has never started.
+    // An upgrade that was killed before its confirmation never started.
     expect([undefined, "committed", "rolled-back"], words).toContain(end);
     if (kind === "corrupting") expect(isNew).toBe(false);
     expect(await node.version()).toBe(isNew ? "0.16.2" : "0.15.0");

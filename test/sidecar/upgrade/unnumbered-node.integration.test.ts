@@ -10,7 +10,7 @@ async function silence(directory: string): Promise<void> {
   await writeFile(path, program.replace("debug_protocolVersion: protocolVersion,", ""));
 }
 
-/** Starts a node of 0.15.0 whose tool alone reports a version, and creates a release of 0.16.2 next to it. */
+/** Starts a node of 0.15.0 whose version is reported only by its tool, and creates a release of 0.16.2 next to it. */
 async function startSilentNode(): Promise<Readonly<{ node: FakeNode; release: string }>> {
   const node = await createFakeNode();
   await node.install("0.15.0");
@@ -60,7 +60,7 @@ async function writeProgram(path: string, prints: string): Promise<void> {
   await chmod(path, 0o755);
 }
 
-/** `isSilent`: only its program reports the commit. */
+/** `isSilent`: only its binary reports the commit. */
 async function startCommitNode(kind: "good" | "corrupting", { isSilent }: Readonly<{ isSilent: boolean }>) {
   const node = await createFakeNode();
   await node.install(oldCommit);

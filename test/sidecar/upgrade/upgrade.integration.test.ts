@@ -20,7 +20,7 @@ test("follows the moved layout of an upgrade from 0.10 to 0.16: migrates and res
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
   });
   await upkeep.reason("Pruning", "Enabled", 30_000);
-  // Until the version is known, nothing is due yet.
+  // While the version is unknown, nothing is due yet.
   await readUntil(
     upkeep.messages,
     (messages) => messages.some((message) => message.startsWith("The node recovered and advances")),

@@ -4,7 +4,7 @@ import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** Nothing is restarted or restored: these tests are about the messages. */
+/** Nothing is restarted or restored, because these tests are about messages. */
 const onlyWords = {
   GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
   GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
@@ -21,7 +21,7 @@ const twice = driftedConfig.replace(
 const styled = (text: string) => `\uFEFF${text.replaceAll("\n", "\r\n")}`;
 const inForce = "Nothing is restored; a running node keeps the configuration that it read at its start.";
 
-/** Unusable contents, and the message about each; `config-file.test.ts` has the others. */
+/** Unusable contents and their messages; `config-file.test.ts` has the others. */
 const unusable: readonly (readonly [reason: string, content: string | Uint8Array, words: string])[] = [
   ["Empty", "", `node.conf is empty; expected a JSON object with a chain object. ${inForce}`],
   [
@@ -36,7 +36,7 @@ const unusable: readonly (readonly [reason: string, content: string | Uint8Array
   ],
 ];
 
-test("reports why a node.conf is unusable and leaves it unchanged; corrects one with a byte order mark, CRLF and a different owner, and preserves them", async () => {
+test("reports why a node.conf is unusable and leaves it unchanged; corrects one with a byte order mark, CRLF and a different owner, and preserves these", async () => {
   await using node = await createFakeNode();
   await using upkeep = await runUpkeep(node, onlyWords);
   await upkeep.reason("ConfigReconciled", "Reconciled");
@@ -77,7 +77,7 @@ async function asNobody<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const needsRoot = isRoot ? "" : " (skipped: only root can give a file away)";
+const needsRoot = isRoot ? "" : " (skipped: only root can change a file's owner)";
 
 test.skipIf(!isRoot)(
   `reports a node.conf that a different user owns and this user may not chown${needsRoot}`,

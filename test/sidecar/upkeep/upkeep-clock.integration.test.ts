@@ -6,7 +6,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 
 const hourMs = 3_600_000;
 
-/** A clock whose wall time a test changes, like a wrong time server. */
+/** A clock whose wall time a test changes, as a faulty time server would. */
 function turnableClock(startMs: number) {
   let offsetMs = startMs - Date.now();
   const turnTo = (wallMs: number) => {
@@ -38,7 +38,7 @@ test("is unaffected by a clock that jumps an hour forward or back", async () => 
     clock.turnTo(clock.wallMs() + jumpMs);
     await corrects(node, upkeep, job);
   }
-  // None is forgiven because an hour seems to have passed, and none counts twice.
+  // No restart is dropped from the budget because an hour seems to have passed, and none counts twice.
   expect(await restarts()).toBe(before + 3);
   expect(upkeep.board.list().filter(({ status }) => status === "False")).toEqual([]);
   expect(upkeep.state.hold.get()).toBeUndefined();

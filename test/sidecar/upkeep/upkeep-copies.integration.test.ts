@@ -11,7 +11,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 const isPossible = await mayMount();
 const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
 
-test("reports a backup that can't be stored, and still starts a node left down by an earlier sidecar", async () => {
+test("reports a backup that can't be stored, and still starts a node that an earlier sidecar left stopped", async () => {
   await using node = await startFakeNode(desiredConfig);
   const stateDirectory = join(node.workspace, "state");
   {
@@ -42,7 +42,7 @@ test("reports a backup that can't be stored, and still starts a node left down b
   await upkeep.reason("Reconciling", "Reconciling");
 });
 
-test("does not count a reconcile that fails after judging node.conf", async () => {
+test("does not count a reconcile that fails after evaluating node.conf", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" });
   await upkeep.restarted(2);
@@ -70,7 +70,7 @@ test.skipIf(!isPossible)(`completes a restart even if the file system of node.co
   await mkdir(own);
   await rename(node.configPath, join(own, "node.conf"));
   const hanging = new DisposableStack();
-  // The second restart follows when the file can be read again: what the node has read meanwhile is unknown.
+  // The second restart follows once the file can be read again, because it is unknown what the node has read in between.
   await using engine = await startEngineServer(
     () => 0,
     (restarts) => restarts === 1 && hanging.use(mountHangingDisk(own)),

@@ -4,14 +4,14 @@ import { expect, test } from "vitest";
 import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
-/** A start may take a quarter of an hour; a node whose process has exited has a second to come back. */
+/** A start may take a quarter of an hour, but a node whose process has exited has only a second to come back. */
 const patient = {
   GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "900000",
   GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "2500",
 };
 
 /**
- * A program in front of the node's own `ops` whose start exits with status 0, and whose node exits half a second later.
+ * A program in front of the node's own `ops`: its start exits with status 0, and its node exits half a second later.
  */
 const crashesLate = ({ configPath, binDirectory, workspace }: FakeNode) => `#!/bin/sh
 if [ "$1" = start ] && grep -q late-crash ${configPath}; then

@@ -32,7 +32,7 @@ mounting(`reports a full state disk, changes nothing until there is space, then 
   expect((await upkeep.reason("Reconciling", "DiskFull")).message).toContain(
     `${join(disk.path, "upkeep.sqlite")} can't be written (database or disk is full); free space on its disk`,
   );
-  // The little space left in the database's own files may still fit a fact, but no copy of node.conf.
+  // The little space left in the database's own files may be enough for a fact, but not for a copy of node.conf.
   const current = await readUntil(
     () => upkeep.board.get("ConfigReconciled"),
     (condition) => condition?.status === "False",
@@ -43,7 +43,7 @@ mounting(`reports a full state disk, changes nothing until there is space, then 
   await upkeep.passes(5);
   expect(await node.config()).toBe(driftedConfig);
   expect(await upkeep.metric("gatehouse_reconcile_failures_total")).toBe(0);
-  // Changes are reported from memory, and attributed to nobody.
+  // Changes are reported from memory, and attributed to no one.
   await node.save("");
   await upkeep.reason("ConfigReconciled", "Empty");
   expect(["Contested", "StartRewrites", "Locked"]).not.toContain(upkeep.board.get("ConfigReconciled")?.reason);
@@ -75,7 +75,7 @@ mounting(`reports a state database locked by another program until it is release
 });
 
 mounting(
-  `blames no other writer for a read-only mount or a full disk, and corrects node.conf once it is writable${why}`,
+  `does not blame another writer for a read-only mount or a full disk, and corrects node.conf once it is writable${why}`,
   async () => {
     await using disk = await mountSmallDisk(64);
     const configPath = join(disk.path, "node.conf");
@@ -115,7 +115,7 @@ mounting(`reports a hung file system of node.conf, keeps reconciling, and stops 
   const failures = () => upkeep.metric("gatehouse_reconcile_failures_total");
   const before = await failures();
   await readUntil(failures, (count) => count >= before + 3);
-  // Name lookups and other files still find a thread.
+  // Name lookups and other files still get a thread.
   expect((await lookup("localhost")).address).toMatch(/127|::1/);
   await writeFile(join(node.workspace, "other"), "");
   hanging[Symbol.dispose]();

@@ -11,7 +11,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 
 /** A state directory left by version 0.1.0, of a node that it had corrected and restarted. */
 type RecordedState = Readonly<{
-  /** Of the node. */
+  /** The node's version. */
   version: string;
   schemaVersion: number;
   schema: readonly string[];
@@ -26,7 +26,7 @@ type RecordedState = Readonly<{
 const recorded = await readFile(new URL("recorded/state-of-0.1.json", import.meta.url), "utf8");
 const { states } = JSON.parse(recorded) as Readonly<{ states: readonly RecordedState[] }>;
 
-/** Copies a recorded state next to a node, as if it had always been that node's. */
+/** Copies a recorded state next to a node, as if it had always belonged to that node. */
 async function restoreState(state: RecordedState, { workspace }: FakeNode): Promise<void> {
   const directory = join(workspace, "state");
   await mkdir(directory);
@@ -44,7 +44,7 @@ async function restoreState(state: RecordedState, { workspace }: FakeNode): Prom
   await writeFile(join(directory, "last-good.conf"), state.lastGoodConf);
 }
 
-/** Starts a node of the recorded version with the recorded node.conf and with its pruning on, as it was left. */
+/** Starts a node of the recorded version with the recorded node.conf and pruning on, as it was left. */
 async function startRecordedNode({ version, nodeConf }: RecordedState): Promise<FakeNode> {
   const node = await startFakeNode(nodeConf);
   try {
@@ -87,7 +87,7 @@ describe.each(states)("the state left by 0.1.0 for a node of $version", (state) 
     expect(upkeep.state.healthy.get()).toEqual(state.fact["healthy"]);
   });
 
-  test("still triggers a restart for a node.conf that the node has not read", async () => {
+  test("still causes a restart for a node.conf that the node has not read", async () => {
     await using node = await startRecordedNode(state);
     await restoreState(state, node);
     const starts = await node.starts();

@@ -15,14 +15,14 @@ import { readUntil } from "#daemon/testing/until.ts";
 const secret = "correct-horse-battery-staple";
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
 
-/** Waits until a sidecar has nothing more to do, and has checked node.conf since. */
+/** Waits until a sidecar has nothing left to do, and has checked node.conf since then. */
 async function settle(upkeep: RunningUpkeep): Promise<void> {
   await upkeep.reason("NoRestartPending", "NoRestart");
   await upkeep.reason("ConfigReconciled", "Reconciled");
   await upkeep.passes(2);
 }
 
-/** Lists the log lines about others' changes. */
+/** Lists the log lines about changes made by others. */
 function listEdits({ audited }: RunningUpkeep): readonly AuditEntry[] {
   expect(JSON.stringify(audited)).not.toContain(secret);
   return audited.filter(({ action }) => action === "node-conf-edited");
@@ -97,7 +97,7 @@ test("logs an unusable node.conf left while the sidecar was down before restorin
   await readUntil(upkeep.events.list, (events) => events.some(({ kind }) => kind === "write"));
 });
 
-test("restores a lost monitor_config with the values of the last healthy run, not with defaults", async () => {
+test("restores a lost monitor_config with the values of the last healthy run, not the defaults", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100" });
   await readUntil(node.starts, (starts) => starts === 2);
@@ -112,7 +112,7 @@ test("restores a lost monitor_config with the values of the last healthy run, no
   const back = JSON.parse(await node.config()) as typeof lost;
   expect(back.chain.monitor_config).toEqual(values);
   expect(values).toMatchObject({ storage_cetina_job_name: "node-7", storage_cetina_push_interval: 5 });
-  // A restart, or why there is none.
+  // A restart, or the reason for none.
   await readUntil(restartEvents, (events) => events.length > length);
   await settle(upkeep);
   // Another program may write it, so it stays unchanged.

@@ -9,8 +9,8 @@ import { captureOutput } from "#daemon/testing/captured-output.ts";
 import { generousMs, readUntil, until } from "#daemon/testing/until.ts";
 
 /**
- * A node whose start time is unknown, so that it may have read a short-lived node.conf: no driver reports it, and its
- * programs are elsewhere.
+ * A node that may have read a short-lived node.conf, because its start time is unknown: no driver reports it, and its programs are
+ * elsewhere.
  */
 function hideProcess(node: FakeNode): Readonly<Record<string, string>> {
   const restart = ["sh", "-c", `./ops stop --force; exec ./ops start --config ./${basename(node.configPath)}`];
@@ -42,7 +42,7 @@ describe("file handling, with a stopped node and no restarts", () => {
     upkeep = await runUpkeep(node, settings);
   });
   beforeEach(async ({ task }) => {
-    // The very same drift again and again would be another program's.
+    // Repeating the same drift would look like another program's writes.
     await node.save(driftedConfig.replace("the operator's own words", task.name));
     await corrected();
   });
@@ -148,7 +148,7 @@ describe("file handling, with a stopped node and no restarts", () => {
   });
 });
 
-test("changes nothing in observe mode and reports everything", async () => {
+test("changes nothing in observe mode, but reports everything", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" });
   const condition = await upkeep.reason("ConfigReconciled", "Drift");
@@ -157,7 +157,7 @@ test("changes nothing in observe mode and reports everything", async () => {
   );
   await upkeep.reason("Pruning", "Disabled");
   expect(await node.config()).toBe(driftedConfig);
-  // After the first complete reconcile, which may finish later than the awaited event.
+  // After the first complete reconcile, which may finish after the awaited event.
   await readUntil(
     () => upkeep.upkeep.configured().ok,
     (isConfigured) => isConfigured,

@@ -9,20 +9,19 @@ import { startOwnedNode } from "../../support/node/owned-node.ts";
 
 const isPossible = await mayMount();
 const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
-// One after another: each uses some of the few threads that a test process has for files.
+// Sequential, because each uses some of the few threads that a test process has for files.
 const mounting = test.skipIf(!isPossible);
 
 const quick = {
   GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
   GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "300",
   GATEHOUSE_SIDECAR_UPKEEP_PASS_DEADLINE_MS: "2000",
-  // The data is checked once in sixty of these.
+  // The data is checked at every sixtieth of these.
   GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "20",
 };
 
 /**
- * Checked in the file itself: on a busy machine, a write may exceed the time limit here, be reported as hanging, and
- * still succeed.
+ * Checks the file itself: on a busy machine, a write may exceed the time limit, be reported as hanging, and still succeed.
  */
 const isCorrected = (text: string) => text.includes("storage_cetina") && !text.includes("pamir");
 

@@ -49,7 +49,7 @@ async function watched(node: FakeNode) {
   };
 }
 
-test("restarts a node that hangs with its port open once, and reports the reason", async () => {
+test("restarts a node that hangs with its port open, once, and reports the reason", async () => {
   await using node = await createFakeNode(desiredConfig);
   await using pod = await watched(node);
   await pod.hang();

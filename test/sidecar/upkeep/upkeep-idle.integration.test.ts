@@ -8,7 +8,7 @@ const idleConfig = driftedConfig.replace("node-7", "frozen-7");
 
 const watchedForMs = 500;
 
-test.concurrent("verifies a restart on an idle chain once it is known to be idle", async () => {
+test.concurrent("verifies a restart on an idle chain once the chain is known to be idle", async () => {
   await using node = await createFakeNode(idleConfig);
   await node.start();
   await using upkeep = await runUpkeep(node, {
@@ -24,7 +24,7 @@ test.concurrent("verifies a restart on an idle chain once it is known to be idle
   expect(await node.running()).toContain("storage_enable_cetina");
 });
 
-test.concurrent("gives a chain that was idle before anyone watched the full time to produce a block, then accepts its head", async () => {
+test.concurrent("gives a chain that was already idle the full time to produce a block, then accepts its head", async () => {
   await using node = await createFakeNode(idleConfig);
   await node.start();
   await using upkeep = await runUpkeep(node);

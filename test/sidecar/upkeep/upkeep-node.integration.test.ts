@@ -44,7 +44,7 @@ test("does not report a manual start before the sidecar's own as a failure", asy
   await using node = await startFakeNode();
   const { ops } = node.programs;
   await rename(ops, `${ops}-by-hand`);
-  // The operator's start is the one that succeeds; the sidecar's own finds the node running.
+  // The operator's start succeeds; the sidecar's own start finds the node running.
   const words = "the node is already running";
   const raced = `#!/bin/sh\n./ops-by-hand "$@" || exit 1\nif [ "$1" = start ]; then echo "${words}" >&2; exit 1; fi\n`;
   await writeFile(ops, raced, { mode: 0o755 });
@@ -119,7 +119,7 @@ test("rolls back a node that responds but is stuck at its height; stays paused a
   );
 });
 
-test("makes no needless restart if only comments changed", async () => {
+test("does not restart the node if only comments changed", async () => {
   await using node = await startFakeNode(desiredConfig);
   await using upkeep = await runUpkeep(node);
   await upkeep.reason("NoRestartPending", "NoRestart");
@@ -153,7 +153,7 @@ test.skipIf(testProfile === "pharos")(
   },
 );
 
-test("verifies a restart once if the state directory can't store the healthy configuration", async () => {
+test("verifies a restart only once if the state directory can't store the healthy configuration", async () => {
   await using node = await startFakeNode();
   await mkdir(join(node.workspace, "state/healthy.conf"), { recursive: true });
   await using upkeep = await runUpkeep(node);

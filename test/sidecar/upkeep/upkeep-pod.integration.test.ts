@@ -6,8 +6,8 @@ import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
 /**
- * Returns the next sidecar's requests to the cluster and its reports, after one was ended by the pod restart that it
- * had requested.
+ * Returns the next sidecar's requests to the cluster and its reports, after the previous one was killed by the pod restart that it had
+ * requested.
  */
 async function observeAfterRestartOf(instanceId: string) {
   await using node = await createFakeNode();
@@ -40,7 +40,7 @@ async function observeAfterRestartOf(instanceId: string) {
   return { deletions, said: upkeep.messages() };
 }
 
-test("verifies the new pod after deleting the one it ran in, without deleting the new one", async () => {
+test("verifies the new pod after deleting the pod that it ran in, without deleting the new one", async () => {
   const { deletions, said } = await observeAfterRestartOf("the pod before");
   expect(deletions).toEqual([]);
   expect(said).toContainEqual(expect.stringMatching(/^The node recovered and advances/));

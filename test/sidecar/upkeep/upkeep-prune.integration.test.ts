@@ -46,7 +46,7 @@ test("reports EnableFailed until it works if node_cli exits with status 0 and en
   expect(switchedOn()).toHaveLength(1);
 });
 
-test("queries node_cli again at once after the node.conf that it rejected is restored", async () => {
+test("queries node_cli again immediately after the node.conf that node_cli rejected is restored", async () => {
   await using node = await startFakeNode();
   const program = `#!/bin/sh
 if grep -q rejected "${node.configPath}"; then echo "node.conf is broken" >&2; exit 1; fi

@@ -18,14 +18,14 @@ test.each([
   await node.stop();
   {
     using state = openUpkeepState(join(node.workspace, "state"));
-    state.retry.set({ reason: "node.conf was changed", height: 1, why: "a test says so", isAsked });
+    state.retry.set({ reason: "node.conf was changed", height: 1, why: "a test requested it", isAsked });
   }
   await using upkeep = await runUpkeep(node, { ...environment, GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "0" });
   if (isAsked) {
     await readUntil(node.starts, (starts) => starts === 2);
   } else {
     const { message } = await upkeep.reason("NoRestartPending", "BudgetExhausted");
-    expect(message).toContain("(a test says so, so the failed restart is retried: node.conf was changed)");
+    expect(message).toContain("(a test requested it, so the failed restart is retried: node.conf was changed)");
     await node.start();
   }
   await upkeep.reason("NoRestartPending", "NoRestart");

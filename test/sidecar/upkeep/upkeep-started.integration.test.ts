@@ -12,7 +12,7 @@ const hourMs = 3_600_000;
 const listRestartMessages = (upkeep: RunningUpkeep) =>
   upkeep.events.list().flatMap(({ kind, message }) => (kind === "restart" ? [message] : []));
 
-/** When a node may have started, relative to its drift; how often it has been restarted by then, and the message. */
+/** Times at which a node may have started, relative to its drift; the number of restarts, and the message. */
 const startTimes = [
   {
     when: "long before the drift, which it never read",
@@ -27,7 +27,7 @@ const startTimes = [
     words: /^No restart is needed: the node starts or has started with the corrected node\.conf\.$/,
   },
   {
-    when: "in the moment between the drift and its correction",
+    when: "between the drift and its correction",
     startedAtMs: (driftedAtMs: number) => driftedAtMs,
     restarts: 2,
     words: /^The node recovered and advances after \d+ ms\.$/,
@@ -40,7 +40,7 @@ test("restarts a node after a drift only if its start time suggests it has read 
   let startedAtMs = Date.now() - hourMs;
   await using engine = await startEngineServer(() => startedAtMs);
   await using upkeep = await runUpkeep(node, engine.environment);
-  // The node reads the first correction through the restart that it requires.
+  // The node reads the first correction through the resulting restart.
   await readUntil(engine.restarts, (restarts) => restarts === 1);
   await upkeep.reason("NoRestartPending", "NoRestart");
   for (const started of startTimes) {
@@ -88,12 +88,12 @@ test("makes no restart with the ops driver for drifts that are corrected before 
 
 /** Ways in which a file older than the node's start may replace node.conf. */
 const puts: readonly ((older: string, configPath: string) => Promise<void>)[] = [
-  // A link that was since redirected there.
+  // A link that has since been redirected there.
   async (older, configPath) => {
     await symlink(older, `${configPath}.link`);
     await rename(`${configPath}.link`, configPath);
   },
-  // A directory that replaced the other one.
+  // A directory that has replaced the other one.
   async (older, configPath) => {
     await rename(dirname(configPath), `${dirname(configPath)}-before`);
     await rename(dirname(older), dirname(configPath));
@@ -132,7 +132,7 @@ test("does not assume that the node has read a node.conf whose timestamp predate
   }
 });
 
-test("does not use an edit made long after the node started as a backup or as an excuse for a fault, even if it has seen no other content", async () => {
+test("does not treat an edit made long after the node started as a backup or as the cause of a fault, even if it has seen no other content", async () => {
   await using node = await createFakeNode();
   await node.start();
   const answersWithinMs = 500;
@@ -163,7 +163,7 @@ test("counts a manual change as read after a manual restart if there is no drive
   await upkeep.reason("NoRestartPending", "NoRestart");
 });
 
-test("restarts a node whose startup overwrites node.conf twice, and no more until its template is corrected", async () => {
+test("restarts a node whose startup overwrites node.conf twice, and not again until its template is corrected", async () => {
   await using node = await createFakeNode();
   const template = join(node.workspace, "template.conf");
   const { ops } = node.programs;

@@ -27,12 +27,12 @@ async function settled(
   return upkeep;
 }
 
-/** Waits until blocks have arrived steadily: only a node known for that is reported as stalled, and a pause of a busy machine starts the count anew. */
+/** Waits until blocks have arrived steadily: only such a node is reported as stalled, and a pause of a busy machine resets the count. */
 async function steady({ health }: RunningUpkeep): Promise<void> {
   await readUntil(health.current, ({ cadence }) => cadence === "steady");
 }
 
-/** A clock that a test stops: on a busy machine, what it does meanwhile may take longer than a limit under test. */
+/** A clock that a test stops, because on a busy machine the test's own work may exceed a limit under test. */
 function createStoppableClock() {
   let lostMs = 0;
   let stoppedAtMs: number | undefined;
@@ -58,7 +58,7 @@ async function waitForRestart(node: FakeNode, upkeep: RunningUpkeep, starts: num
   expect(upkeep.messages()).toContainEqual(expect.stringMatching(words));
 }
 
-test("restarts a node that stalls or has exited if allowed, and leaves a manually started one that replays its log alone", async () => {
+test("restarts a node that stalls or has exited if allowed, and leaves alone a manually started one that replays its log", async () => {
   await using node = await createFakeNode(desiredConfig);
   const clock = createStoppableClock();
   const environment = {
@@ -103,12 +103,12 @@ test("restarts a node that stalls or has exited if allowed, and leaves a manuall
   expect(upkeep.board.get("NoRestartPending")?.message).toBe("No restart is pending.");
 });
 
-/** A height that the fake node is far behind. */
+/** A height far above the fake node's. */
 const farAhead = () => Math.floor(Date.now() / blockTimeMs) + 1_000_000;
 
-test("leaves a node alone that catches up with its references, and restarts one that keeps lagging only within the budget", async () => {
+test("leaves alone a node that catches up with its references, and restarts one that keeps lagging only within the budget", async () => {
   await using node = await createFakeNode(desiredConfig);
-  // As seen by a node with old data: the references are far ahead, and it advances faster than they do.
+  // The situation of a node with old data: the references are far ahead, and it advances faster than they do.
   let height = farAhead();
   await using reference = await serveNode(answersRpc({ eth_blockNumber: () => `0x${height.toString(16)}` }));
   await using upkeep = await settled(node, {
@@ -154,7 +154,7 @@ test("only reports a stalled node without lag.restart, but starts one that has e
   await upkeep.restarted(3);
 });
 
-test("immediately restarts a process that exited while a sidecar, since killed, was verifying its restart", async () => {
+test("immediately restarts a process that exited while a sidecar that has since been killed was verifying its restart", async () => {
   await using node = await createFakeNode();
   await node.start();
   // It responds only once the first sidecar has exited.

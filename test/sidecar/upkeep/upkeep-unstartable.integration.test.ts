@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
-test("rolls back once if the system refuses to run the start command, and pauses with the cause", async () => {
+test("rolls back once if the system rejects the start command, and pauses with the cause", async () => {
   await using node = await startFakeNode();
   const busy = join(dirname(node.programs.ops), "start-it");
   await copyFile("/bin/true", busy);

@@ -97,7 +97,7 @@ test("reports enabled pruning that makes no progress while blocks arrive, until 
   );
 });
 
-test("renames nothing by an outdated node.version after a sidecar restart, before the node has reported its version", async () => {
+test("renames no keys because of an outdated node.version after a sidecar restart, before the node has reported its version", async () => {
   await using node = await createFakeNode(
     driftedConfig.replaceAll("pamir_cetina", "storage_cetina").replace("enable_storage", "storage_enable"),
   );

@@ -12,8 +12,8 @@ const quick = {
 };
 
 /**
- * Installs the only node_cli that reports the version, as if the node were down: 0.16.2, or `lie`'s value as many times
- * as `lie` says. Returns how often it was queried.
+ * Installs a node_cli that is the only source of the version, as if the node were down: it reports 0.16.2, or the value of `lie` as many
+ * times as `lie` specifies. Returns how often it was queried.
  */
 async function nodeCliThatLies(node: FakeNode) {
   const at = (name: string) => join(node.workspace, name);
@@ -31,7 +31,7 @@ cat '${at("lie")}'
   );
   const asked = async () => (await readFile(at("asked"), "utf8").catch(() => "")).length;
   return {
-    /** Makes it report a wrong version this many times, and waits until enough further queries were right again. */
+    /** Makes it report a wrong version this many times, and waits until enough later responses were right again. */
     lie: async (answer: string, times: number) => {
       await writeFile(at("lie"), `${answer}\n`);
       await writeFile(at("times"), String(times));
@@ -77,7 +77,7 @@ test("ignores a wrong first response from node_cli as well", async () => {
   expect(upkeep.events.list().filter(({ kind }) => kind === "version")).toEqual([]);
 });
 
-test("ignores a node_cli that keeps reporting a version with a missing layout, and forgets it once it is right", async () => {
+test("ignores a version that node_cli keeps reporting if its layout is missing, and forgets it once node_cli is right", async () => {
   await using node = await createFakeNode();
   const cli = await nodeCliThatLies(node);
   await using upkeep = await runUpkeep(node, quick);

@@ -29,12 +29,12 @@ test.concurrent("corrects drift on disk and restarts the node with the result", 
   };
   const { audited } = upkeep;
   const writes = audited.filter(({ action }) => action === "node-conf-written");
-  // Another test's node of the same name may run on this machine, which is reported once.
+  // Another test's node of the same name may be running on this machine, which is reported once.
   const restarts = audited.filter(
     ({ action, message }) => action === "node-restart" && !message.startsWith("Another node runs on this machine"),
   );
   expect(writes.length).toBeGreaterThan(1);
-  // The first one predates the file's replacement.
+  // The first restart predates the file's replacement.
   expect(writes).toMatchObject(writes.map((_, at) => (at === 0 ? { ...written, outcome: "unknown" } : written)));
   expect(restarts).toMatchObject([
     { outcome: "unknown", message: expect.stringMatching(/^Restarting/) },
@@ -45,7 +45,7 @@ test.concurrent("corrects drift on disk and restarts the node with the result", 
 /** Reported cause for a node that exits at startup; a public-family start command does not wait for that. */
 const endedAtStart = testProfile === "pharos" ? "its process exited" : "node exited with 3";
 
-test.concurrent("restores the last healthy configuration of a node that does not come back, and pauses", async () => {
+test.concurrent("restores the last healthy configuration of a node that does not recover, and pauses", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node);
   await upkeep.restarted(2);
@@ -60,7 +60,7 @@ test.concurrent("restores the last healthy configuration of a node that does not
   expect(key).not.toBe("");
   expect(await readFile(copy, "utf8")).toContain('"crash"');
   expect(await node.running()).toBe(healthy);
-  // Pruning is switched on again for a restarted node, at any time meanwhile.
+  // Pruning is switched on again for a restarted node at some point in between.
   const lines = upkeep.audited.filter(({ action }) => action !== "auto-pruning-switched-on");
   const audited = lines.map(({ action, outcome }) => [action, outcome]);
   expect(audited.slice(-9)).toEqual([

@@ -97,7 +97,7 @@ test("takes a snapshot of the claim and keeps its newest snapshots, without touc
   expect(now).toMatch(/^node-workspace-2/);
 });
 
-test("prints what was taken and deleted as one JSON document and logs elsewhere", async () => {
+test("prints what was created and deleted as one JSON document, and logs elsewhere", async () => {
   await using cluster = await clusterOf([taken(1), taken(3)]);
   const { status, printed, said } = await cluster.run({ GATEHOUSE_VOLUME_SNAPSHOT_LOG_LEVEL: "info" }, { json: true });
   expect([status, JSON.parse(printed)]).toEqual([

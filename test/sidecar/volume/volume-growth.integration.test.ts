@@ -50,7 +50,7 @@ async function clusterOf(claim: { requested: string; capacity: string; expandabl
   return { api, patches, claim, [Symbol.asyncDispose]: close };
 }
 
-test("grows a volume that is filling up step by step, with pauses, up to its ceiling", async () => {
+test("grows a volume that is filling up step by step, with pauses, up to its maximum", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   const disk = { freeRatio: 0.5 };
   await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
@@ -82,7 +82,7 @@ test("grows a volume that is filling up step by step, with pauses, up to its cei
   expect(watched.reported).toContain("volume: Expanding the volume to 600 GiB; 10 % of it was free.");
 });
 
-test("reports a storage class that does not allow growth, with what to change, and grows the volume once it does", async () => {
+test("reports a storage class that does not allow growth and what to change, and grows the volume once it does", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: false });
   await using watched = startWatchedVolume(limits, {
     api: cluster.api,

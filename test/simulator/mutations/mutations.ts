@@ -9,7 +9,7 @@ export type Mutation = Readonly<{
   file: string;
   /** Text to find, which occurs once in the file, and its replacement. */
   edits: Readonly<Record<string, string>>;
-  /** First seed, and how far from one to the next. */
+  /** First seed, and the distance between seeds. */
   seeds: Readonly<{ first: number; step: number }>;
   /** Why no run can detect it, if none does. */
   unnoticed: string | undefined;

@@ -19,7 +19,7 @@ async function makeStore(name: string) {
 
 test("limits the total time to copy all directories and flush them to disk", async () => {
   const stores = [await makeStore("data"), await makeStore("meta")];
-  // Each reading of the clock is a minute later: copying and writing the first file take two of them.
+  // Each clock reading is a minute later: copying and writing the first file take two readings.
   let nowMs = 0;
   const clock = { monotonicMs: () => (nowMs += 60_000.5) };
   const options = { timeoutMs: 150_000, signal: new AbortController().signal };

@@ -16,7 +16,10 @@ const outputLimitBytes = 65_536;
 /** Options for a copy; `timeoutMs` limits the total time for copying all stores. */
 export type CopyOptions = Readonly<{ timeoutMs: number; signal: AbortSignal }>;
 
-/** Copies the directories of a stopped node. A copy gets its final name once all of it is on disk: a killed process leaves none, or a part. */
+/**
+ * Copies the directories of a stopped node. A copy gets its final name once all of it is on disk: a killed process leaves no copy, or a
+ * partial one.
+ */
 export async function copyStores(
   stores: readonly UpgradeStore[],
   { timeoutMs, signal }: CopyOptions,
@@ -54,7 +57,7 @@ async function copyStore({ path, copy }: UpgradeStore, leftMs: () => number, sig
   await syncDirectory(dirname(copy));
 }
 
-/** By two renames; does nothing if the copy was already restored. */
+/** Uses two renames; does nothing if the copy was already restored. */
 export async function restoreStore({ path, copy, aside }: UpgradeStore): Promise<void> {
   if (!(await entryExists(copy))) return;
   if (await entryExists(path)) {
@@ -82,7 +85,7 @@ async function removeParts(copy: string): Promise<void> {
   }
 }
 
-/** Finds an unused name. Only needed if the data directory was recreated by someone else between the two renames. */
+/** Finds an unused name. Needed only if another program recreated the data directory between the two renames. */
 async function findFreeName(name: string): Promise<string> {
   let free = name;
   for (let number = 2; await entryExists(free); number += 1) free = `${name}-${number}`;

@@ -22,7 +22,7 @@ const signal = new AbortController().signal;
 function find({ path = join(root, "data"), others = [] as readonly string[], mounts = "" } = {}) {
   const text = JSON.stringify({ chain: { monitor_config: {} }, storage: { mygrid_env: { storage_data_path: path } } });
   const parsed = parseConfig(Buffer.from(text));
-  if (!parsed.ok) throw new Error("the text of this test is no node.conf");
+  if (!parsed.ok) throw new Error("this test's text is not a node.conf");
   const mountsPath = join(root, "mountinfo");
   const pathsDirectory = join(root, "bin");
   const options = { configPath: join(pathsDirectory, "node.conf"), pathsDirectory, id: "1", others };

@@ -89,7 +89,7 @@ async function requireApart(paths: readonly string[], others: readonly string[])
   }
 }
 
-/** Rejects directories with a mount or a link that leads out of them, to data that the new version would change and nothing would restore. */
+/** Rejects directories with a mount or a link that leads out of them: the new version would change data there that is not restored. */
 async function requireWhole(
   paths: readonly string[],
   { mountsPath = "/proc/self/mountinfo", ...limits }: Limits & Mounts,

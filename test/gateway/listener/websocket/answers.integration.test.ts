@@ -19,7 +19,7 @@ describe("responses over WebSocket", () => {
   });
   const metrics = () => gateway.metrics.metrics();
 
-  it("may be as long as permitted, without side effects on the client", async () => {
+  it("may have the max length, without side effects on the client", async () => {
     await restart({ tiers, limits: { batchResponseBytes: 12_000_000 } });
     await using client = await connectTestClient(gateway.url);
     await client.ask(request(1, "eth_subscribe", ["newHeads"]));
@@ -32,7 +32,7 @@ describe("responses over WebSocket", () => {
       '{"jsonrpc":"2.0","id":"own","error":{"code":-32003,"message":"response too large"}}',
     );
     node.newHead(1_001);
-    await until("the subscription goes on", generousMs, () => client.texts.at(-1)?.includes('"0x3e9"') === true);
+    await until("the subscription continues", generousMs, () => client.texts.at(-1)?.includes('"0x3e9"') === true);
     expect(client.socket.readyState).toBe(client.socket.OPEN);
   });
 
@@ -59,7 +59,7 @@ describe("responses over WebSocket", () => {
     expect(items.at(-1)?.error?.code).toBe(-32003);
   });
 
-  it("wait for a slow client, which is not dropped for its own requests", async () => {
+  it("wait for a slow client, which is not dropped because of its own requests", async () => {
     const calls = 300;
     const resultBytes = 200_000;
     node.answer(() => "z".repeat(resultBytes));
@@ -69,8 +69,8 @@ describe("responses over WebSocket", () => {
     for (let id = 1; id <= calls; id += 1) client.socket.send(request(id, "eth_gasPrice"));
     const answered = async () =>
       Number(/^gatehouse_gateway_reads_total\{.*source="cache".*\} (\d+)$/m.exec(await metrics())?.[1] ?? 0);
-    await until("some are answered", generousMs, async () => (await answered()) > 0);
-    // All of them could get a response at once, from the cache.
+    await until("some have responses", generousMs, async () => (await answered()) > 0);
+    // All of them could get a response immediately, from the cache.
     expect(await answered()).toBeLessThan(calls / 2);
     client.socket.resume();
     await until("all came", generousMs, () => client.texts.length === calls + 1);

@@ -57,11 +57,11 @@ describe("a gap in the node's WebSocket connection", () => {
     makeBlocks();
     node.takeLinks(true);
   };
-  /** The same, until the gap is bridged and a client has received this many heads. */
+  /** Does the same, and waits until the gap is bridged and a client has received this many heads. */
   const bridge = async (makeBlocks: () => void, client: TestClient, heads: string, count: number) => {
     miss(makeBlocks);
     await until("the gap is bridged", generousMs, () => gaps("bridged"));
-    await until("the missed heads came", generousMs, () => reported(client, heads).length === count);
+    await until("the missed heads arrived", generousMs, () => reported(client, heads).length === count);
   };
   /** Two clients: one subscribes to heads and to the logs of an address, the other to the same logs. */
   const startClients = async () => {
@@ -79,7 +79,7 @@ describe("a gap in the node's WebSocket connection", () => {
     node.newHead(1_002, hash(1_002));
     node.newLog(log(1_002, 0));
     await until(
-      "both have what was live",
+      "both have the live notifications",
       generousMs,
       () => reported(one, heads).length === 1 && reported(other, equalLogs).length === 1,
     );
@@ -88,7 +88,7 @@ describe("a gap in the node's WebSocket connection", () => {
     node.newHead(1_005, hash(1_005));
     node.newLog(log(1_005, 0));
     await until(
-      "the live ones come",
+      "the live ones arrive",
       generousMs,
       () => reported(one, heads).length === 4 && reported(other, equalLogs).length === 4,
     );
@@ -127,7 +127,7 @@ describe("a gap in the node's WebSocket connection", () => {
   it("is bridged at the second attempt if the connection is lost during the first", async () => {
     const { one, heads, logs } = await startClients();
     node.newHead(1_002, hash(1_002));
-    await until("the live one came", generousMs, () => reported(one, heads).length === 1);
+    await until("the live one arrived", generousMs, () => reported(one, heads).length === 1);
     let finish: (() => void) | undefined;
     node.answer(({ id, method }, response) => {
       if (method !== "eth_getLogs" || finish !== undefined) return method === "eth_getLogs" ? [log(1_003, 0)] : "0x1";
@@ -141,7 +141,7 @@ describe("a gap in the node's WebSocket connection", () => {
     await until("the gap is bridged", generousMs, () => gaps("bridged"));
     finish?.();
     node.newHead(1_005, hash(1_005));
-    await until("the live one comes", generousMs, () => reported(one, heads).length === 4);
+    await until("the live one arrives", generousMs, () => reported(one, heads).length === 4);
     expect(reported(one, heads).map(({ hash: own }) => own)).toEqual(
       [1_002, 1_003, 1_004, 1_005].map((at) => hash(at)),
     );
@@ -154,7 +154,7 @@ describe("a gap in the node's WebSocket connection", () => {
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
     const { one, heads, logs } = await startClients();
     node.newHead(1_002, hash(1_002));
-    await until("its head came, and none of its logs", generousMs, () => reported(one, heads).length === 1);
+    await until("its head arrived, but none of its logs", generousMs, () => reported(one, heads).length === 1);
     node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_003, 0)] : "0x1"));
     await bridge(() => node.newHead(1_003, hash(1_003)), one, heads, 2);
     const asked = node.requests.filter(({ method }) => method === "eth_getLogs");
@@ -176,14 +176,14 @@ describe("a gap in the node's WebSocket connection", () => {
     await until("heads come", generousMs, () => reported(again, heads).length === 1);
   });
 
-  it("closes clients if the connection stays lost, and rejects subscriptions meanwhile", async () => {
+  it("closes clients if the connection stays lost, and rejects subscriptions while it is", async () => {
     await gateway[Symbol.asyncDispose]();
     gateway = await startTestGateway(node, { webSocket: { reconnectMs: 20, bridgeMs: 400 } });
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
     const { one, other } = await startClients();
     node.takeLinks(false);
     node.cutLink();
-    await until("subscriptions are gone", generousMs, () => node.subscriptions() === 0);
+    await until("the subscriptions are closed", generousMs, () => node.subscriptions() === 0);
     await using late = await connectTestClient(gateway.url);
     expect(await late.ask(request("eth_subscribe", ["newHeads"]))).toContain("the node is not responding");
     expect([(await one.closed)[0], (await other.closed)[0]]).toEqual([1012, 1012]);
@@ -191,7 +191,7 @@ describe("a gap in the node's WebSocket connection", () => {
     await until("the gateway follows the node again", generousMs, () => node.subscriptions() === 1);
   });
 
-  it("leaves no subscription at the node if its clients disconnect meanwhile", async () => {
+  it("leaves no subscription at the node if its clients disconnect before it is bridged", async () => {
     const { one, other } = await startClients();
     node.takeLinks(false);
     node.cutLink();

@@ -18,12 +18,12 @@ it("disconnects a client whose message exceeds the memory limit, even if it keep
   await using gateway = await startTestGateway(node, { memory: { connectionBytes: 20_000 } });
   const { socket, received } = openRaw(gateway.url, `${handshake}\r\n\r\n`, { allowHalfOpen: true });
   await until("it is a WebSocket", generousMs, () => received().includes("101 Switching Protocols"));
-  // A masked text frame of a mebibyte, of which a part arrives.
+  // A masked text frame of one MiB, of which only a part arrives.
   const head = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0]);
   socket.write(Buffer.concat([head, Buffer.alloc(60_000, " ")]));
   const sending = setInterval(() => socket.write(" "), 100);
   const tryAgainLater = "\u0003\u00f5";
-  await until("it is told why", generousMs, () => received().includes(tryAgainLater));
+  await until("it receives the reason", generousMs, () => received().includes(tryAgainLater));
   const reportedAt = performance.now();
   await until("it is gone", generousMs, async () =>
     (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 0'),

@@ -20,10 +20,10 @@ describe("WebSocket", () => {
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
   });
 
-  it("answers only the last of many simultaneous pings", async () => {
+  it("responds only to the last of many simultaneous pings", async () => {
     const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n\r\n`;
     using client = openRaw(gateway.url, upgrade);
-    await until("the upgrade is answered", generousMs, () => client.received().includes("\r\n\r\n"));
+    await until("the upgrade has a response", generousMs, () => client.received().includes("\r\n\r\n"));
     const headBytes = client.receivedBytes();
     const pings = Buffer.concat(Array.from({ length: 1_000 }, (_, at) => ping(String(at).padStart(4, "0"))));
     client.socket.write(pings);
@@ -70,7 +70,7 @@ describe("WebSocket", () => {
       return "0x1";
     });
     const reply = await client.ask(`[${request(1, "eth_subscribe", ["newHeads"])},${request(2, "eth_syncing")}]`);
-    await until("a notification comes", generousMs, () => client.texts.length >= 2);
+    await until("a notification arrives", generousMs, () => client.texts.length >= 2);
     expect(client.texts[0]).toBe(reply);
   });
 
@@ -86,7 +86,7 @@ describe("WebSocket", () => {
     await until("the gateway is subscribed again", generousMs, () => node.subscriptions() === 1);
   });
 
-  it("answers a client's calls in flight before it closes, and accepts no more", async () => {
+  it("responds to a client's calls in flight before it closes, and accepts no more", async () => {
     await using client = await connectTestClient(gateway.url);
     const finish: (() => void)[] = [];
     node.answer(({ id }, response) => {

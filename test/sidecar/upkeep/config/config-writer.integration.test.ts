@@ -11,7 +11,7 @@ import { writeConfig } from "#sidecar/upkeep/config/config-writer.ts";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
 
 /**
- * A separate file system that is full or read-only requires permission to mount; otherwise, these tests are skipped.
+ * Mounting a separate file system that is full or read-only requires permission; without it, these tests are skipped.
  */
 async function mounted(options: string) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-mount-"));
@@ -167,7 +167,7 @@ test("does not overwrite changes made by a different writer between its read and
 const kept = '{ "chain": {} }';
 
 /**
- * A link by one user at node.conf's path to another user's file; returns the result of a write through it, and the
+ * Creates one user's link to another user's file at node.conf's path; returns the result of a write through it, and the
  * file's content afterwards.
  */
 async function writeThrough(linkOwner: number, fileOwner: number) {

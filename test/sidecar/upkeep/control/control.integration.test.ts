@@ -45,7 +45,7 @@ const ask = (stateDirectory: string) =>
 
 test("restricts the socket to its owner, replaces one left by a killed sidecar, and removes it on exit", async () => {
   await mkdir(join(directory, "control"), { mode: 0o755 });
-  await writeFile(locateSocket(directory), "left by a killed one");
+  await writeFile(locateSocket(directory), "left by a killed sidecar");
   {
     await using _ = await listenForControl(directory, control, { log, mask });
     const modes = [await stat(locateSocket(directory)), await stat(join(directory, "control"))].map(
@@ -67,7 +67,7 @@ test.skipIf(process.platform !== "linux")("reaches a state directory whose path 
   expect(await requestControl(target, { path: "", answer: controlView })).toEqual(view);
 });
 
-test("reports that no sidecar listens on a socket left by a killed one", async () => {
+test("reports that no sidecar listens on a socket left by a killed sidecar", async () => {
   const listening = await listenForControl(directory, control, { log, mask });
   await listening[Symbol.asyncDispose]();
   await writeFile(locateSocket(directory), "");
@@ -76,7 +76,7 @@ test("reports that no sidecar listens on a socket left by a killed one", async (
   );
 });
 
-test("finds the running sidecar despite a socket left by a killed one", async () => {
+test("finds the running sidecar despite a socket left by a killed sidecar", async () => {
   const killed = join(directory, "killed");
   const running = join(directory, "running");
   for (const place of [killed, running]) await mkdir(place);
@@ -144,7 +144,7 @@ test("suggests a command for the same URL, without its token and credentials", a
   expect(`${held}${asked}`).not.toMatch(/a-token|a-password/);
 });
 
-test("passes on the sidecar's reason for a rejection, and blames the token only if it is wrong", async () => {
+test("passes on the sidecar's reason for a rejection, and blames the token only if the token is wrong", async () => {
   const token = "a-token-of-thirty-two-characters-or-more";
   let current: UpkeepControl | undefined;
   const app = createApp({ bodyLimitBytes: 1_024 }, { log });

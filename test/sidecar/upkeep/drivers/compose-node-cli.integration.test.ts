@@ -12,7 +12,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 const signal = new AbortController().signal;
 const query = ["prune", "--c", "./node.conf", "--get"];
 
-/** A directory with a fake `compose`, and a runner of the tool through it. */
+/** Creates a directory with a fake `compose`, and a runner that runs the tool through it. */
 async function composeThat(does: string, timeoutMs = 5_000) {
   const directory = await makeTestDirectory();
   const compose = join(directory, "compose");
@@ -67,7 +67,7 @@ test.each([
   expect(result).toMatchObject({ ok: false, reason, message: expect.stringMatching(words) });
 });
 
-test("gives up on a hung tool after its time limit, and starts no other before it has exited", async () => {
+test("abandons a hung tool after its time limit, and starts no other before it has exited", async () => {
   const compose = await composeThat("echo begun >>begun; while [ -e begun ] && [ ! -e end ]; do sleep 0.05; done", 300);
   const words = async () => {
     const result = await compose.run(query, signal);
@@ -84,7 +84,7 @@ test("gives up on a hung tool after its time limit, and starts no other before i
   await readUntil(words, (said) => said === "ok");
 });
 
-test("ends a hung tool together with the sidecar", async () => {
+test("kills a hung tool when the sidecar exits", async () => {
   const compose = await composeThat("exec sleep 60", 200);
   const stopping = new AbortController();
   await compose.run(query, stopping.signal);

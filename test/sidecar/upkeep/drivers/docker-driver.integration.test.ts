@@ -16,7 +16,7 @@ let answers: Map<string, Answer>;
 let engine: DockerEngine;
 const signal = new AbortController().signal;
 
-/** An engine's socket that checks nothing but records every request, and responds from a table. */
+/** A fake engine socket that records every request without checking it, and responds from a table. */
 beforeEach(async () => {
   const directory = await makeTestDirectory();
   requests = [];

@@ -20,7 +20,7 @@ test("deletes the pod and waits for the new one until its container runs", async
   expect(await driver.startedAt?.(signal)).toBe(Date.parse("2026-05-01T12:00:00Z"));
 });
 
-test("does not wait for the next pod if told to stop inside the pod it deleted", async () => {
+test("does not wait for the next pod if stopped inside the pod that it deleted", async () => {
   await using server = await startPodServer();
   const driver = createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 60_000 }, server.api);
   const before = await driver.instanceId?.(signal);
@@ -46,7 +46,7 @@ const prunedOutput = [
   "real_prune_reserved_version: 5",
 ].join("\n");
 
-/** Response of the API server to an exec: the channels' messages, or no stream at all. */
+/** Response of the API server to an exec: the channels' messages, or an error instead of a stream. */
 type ExecAnswer = Readonly<{ output?: string; errors?: string; status: string }> | Readonly<{ rejection: string }>;
 
 /** Runs node_cli in the pod as a sidecar with these settings would. */
@@ -83,7 +83,7 @@ test("runs node_cli in the pod and reads its output and status from their channe
     status: '{"metadata":{},"status":"Success"}',
   });
   expect(result).toMatchObject({ ok: true, value: { autoPrune: true } });
-  // A pod's exec has no working directory to choose: every path is absolute.
+  // An exec in a pod has no working directory option, so every path is absolute.
   expect(commands).toEqual([["/data/bin/node_cli", "prune", "--c", "/data/bin/node.conf", "--get"]]);
 });
 

@@ -32,13 +32,13 @@ async function settle(node: OpsNode, upkeep: RunningUpkeep, starts = 2): Promise
   await upkeep.restarted(starts);
 }
 
-/** Waits until the node has printed so much that a pipe without a reader would have ended it. */
+/** Waits until the node has printed so much that a pipe without a reader would have killed it. */
 async function waitForLines(node: OpsNode): Promise<void> {
   const before = await node.printed();
   await readUntil(node.printed, (printed) => printed > before + 10);
 }
 
-test.concurrent("keeps a node that prints running after its restart, with its output in a file of the state directory", async () => {
+test.concurrent("keeps a node that prints output running after its restart, and writes the output to a file in the state directory", async () => {
   await using node = await startOpsNode();
   await using upkeep = await runUpkeep(node, settings);
   await settle(node, upkeep);
@@ -49,7 +49,7 @@ test.concurrent("keeps a node that prints running after its restart, with its ou
   expect(printed).toContain("block\nblock\n");
 });
 
-test.concurrent("does not verify a restart by an old process that exits slowly: starts the new one after it, and keeps no configuration that no node has run", async () => {
+test.concurrent("does not mistake an old process that exits slowly for a verified restart: starts the new one afterwards, and keeps no configuration that no node has run", async () => {
   await using node = await startOpsNode(700);
   await using upkeep = await runUpkeep(node, { ...settings, GATEHOUSE_SIDECAR_OPS_STOP: '["./ops","stop"]' });
   await settle(node, upkeep);
@@ -66,7 +66,7 @@ test.concurrent("does not verify a restart by an old process that exits slowly: 
   expect(await read(node, "locked.log")).toBe("");
 });
 
-test.concurrent("kills a node that does not exit after SIGTERM and reports so, and restarts one that finds its lock taken", async () => {
+test.concurrent("kills a node that does not exit after SIGTERM and reports it, and restarts a node that finds its lock held", async () => {
   await using node = await startOpsNode("never");
   await using upkeep = await runUpkeep(node, { ...settings, GATEHOUSE_SIDECAR_OPS_STOP_TIMEOUT_SECONDS: "1" });
   await settle(node, upkeep);
@@ -99,7 +99,7 @@ test.concurrent("stops only its own node if two sidecars manage two nodes on one
 
 const foreground = (name: string) => `#!/bin/sh\n[ "$1" = stop ] || exec ./${name} node-process.cjs\n`;
 
-test.concurrent("leaves a foreground start command running once the height advances, reports so, and can stop and start it as usual", async () => {
+test.concurrent("leaves a foreground start command running once the height advances, reports it, and can stop and start the node as usual", async () => {
   await using node = await startOpsNode();
   await writeFile(join(node.binDirectory, "ops"), foreground(node.name));
   await using upkeep = await runUpkeep(node, { ...settings, GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "15000" });
@@ -107,7 +107,7 @@ test.concurrent("leaves a foreground start command running once the height advan
   await waitForLines(node);
   expect(await node.starts()).toBe(2);
   expect(listEvents(upkeep)).toContain(
-    "`./ops start --config ./node.conf` (ops.start) does not exit although the node runs; it was left running. Set ops.start to a command that starts the node in the background.",
+    "`./ops start --config ./node.conf` (ops.start) does not exit although the node is running; it was left running. Set ops.start to a command that starts the node in the background.",
   );
   expect(upkeep.upkeep.control.restart()).toMatchObject({ result: "requested" });
   await settle(node, upkeep, 3);
@@ -124,7 +124,7 @@ test.concurrent("leaves a node that it started in the foreground running after t
   expect(await node.starts()).toBe(2);
 });
 
-test.concurrent("passes its secrets neither to the node nor to any program, but passes on what one setting names", async () => {
+test.concurrent("passes its secrets neither to the node nor to any program, but passes on the variables listed in one setting", async () => {
   await using node = await startOpsNode();
   const tool = join(node.binDirectory, "node_cli");
   await writeFile(tool, (await readFile(tool, "utf8")).replace("\n", "\nenv >>../tool.env\n"));

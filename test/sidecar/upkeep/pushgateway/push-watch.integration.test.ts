@@ -12,7 +12,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 
 const log = pino({ level: "silent" });
 
-/** A Pushgateway's `/metrics`, as printed by the real one; undefined makes it hang. */
+/** A Pushgateway's `/metrics` in the real one's format; undefined makes it hang. */
 function pushgateway(metrics: () => string | undefined) {
   const server = createServer((_, response) => {
     const text = metrics();
@@ -30,7 +30,7 @@ function watch(url: string, staleAfterMs = 60_000) {
   const board = createConditionBoard({ log, metrics, clock, events });
   const stopping = new AbortController();
   const options = { url, timeoutMs: 1_000, responseLimitBytes: 100_000, staleAfterMs, signal: stopping.signal };
-  // Everything reported: on a busy machine, this test may run only after another condition has arrived.
+  // All reports so far: on a busy machine, another condition may have arrived before this check.
   const said: ConditionReport[] = [];
   const set = (report: ConditionReport) => {
     said.push(report);
@@ -67,7 +67,7 @@ test("reports metrics that arrive, are missing, or stop arriving", async () => {
 const rejected = () =>
   `push_failure_time_seconds{instance="",job="node \\"7\\""} ${Date.now() / 1_000}\npush_time_seconds{instance="",job="node \\"7\\""} 0\n`;
 
-test("mistakes neither rejected pushes for missing ones nor a push time of 0 for a push", async () => {
+test("does not mistake rejected pushes for missing ones, or a push time of 0 for a push", async () => {
   let isRejected = true;
   await using gateway = await pushgateway(() => (isRejected ? rejected() : line(0)));
   await using pushes = watch(gateway.url);
