@@ -47,3 +47,8 @@ function readHostName(header: string | undefined): string {
 export function findReachedHost(host: string): string {
   return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
 }
+
+/** Returns the TLS option with a server's name (SNI). An IP address is no name (RFC 6066, section 3), and Node throws if it is given as one. */
+export function buildServerName(host: string): Readonly<{ servername?: string }> {
+  return isIP(host) === 0 ? { servername: host } : {};
+}

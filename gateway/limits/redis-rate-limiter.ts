@@ -4,6 +4,7 @@ import { LatestEntries } from "#daemon/key-locations.ts";
 import type { RateDecision, RateLimiter, Rates } from "./rate-limiter.ts";
 import { createConnection } from "node:net";
 import { connect as createTlsConnection } from "node:tls";
+import { buildServerName } from "#daemon/http/address.ts";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 
 export type RedisRateLimiterOptions = Readonly<{ url: string; timeoutMs: number; clients: number }>;
@@ -168,7 +169,10 @@ export class RedisConnector extends AbstractConnector {
     // The code that creates the client attaches its event listeners only after this await.
     await Promise.resolve();
     if (!this.connecting) throw new Error("Connection is closed.");
-    this.stream = this.#isSecure ? createTlsConnection(this.#place) : createConnection(this.#place);
+    const place = this.#place;
+    this.stream = this.#isSecure
+      ? createTlsConnection({ ...place, ...buildServerName(place.host) })
+      : createConnection(place);
     this.stream.once("error", (error) => (this.firstError = error));
     return this.stream;
   }

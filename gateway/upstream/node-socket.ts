@@ -1,5 +1,6 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { buildServerName } from "#daemon/http/address.ts";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import { TextsByLength } from "../wire/message-head.ts";
 
@@ -32,7 +33,7 @@ export type NodeSocketEvents = Readonly<{
 
 export function openNodeSocket({ secure, host, port }: NodeAddress, events: NodeSocketEvents): Socket {
   const socket = secure
-    ? connectTls({ host, port, servername: host, lookup: lookupName }).on("data", events.received)
+    ? connectTls({ host, port, ...buildServerName(host), lookup: lookupName }).on("data", events.received)
     : connectTcp({ host, port, lookup: lookupName, onread: readInto(events) });
   socket.setNoDelay(true);
   socket.on(secure ? "secureConnect" : "connect", events.connected);

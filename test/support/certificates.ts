@@ -11,7 +11,7 @@ export const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 /** Suffix for the names of tests that need openssl; empty if it is installed. */
 export const withoutOpenssl = hasOpenssl ? "" : " (skipped: no openssl on PATH)";
 
-/** A certificate for `localhost` with its key, as PEM and as files. */
+/** A certificate for `localhost` and 127.0.0.1 with its key, as PEM and as files. */
 export type Certificate = Readonly<{ keyFile: string; certFile: string; key: string; cert: string }>;
 
 export type CertificateMaker = AsyncDisposable &
@@ -26,7 +26,7 @@ export async function createCertificateMaker(): Promise<CertificateMaker> {
       const folder = await mkdtemp(join(all, "certificate-"));
       const [keyFile, certFile] = [join(folder, "key.pem"), join(folder, "cert.pem")];
       const [request, extensions] = [join(folder, "request.pem"), join(folder, "extensions")];
-      await writeFile(extensions, "basicConstraints=critical,CA:TRUE\nsubjectAltName=DNS:localhost\n");
+      await writeFile(extensions, "basicConstraints=critical,CA:TRUE\nsubjectAltName=DNS:localhost,IP:127.0.0.1\n");
       const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc"];
       const subject = ["-subj", `/CN=${basename(folder)}`];
       await run("openssl", ["req", "-new", ...kind, ...subject, "-keyout", keyFile, "-out", request]);
