@@ -64,11 +64,14 @@ export function formatPayReport(
       for (const offer of offers) say(`  ${formatOffer(offer)}`);
     },
     response(response, body) {
+      const { status, headers } = response;
       answer = {
-        ...buildResponseDocument(response, body),
+        status,
+        contentType: headers.get("Content-Type"),
+        bytes: body.byteLength,
         ...(file === undefined ? buildBodyDocument(body) : { file }),
       };
-      say(`Response ${response.status}: ${body.byteLength} bytes`);
+      say(`Response ${status}: ${body.byteLength} bytes`);
     },
     signed: () => signed,
     settlement: () => settlement,
@@ -89,10 +92,6 @@ function buildPaymentDocument(payment: SignedPayment): object {
   const price = decimals === undefined ? null : formatAmount(BigInt(amount), decimals);
   const document = { network, asset, amount, price, from, to, nonce, validBefore: Number(validBefore) };
   return { ...document, ...(channel === undefined ? {} : { channel }) };
-}
-
-function buildResponseDocument({ status, headers }: Response, body: Uint8Array): object {
-  return { status, contentType: headers.get("Content-Type"), bytes: body.byteLength };
 }
 
 /** Builds the body part of the document: UTF-8 as text, anything else as base64. */

@@ -43,10 +43,12 @@ export function createTermsCheck(
     const decimals = explainDecimals(supported, offers());
     if (decimals !== undefined) return { message: decimals, areAll: true, isPartial: false };
     const payable = completeOffers(offers(), supported.kinds);
-    const byPayee = Map.groupBy(payable, namePayee);
+    const byPayee = Map.groupBy(payable, ({ payTo, asset, scheme, network }) =>
+      [payTo, asset, scheme, network].join(" "),
+    );
     const checked = [...byPayee.values()]
       .slice(0, payeesMax)
-      .flatMap((each) => each.toSorted(compareAmounts).slice(0, 1));
+      .map((each) => each.reduce((one, other) => (BigInt(other.amount) < BigInt(one.amount) ? other : one)));
     const terms = JSON.stringify(checked);
     const isFresh = known?.rejected === undefined || performance.now() - known.atMs < recheckMs;
     if (known?.terms === terms && isFresh) return known.rejected;
@@ -83,10 +85,6 @@ async function judgeOffers(
   return { message, areAll: judged.every((one) => one.messages.length > 0), isPartial };
 }
 
-function namePayee({ payTo, asset, scheme, network }: PaymentRequirements): string {
-  return [payTo, asset, scheme, network].join(" ");
-}
-
 /** Returns why an offer's payments are rejected regardless of their signer, in one sentence; empty if they are not. */
 async function explainRejection(offer: PaymentRequirements, verify: VerifyInvented): Promise<readonly string[]> {
   const judge = async (each: PaymentRequirements) => verify(await signEmpty(each), each);
@@ -98,10 +96,6 @@ async function explainRejection(offer: PaymentRequirements, verify: VerifyInvent
   return [
     `token ${offer.asset} does not have the EIP-712 domain name "${name}", version "${version}"; correct token.name, token.version`,
   ];
-}
-
-function compareAmounts(a: PaymentRequirements, b: PaymentRequirements): number {
-  return BigInt(a.amount) < BigInt(b.amount) ? -1 : 1;
 }
 
 async function signEmpty(accepted: PaymentRequirements): Promise<PaymentPayload> {

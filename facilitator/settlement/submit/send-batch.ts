@@ -35,9 +35,9 @@ export function createSendBatch(
     const nextNonce =
       noncesAreStale || nonces.heldCount() === 0 ? chain.transactionCount(signer.address, "pending") : undefined;
     // No estimate exists for a payment that another replica checked, or whose estimate was evicted.
-    const unknown = listEntries(jobs).filter(
-      ({ settlement, attempts }) => attempts.length === 0 && gas.find(settlement) === undefined,
-    );
+    const unknown = jobs
+      .flatMap(({ entries }) => entries)
+      .filter(({ settlement, attempts }) => attempts.length === 0 && gas.find(settlement) === undefined);
     const simulated = Promise.all(unknown.map(({ settlement }) => gas.simulate(settlement, chain)));
     const planned = simulated.then(() => plan(jobs));
     const [now, next, transactions] = await Promise.all([fees.quote(), nextNonce, planned]);
@@ -66,10 +66,6 @@ export function createSendBatch(
     }
     return { signed: signed.length, again, unsent };
   };
-}
-
-function listEntries(jobs: readonly Job[]): readonly InFlightSettlement[] {
-  return jobs.flatMap(({ entries }) => entries);
 }
 
 async function recordBatch(signed: readonly SignedJob[], ledger: Journal, nonces: NonceAllocator): Promise<void> {
