@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
@@ -83,14 +83,18 @@ describe("openSqlite", () => {
     openSqlite(path, ["CREATE TABLE other (id TEXT)"], { table: "other" }).close();
   });
 
-  it("rejects a ledger that was emptied", () => {
+  it.each([
+    ["emptied", "is empty", (path: string) => writeFileSync(path, "")],
+    ["deleted without its log", "is missing next to its log", (path: string) => renameSync(path, `${path}-wal`)],
+  ])("rejects a ledger that was %s", (_, problem, lose) => {
     const path = join(folder, "ledger.db");
     openSqlite(path, [first], { table: "payment" }).close();
-    writeFileSync(path, "");
+    lose(path);
+    const names = readdirSync(folder);
     expect(() => openSqlite(path, [first], { table: "payment", setting: "GATEHOUSE_TILL_LEDGER_PATH" })).toThrow(
-      `${path} is empty, so its records are lost: restore a backup of it and of the files next to it, or set GATEHOUSE_TILL_LEDGER_PATH to another path. If it never held any: rm ${path}`,
+      `${path} ${problem}, so its records are lost: restore a backup of it and of the files next to it, or set GATEHOUSE_TILL_LEDGER_PATH to another path. If it never held any: rm -f ${path} ${path}-wal`,
     );
-    expect(statSync(path).size).toBe(0);
+    expect(readdirSync(folder)).toEqual(names);
   });
 
   it("rejects a database from a newer version", () => {

@@ -33,7 +33,7 @@ export function openSqlite(
 ): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
-    if (table !== undefined) rejectEmptied(path, setting);
+    if (table !== undefined) rejectLost(path, setting);
     if (path !== ":memory:") makePrivate(path);
     database = new DatabaseSync(path, { timeout: waitMs });
     if (table !== undefined) requireTable(database, table, { path, setting });
@@ -52,11 +52,14 @@ function makePrivate(path: string): void {
   restrictToOwner(path);
 }
 
-/** Rejects a file without a byte: SQLite would take it for a new database, and delete the log next to it. */
-function rejectEmptied(path: string, setting: string | undefined): void {
-  if (statSync(path, { throwIfNoEntry: false })?.size !== 0) return;
+/** Rejects a file without a byte, or a log without its file: SQLite would create a new database, and delete the log. */
+function rejectLost(path: string, setting: string | undefined): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  const log = `${path}-wal`;
+  if (found === undefined ? !existsSync(log) : found.size > 0) return;
+  const problem = found === undefined ? "is missing next to its log" : "is empty";
   throw new StartupError(
-    `${path} is empty, so its records are lost: restore a backup of it and of the files next to it, or ${suggestOtherPath(setting)}. If it never held any: rm ${path}`,
+    `${path} ${problem}, so its records are lost: restore a backup of it and of the files next to it, or ${suggestOtherPath(setting)}. If it never held any: rm -f ${path} ${log}`,
   );
 }
 
