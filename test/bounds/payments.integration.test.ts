@@ -122,7 +122,7 @@ describe("a facilitator in a small process", () => {
       expect([rejected.status, rejected.text]).toEqual([
         503,
         expect.stringContaining(
-          `${most.settlements} settlements are in progress, which is the limit; try again in a moment`,
+          `${most.settlements} settlements are in flight, which is the limit; try again in a moment`,
         ),
       ]);
       const settled = (await mine(settling)) as Awaited<ReturnType<typeof post>>[];
