@@ -1,6 +1,7 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { buildServerName } from "#daemon/http/address.ts";
+import { buildServerName, readUrlPort } from "#daemon/http/address.ts";
+import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import { TextsByLength } from "../wire/message-head.ts";
 
@@ -9,15 +10,13 @@ export type NodeAddress = Readonly<{ secure: boolean; host: string; port: number
 
 export function parseNodeAddress(httpUrl: string): NodeAddress {
   const url = new URL(httpUrl);
-  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  const authorization =
-    url.username === "" ? "" : `Authorization: Basic ${Buffer.from(credentials).toString("base64")}\r\n`;
+  const { Authorization: credentials } = parseHttpEndpoint(httpUrl).headers;
+  const authorization = credentials === undefined ? "" : `Authorization: ${credentials}\r\n`;
   const start = `POST ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n${authorization}Content-Type: application/json\r\nContent-Length: `;
-  const secure = url.protocol === "https:";
   return {
-    secure,
+    secure: url.protocol === "https:",
     host: url.hostname.replace(/^\[|\]$/g, ""),
-    port: Number(url.port === "" ? (secure ? 443 : 80) : url.port),
+    port: readUrlPort(url),
     requestStarts: new TextsByLength((lengthBytes) => `${start}${lengthBytes}\r\n`),
   };
 }
