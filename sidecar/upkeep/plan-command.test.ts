@@ -112,7 +112,7 @@ test("gatehouse config plan --json reports an unreadable file, and what --write 
     drift: null,
     written: false,
     changes: [],
-    problems: [{ reason: "FileMissing", message: expect.stringContaining("none") as string }],
+    problems: [{ reason: "FileMissing", message: `${join(directory, "none")} does not exist; correct --config.` }],
     diff: "",
   });
   printed = "";

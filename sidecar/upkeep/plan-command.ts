@@ -42,7 +42,9 @@ export async function runPlanCommand(
   }
   const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
   if (!reading.ok) {
-    const { reason, message } = reading.problem;
+    const { reason, message: words } = reading.problem;
+    // The reading's own message is about the sidecar's setting.
+    const message = reason === "FileMissing" ? `${configPath} does not exist; correct --config.` : words;
     if (options.json) output.out(renderJson({ ...buildEmptyDocument(options), problems: [{ reason, message }] }));
     output.error(`plan: ${message}\n`);
     return exitStatus.error;
