@@ -59,7 +59,7 @@ test.each([
     "too much output",
     "head -c 100000 /dev/zero",
     "TooMuchOutput",
-    /printed more than 1000 bytes, the limit, and was killed/,
+    /printed more than the limit of 1000 bytes and was killed/,
   ],
 ])("reports %s clearly", async (_, does, reason, words) => {
   const compose = await composeThat(does);
