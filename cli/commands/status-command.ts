@@ -1,11 +1,13 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { exitStatus } from "#daemon/command-line/command-output.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
+import { listRunningServices } from "#daemon/running-services.ts";
 import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { defaultStatusUrl, parseIntervalSeconds, parseListenerUrl, parseListenPort } from "./option-values.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
 const pagePort = 9610;
+const statusServices: ReadonlySet<string> = new Set(["sidecar", "gateway"]);
 
 /** Creates `gatehouse status`: shows the state of one or more nodes in a terminal, or of all on one page. */
 export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
@@ -14,7 +16,11 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
     .description(
       "Prints the verdict, what is wrong, since when and what to do, and the last events. Exits 0 when all is healthy, 2 when something is not, 1 when a listener could not be reached. With --page, serves a page that checks all targets, also facilitators and resource servers, every five seconds, until Ctrl-C.",
     )
-    .option("--url <url>", "status listener of the sidecar or gateway", parseListenerUrl, defaultStatusUrl)
+    .option(
+      "--url <url>",
+      `status listener of the sidecar or gateway (default: the only one running here, else ${defaultStatusUrl})`,
+      parseListenerUrl,
+    )
     .addOption(
       new Option(
         "--targets <where...>",
@@ -44,7 +50,7 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
       const everyMs = watch === undefined ? undefined : (watch === true ? 5 : watch) * 1_000;
       const output = createTerminalOutput({ mask });
       try {
-        const where = targets === undefined ? url : readTargets(targets);
+        const where = targets === undefined ? (url ?? findStatusUrl()) : readTargets(targets);
         const signal = AbortSignal.any([createStopSignal(), output.lost]);
         process.exitCode = await run({ where, json: json === true, everyMs }, output, signal);
       } catch (error) {
@@ -53,4 +59,10 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
         process.exitCode = exitStatus.error;
       }
     });
+}
+
+/** Finds the status listener of the only sidecar or gateway that this user can see running on this machine. */
+function findStatusUrl(): string {
+  const [only, ...others] = listRunningServices(process.env).filter(({ service }) => statusServices.has(service));
+  return only === undefined || others.length > 0 ? defaultStatusUrl : only.url;
 }

@@ -189,6 +189,7 @@ test("resume fails if no sidecar responds, and requires the token with a URL", a
   await waitUntilSettled(url);
   const found = await runGatehouse(["resume"]);
   expect([found.status, found.stderr]).toEqual([0, ""]);
+  expect((await runGatehouse(["status"])).stdout).toContain(new URL(node.httpUrl).host);
   const unheld = await runGatehouse(["resume"], buildEnvironment(node));
   expect([unheld.status, unheld.stdout]).toEqual([
     0,
