@@ -1,5 +1,5 @@
-// `count.mjs <failed steps> <vitest report>…` prints which tests took longest, what was skipped and why, what failed and with which words, then
-// `N passed, N failed, N skipped`, and ends with 1 when anything failed.
+// `count.mjs <failed steps> <vitest report>…` prints which tests took longest, what was skipped and why, what failed and with which
+// message, then `N passed, N failed, N skipped`, and exits with 1 if anything failed.
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 
@@ -12,7 +12,7 @@ for (const path of reportPaths) {
   try {
     const report = JSON.parse(readFileSync(path, "utf8"));
     counts.passed += report.numPassedTests;
-    // A run that failed is one of the failed steps already; its tests are counted instead.
+    // A failed run is already one of the failed steps; its tests are counted instead.
     counts.failed += report.success ? 0 : Math.max(report.numFailedTests, 1) - 1;
     counts.skipped += report.numPendingTests + report.numTodoTests;
     for (const { name, message, status: fileStatus, assertionResults } of report.testResults) {
@@ -33,12 +33,12 @@ for (const path of reportPaths) {
 const slowest = durations.toSorted((one, other) => other.duration - one.duration).slice(0, 10);
 for (const { duration, test } of slowest) console.log(`slow: ${Math.round(duration / 100) / 10} s ${test}`);
 for (const failure of failures) console.log(shorten(failure, 2_400));
-// A run without a report is a failed step as well, unless it ended well and wrote none.
+// A run without a report is also a failed step, unless it succeeded and wrote none.
 counts.failed = Math.max(counts.failed, missing);
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exitCode = counts.failed === 0 && counts.passed > 0 ? 0 : 1;
 
-/** The beginning and the end of a long text: what failed stands in the one, the last words of a process in the other. */
+/** Returns the start and the end of a long text: the first shows what failed, the second a process's last output. */
 function shorten(text, length) {
   if (text.length <= length) return text;
   return `${text.slice(0, length / 2)}\n  …\n${text.slice(-length / 2)}`;

@@ -1,4 +1,4 @@
-// Prints what a changelog says of one version: `release-notes.mjs <version> [file]`. Ends with 1 where it says nothing.
+// Prints a version's section of a changelog: `release-notes.mjs <version> [file]`. Exits with 1 if there is none.
 import { readFileSync } from "node:fs";
 
 const [version = "", file = "CHANGELOG.md"] = process.argv.slice(2);

@@ -1,5 +1,5 @@
-// Prints an SBOM (CycloneDX) of what a production install of the clone has: `npm sbom` over package-lock.json without the rest, because with
-// `--omit dev` it leaves out whatever a development dependency needs too. `with-node` adds Node, which the single executable has.
+// Prints an SBOM (CycloneDX) of a production install of the clone: `npm sbom` for a reduced package-lock.json, because with `--omit dev` it
+// also omits packages that a development dependency needs too. `with-node` adds Node, which the single executable includes.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What is installed as `gatehouse`. The variables make the C library keep one heap for all threads, and give freed memory back. They can't
-# stand in the first line of the program itself: pnpm's launcher takes the first word after `env -S` for the name of a program. In a clone
-# the project's own Node runs it, because another on PATH may be too old.
+# Installed as `gatehouse`. The variables make the C library use one heap for all threads, and return freed memory. They can't be in the
+# program's own first line, because pnpm's launcher mistakes the first word after `env -S` for a program's name. In a clone, the project's
+# own Node runs it, because the one on PATH may be too old.
 here=$(dirname "$(readlink -f "$0")")
 node=$here/../node_modules/.bin/node
 [ -x "$node" ] || node=node

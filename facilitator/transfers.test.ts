@@ -84,13 +84,13 @@ test("rejects settling less than the minimum out of a larger signed maximum, and
 
 /** Settles a contract wallet's payment; a copy starts while the wallet is queried, or never. */
 function settleByWallet(checkSigner: () => Promise<Rejection | undefined>, hasCopy: boolean) {
-  let isAsked = false;
+  let isRequested = false;
   const engine = {
-    hasBegun: async () => isAsked && hasCopy,
+    hasBegun: async () => isRequested && hasCopy,
     settle: async () => ({ state: "pending", transaction: "0x44" }) as const,
   };
   const check = () => {
-    isAsked = true;
+    isRequested = true;
     return checkSigner();
   };
   return createSaleTransfers(engine, { checkSigner: check }).settle(signedByWallet);

@@ -113,7 +113,7 @@ function createWatchedFile(
     },
     follow: (reload: () => void): AsyncDisposable => {
       let isChecking = false;
-      let isOver = false;
+      let isStopped = false;
       // Asynchronous: otherwise a hanging file system, such as NFS without its server, would block everything that this thread serves. Runs
       // one check at a time, because each hanging check occupies a thread of the small thread pool.
       const check = async () => {
@@ -123,7 +123,7 @@ function createWatchedFile(
         // A file that is still being written changes again; a later check reads it.
         const isSettled = found !== stamp && (await pause(settleMs).then(() => findStamp(path))) === found;
         isChecking = false;
-        if (isOver || !isSettled || found === stamp) return;
+        if (isStopped || !isSettled || found === stamp) return;
         reload();
         // The change triggered no event, so the watch has lost the file.
         void watcher.close();
@@ -142,7 +142,7 @@ function createWatchedFile(
       const timer = setInterval(() => void check(), checkEveryMs).unref();
       return {
         [Symbol.asyncDispose]: async () => {
-          isOver = true;
+          isStopped = true;
           clearInterval(timer);
           await watcher.close();
         },

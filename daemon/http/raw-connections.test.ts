@@ -103,10 +103,10 @@ describe("a socket with diverted reads", () => {
     await using at = await listening(server);
     const { accepted, client } = await connected(at.port, server);
     let takenBytes = 0;
-    let isAsked = false;
+    let isRequested = false;
     const reads: SocketReads = divertReads(accepted, (bytes) => {
       takenBytes += bytes.length;
-      return isAsked;
+      return isRequested;
     });
     accepted.resume();
     const ended = once(accepted, "end");
@@ -116,7 +116,7 @@ describe("a socket with diverted reads", () => {
     const first = takenBytes;
     for (let turn = 0; turn < 20; turn += 1) await nextTurn();
     expect([takenBytes, first < size]).toEqual([first, true]);
-    isAsked = true;
+    isRequested = true;
     reads.resume();
     await ended;
     expect(takenBytes).toBe(size);

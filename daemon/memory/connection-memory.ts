@@ -22,7 +22,7 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
   #bytes = 0;
   #waitingBytes = 0;
   #progress = 0;
-  #isOver = false;
+  #isClosed = false;
 
   constructor(budget: MemoryBudget, owner: ConnectionMemoryOwner) {
     this.#budget = budget;
@@ -57,7 +57,7 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
 
   /** Charges bytes if the limits allow it. Disconnects the slowest clients of other addresses to free memory. */
   tryAcquire(bytes: number): boolean {
-    if (this.#isOver || this.#bytes + bytes > this.#budget.options.connectionBytes) return false;
+    if (this.#isClosed || this.#bytes + bytes > this.#budget.options.connectionBytes) return false;
     if (!this.#budget.createRoom(this.#address ?? this.#owner.address(), bytes, this)) return false;
     this.#add(bytes);
     return true;
@@ -75,11 +75,11 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
 
   [Symbol.dispose](): void {
     this.#add(-this.#bytes);
-    this.#isOver = true;
+    this.#isClosed = true;
   }
 
   #add(bytes: number): void {
-    if (this.#isOver || bytes === 0) return;
+    if (this.#isClosed || bytes === 0) return;
     this.#address ??= this.#owner.address();
     this.#bytes += bytes;
     this.#budget.add(this.#address, this, bytes);

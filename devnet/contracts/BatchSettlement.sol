@@ -26,8 +26,8 @@ interface IDepositCollector {
 }
 
 /// @title The devnet's x402BatchSettlement: channels of prepaid tokens, claimed by cumulative vouchers.
-/// @dev Written for the devnet, after the published interface and specification of the scheme, and not audited. Its rules are
-/// the real one's, but it checks the signature of an older claim, too; its errors and most events differ. It needs no constructor.
+/// @dev Written for the devnet from the scheme's published interface and specification; not audited. It has the real contract's rules,
+/// but also checks the signature of an older claim; its errors and most events differ. It needs no constructor.
 contract BatchSettlement is ReentrancyGuard {
     using SafeERC20 for IERC20;
 
@@ -272,7 +272,7 @@ contract BatchSettlement is ReentrancyGuard {
     }
 }
 
-/// @title The devnet's ERC3009DepositCollector: takes a deposit with the payer's authorization, whose nonce names the channel.
+/// @title The devnet's ERC3009DepositCollector: takes a deposit with the payer's authorization, whose nonce identifies the channel.
 contract ERC3009Collector is IDepositCollector {
     function collect(address payer, address token, uint256 amount, bytes32 channelId, bytes calldata data) external {
         require(msg.sender == 0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003, BatchSettlement.Unauthorized());
@@ -286,7 +286,7 @@ contract ERC3009Collector is IDepositCollector {
     }
 }
 
-/// @title The devnet's Permit2DepositCollector: takes a deposit by Permit2, whose witness names the channel.
+/// @title The devnet's Permit2DepositCollector: takes a deposit by Permit2, whose witness identifies the channel.
 contract Permit2Collector is IDepositCollector {
     Permit2 private constant PERMIT2 = Permit2(0x000000000022D473030F116dDEE9F6B43aC78BA3);
 
@@ -305,7 +305,7 @@ contract Permit2Collector is IDepositCollector {
         );
     }
 
-    /// @dev A permit that fails is ignored: the allowance may exist already.
+    /// @dev A failing permit is ignored, because the allowance may already exist.
     function _approve(address payer, address token, bytes memory approval) private {
         (uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s) =
             abi.decode(approval, (uint256, uint256, uint8, bytes32, bytes32));

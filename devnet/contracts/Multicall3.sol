@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 /// @title The devnet's Multicall3: several calls in one.
-/// @dev Written for the devnet, after the interface of Multicall3, and not audited; it has what x402 uses.
+/// @dev Written for the devnet from the interface of Multicall3; not audited. It has the parts that x402 uses.
 contract Multicall3 {
     struct Call {
         address target;

@@ -5,8 +5,8 @@ import {IERC1271} from "@openzeppelin/contracts/interfaces/IERC1271.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
 /// @title The devnet's Permit2: transfers of one token by signature, with a witness.
-/// @dev Written for the devnet, after the interface of Uniswap's Permit2, and not audited. It has what x402 uses, and reverts
-/// in the same order with the same errors. It needs no constructor, so that its code can be put at the canonical address.
+/// @dev Written for the devnet from the interface of Uniswap's Permit2; not audited. It has the parts that x402 uses, and reverts
+/// in the same order with the same errors. It needs no constructor, so that its code can be placed at the canonical address.
 contract Permit2 {
     struct TokenPermissions {
         address token;
@@ -63,7 +63,7 @@ contract Permit2 {
         bytes32 typeHash = keccak256(abi.encodePacked(WITNESS_TYPE_START, witnessTypeString));
         bytes32 permitted =
             keccak256(abi.encode(PERMISSIONS_TYPEHASH, permit.permitted.token, permit.permitted.amount));
-        // The spender is the caller: only that contract can use the signature.
+        // The spender is the caller, so only that contract can use the signature.
         bytes32 structHash =
             keccak256(abi.encode(typeHash, permitted, msg.sender, permit.nonce, permit.deadline, witness));
         _transfer(permit, details, owner, structHash, signature);

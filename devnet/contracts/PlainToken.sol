@@ -7,7 +7,7 @@ import {ERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/ERC20P
 /// @title A token of the devnet without EIP-3009, payable by Permit2: 18 decimals, EIP-2612, worthless.
 contract PlainToken is ERC20Permit {
     /// @param holders Accounts that hold tokens from the start.
-    /// @param amount What each of them holds, in the smallest unit.
+    /// @param amount Amount that each of them holds, in the smallest unit.
     constructor(address[] memory holders, uint256 amount) ERC20("Devnet Plain Token", "PLAIN") ERC20Permit("Devnet Plain Token") {
         for (uint256 i = 0; i < holders.length; ++i) {
             _mint(holders[i], amount);

@@ -5,8 +5,8 @@ import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC2
 import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
 import {Permit2} from "./Permit2.sol";
 
-/// @title What the devnet's x402 proxies share: spenders of Permit2 that pay only the address that the payer signed.
-/// @dev Written for the devnet, after the interface of the x402 proxies, and not audited. They need no constructor.
+/// @title Base of the devnet's x402 proxies: spenders of Permit2 that pay only the address that the payer signed.
+/// @dev Written for the devnet from the interface of the x402 proxies; not audited. They need no constructor.
 abstract contract Permit2Proxy is ReentrancyGuard {
     struct EIP2612Permit {
         uint256 value;
@@ -52,7 +52,7 @@ abstract contract Permit2Proxy is ReentrancyGuard {
         PERMIT2.permitWitnessTransferFrom(permit, details, payment.owner, payment.witness, witnessType, signature);
     }
 
-    /// @dev A permit that fails is only reported: the allowance may exist already.
+    /// @dev A failing permit is only reported, because the allowance may already exist.
     function _approve(
         EIP2612Permit calldata approval,
         Permit2.PermitTransferFrom calldata permit,
@@ -72,7 +72,7 @@ abstract contract Permit2Proxy is ReentrancyGuard {
     }
 }
 
-/// @title The devnet's x402ExactPermit2Proxy: pays what was permitted.
+/// @title The devnet's x402ExactPermit2Proxy: pays the permitted amount.
 contract ExactProxy is Permit2Proxy {
     struct Witness {
         address to;
@@ -118,7 +118,8 @@ contract ExactProxy is Permit2Proxy {
     }
 }
 
-/// @title The devnet's x402UptoPermit2Proxy: pays what the facilitator, whom the payer signed, settles, up to what was permitted.
+// / @title The devnet's x402UptoPermit2Proxy: pays the amount that the facilitator settles, up to the permitted amount; the payer signs the
+// facilitator's address.
 contract UptoProxy is Permit2Proxy {
     struct Witness {
         address to;

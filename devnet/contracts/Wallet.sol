@@ -33,7 +33,7 @@ contract Wallet is IERC1271 {
     }
 }
 
-/// @title Creates the devnet's contract accounts at addresses known before (ERC-6492).
+/// @title Creates the devnet's contract accounts at addresses known in advance (ERC-6492).
 contract WalletFactory {
     /// @notice Creates the wallet if it does not exist, and returns its address.
     function createWallet(address owner, bytes32 salt) external returns (address wallet) {

@@ -7,11 +7,11 @@ import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/SignatureChecker.sol";
 
 /// @title The devnet's dollar: 6 decimals, EIP-3009, worthless.
-/// @dev OpenZeppelin's ERC3009 has the (v, r, s) forms that EIP-3009 defines. The forms with one `bytes` signature are the
-/// ones that USDC 2.2 added; they also take the signatures of contract accounts (ERC-1271).
+/// @dev OpenZeppelin's ERC3009 has the (v, r, s) forms that EIP-3009 defines. The forms with one `bytes` signature are
+/// those that USDC 2.2 added; they also accept signatures of contract accounts (ERC-1271).
 contract Token is ERC3009 {
     /// @param holders Accounts that hold tokens from the start.
-    /// @param amount What each of them holds, in the smallest unit.
+    /// @param amount Amount that each of them holds, in the smallest unit.
     constructor(address[] memory holders, uint256 amount) ERC20("USDC", "USDC") EIP712("USDC", "2") {
         for (uint256 i = 0; i < holders.length; ++i) {
             _mint(holders[i], amount);

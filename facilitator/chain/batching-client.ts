@@ -70,14 +70,14 @@ export function createBatchingClient(
     const report = (outcome: "ok" | ChainFault) =>
       observe({ calls: batch.length, durationMs: performance.now() - startedMs, outcome });
     const over = new AbortController();
-    let isOver = false;
+    let isAnswered = false;
     const giveUp = () => {
-      if (!isOver) over.abort(new ChainError("timeout", "no caller is waiting for the node's response"));
+      if (!isAnswered) over.abort(new ChainError("timeout", "no caller is waiting for the node's response"));
     };
     void Promise.allSettled(batch.map(({ ended }) => ended)).then(giveUp);
     try {
       const answers = requireAnswers(await transport.post(writeCalls(batch.map(({ call }) => call)), over.signal));
-      isOver = true;
+      isAnswered = true;
       report("ok");
       for (const [place, { answer, fail, call }] of batch.entries()) {
         const given = answers.get(place);

@@ -29,14 +29,14 @@ function createClocked(paid: readonly number[] = []) {
     end,
     reject: (payer: number, code: Hex = "0x", asset = 0) => reject(payment(payer, asset), { code: async () => code }),
     asksForCode: async () => {
-      let isAsked = false;
+      let isRequested = false;
       await reject(payment(999), {
         code: async () => {
-          isAsked = true;
+          isRequested = true;
           return "0x";
         },
       });
-      return isAsked;
+      return isRequested;
     },
   };
 }

@@ -20,7 +20,7 @@ export type BatchStrategy = Readonly<{
   gate: CallGate;
   isGrouped: () => boolean;
   /** Sets the callback that continues the batch after `ahead` blocked all calls. */
-  onResume: (goOn: () => void) => void;
+  onResume: (proceed: () => void) => void;
 }>;
 
 /**
@@ -38,7 +38,7 @@ export function chooseBatchStrategy({ policy, tier, key, context }: CallAccounti
     sender: nodeBatches.open(key),
     gate,
     isGrouped: () => nodeBatches.items(key) > 1,
-    onResume: (goOn) => gate.onResume(goOn),
+    onResume: (proceed) => gate.onResume(proceed),
     ahead: (call: Call | BadCall) => {
       if (gate.isWaiting) return 0;
       const method = isBad(call) ? undefined : policy.catalogue.get(call.method);
@@ -84,8 +84,8 @@ class BatchGate implements CallGate {
     return this.#waiting.size > 0;
   }
 
-  onResume(goOn: () => void): void {
-    this.#resumed = goOn;
+  onResume(proceed: () => void): void {
+    this.#resumed = proceed;
   }
 
   enter(

@@ -75,7 +75,7 @@ test("a batch that is cancelled while it starts a call cancels that call too", (
   const cancelled: string[] = [];
   const later: (() => void)[] = [];
   let clock = 0;
-  const { context } = createTestContext({ now: () => (clock += 1_000), later: (goOn) => later.push(goOn) });
+  const { context } = createTestContext({ now: () => (clock += 1_000), later: (proceed) => later.push(proceed) });
   const [, ...short] = calls(3);
   const long = { id: "0", method: "a", params: `["${"x".repeat(turnBytes)}"]` };
   const handle: BatchDependencies["handle"] = ({ id = "" }) => {
@@ -84,7 +84,7 @@ test("a batch that is cancelled while it starts a call cancels that call too", (
     return { resume: () => undefined, cancel: () => cancelled.push(id) };
   };
   const flow = run([long, ...short], handle, { context });
-  for (const goOn of later) goOn();
+  for (const proceed of later) proceed();
   expect(cancelled).toEqual(["0", "1"]);
 });
 

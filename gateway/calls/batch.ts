@@ -33,8 +33,8 @@ export function runBatch(
   dependencies: BatchDependencies,
 ): ResponseFlow {
   const run = new BatchRun(calls, account, strategy, dependencies);
-  strategy.onResume(() => run.goOn());
-  run.goOn();
+  strategy.onResume(() => run.proceed());
+  run.proceed();
   return run;
 }
 
@@ -89,7 +89,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
     );
   }
 
-  goOn(): void {
+  proceed(): void {
     // A response that arrives synchronously, or before a later tick, re-enters this method; the loop's later steps then see its changes.
     if (this.#isRunning || this.#isCancelled) return;
     if (this.#next === this.#calls.length) {
@@ -139,7 +139,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
 
   resume(): void {
     this.#writer.resume();
-    this.goOn();
+    this.proceed();
   }
 
   cancel(): void {
@@ -153,7 +153,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
 
   #continueOrCut(): void {
     if (this.#writer.isFull && !this.#isCut) this.#cut();
-    this.goOn();
+    this.proceed();
   }
 
   /** Cancels the calls in progress once a response does not fit: the node's responses would be discarded. No call starts after that. */

@@ -159,13 +159,13 @@ function waitOrReject(
   if (rejection === "overload") return record.rejectTemporarily(rpcErrors.overload, retryAfterSeconds, "overload");
   const reject = () =>
     record.rejectTemporarily(tooManyCalls(tier.concurrency, retryAfterSeconds), retryAfterSeconds, rejection);
-  const goOn = () => {
+  const proceed = () => {
     // Responses that arrived while the call waited may have put the caller into debt.
     const debtMs = context.limiter.debtMs(key, tier);
     return debtMs === undefined ? retry() : record.rejectRate(debtMs);
   };
   const flow = new LateFlow();
-  const leaveQueue = gate.wait(key, tier, overload, (mayEnter) => flow.begin(mayEnter ? goOn : reject));
+  const leaveQueue = gate.wait(key, tier, overload, (mayEnter) => flow.begin(mayEnter ? proceed : reject));
   return leaveQueue === undefined ? reject() : new EndingFlow(flow, leaveQueue);
 }
 

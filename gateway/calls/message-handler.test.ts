@@ -57,10 +57,10 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
 class CountedTurns extends SharedTurns {
   used = 0;
 
-  override wait(caller: string, goOn: () => void): void {
+  override wait(caller: string, proceed: () => void): void {
     super.wait(caller, () => {
       this.used += 1;
-      goOn();
+      proceed();
     });
   }
 }

@@ -75,7 +75,7 @@ export function createMessageHandler(context: GatewayContext): MessageHandler {
     const { key } = account;
     return chargeMessage(account, body, sink, (held) => {
       const readAtOnce = () => answer(readMessage(body, limits), account, held);
-      if (!account.hasPaidBytes) return turns.isOver() ? startInTurn(turns, key, readAtOnce) : readAtOnce();
+      if (!account.hasPaidBytes) return turns.isTickUsedUp() ? startInTurn(turns, key, readAtOnce) : readAtOnce();
       return readInTurns(body, account, (read) => answer(read, account, held));
     });
   };

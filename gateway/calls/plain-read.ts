@@ -106,8 +106,8 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadCon
   }
 
   /** A piece that is being answered contains this read even after it was cancelled and replaced by its entry. */
-  get isOver(): boolean {
-    return this.#own?.entry?.isOver ?? false;
+  get isSettled(): boolean {
+    return this.#own?.entry?.isSettled ?? false;
   }
 
   get caller(): string {

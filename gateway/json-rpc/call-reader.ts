@@ -66,7 +66,7 @@ export class CallReader {
   }
 
   /** Whether the last call exceeded the parser's limits. */
-  get isOver(): boolean {
+  get isTooLarge(): boolean {
     return this.#budget.values < 0;
   }
 

@@ -40,7 +40,7 @@ function readSingle(body: Buffer, limits: MessageLimits): Message {
   if (!isUtf8(body)) return buildRejection(rpcErrors.parse);
   const reader = new CallReader(body, skipSpace(body, 0), limits);
   const call = reader.read();
-  if (reader.isOver) return buildRejection(callTooLarge(limits), "message");
+  if (reader.isTooLarge) return buildRejection(callTooLarge(limits), "message");
   return reader.isAtEnd() ? { kind: "single", call } : buildRejection(rpcErrors.parse);
 }
 
@@ -69,7 +69,7 @@ class BatchReading {
     if (this.#calls.length === this.#limits.batchItems)
       return buildRejection(batchTooLarge(this.#limits.batchItems), "batch");
     const call = reader.read();
-    if (reader.isOver) return buildRejection(callTooLarge(this.#limits), "message");
+    if (reader.isTooLarge) return buildRejection(callTooLarge(this.#limits), "message");
     this.#calls.push(call);
     switch (reader.nextOfBatch()) {
       case "more":

@@ -215,7 +215,7 @@ function createHttpSink(
   };
 }
 
-/** Applies backpressure: a slow client pauses the upstream, a disconnect cancels it, and what was read is no longer counted. */
+/** Applies backpressure: a slow client pauses the upstream, a disconnect cancels it, and bytes read by the client are no longer counted. */
 function applyBackpressure(response: ServerResponse, backlog: ClientBacklog, flow: ResponseFlow): void {
   if (response.writableFinished) return;
   response.on("drain", () => {

@@ -11,26 +11,26 @@ export async function holdUntil<Known>(memory: HeldBytes, bytes: number, known: 
 export class ResponseMemory implements HeldBytes, Disposable {
   readonly #memory: HeldBytes;
   #bytes = 0;
-  #isOver = false;
+  #isReleased = false;
 
   constructor(memory: HeldBytes) {
     this.#memory = memory;
   }
 
   hold(bytes: number): boolean {
-    if (this.#isOver) return true;
+    if (this.#isReleased) return true;
     this.#bytes += bytes;
     return this.#memory.hold(bytes);
   }
 
   tryAcquire(bytes: number): boolean {
-    if (this.#isOver || !this.#memory.tryAcquire(bytes)) return false;
+    if (this.#isReleased || !this.#memory.tryAcquire(bytes)) return false;
     this.#bytes += bytes;
     return true;
   }
 
   release(bytes: number): void {
-    if (this.#isOver) return;
+    if (this.#isReleased) return;
     this.#bytes -= bytes;
     this.#memory.release(bytes);
   }
@@ -38,6 +38,6 @@ export class ResponseMemory implements HeldBytes, Disposable {
   [Symbol.dispose](): void {
     if (this.#bytes !== 0) this.#memory.release(this.#bytes);
     this.#bytes = 0;
-    this.#isOver = true;
+    this.#isReleased = true;
   }
 }

@@ -37,17 +37,17 @@ export function parseSplit(
   const writer = createArrayWriter(pieces.length, id, { sink: read, memory, ending: () => finish("node") });
   const flows = new Map<number, ResponseFlow>();
   const settled = new Set<number>();
-  const state = { next: 0, isOver: false, isRunning: false };
+  const state = { next: 0, isFinished: false, isRunning: false };
 
   const finish = (outcome: "node" | "failed" | "cancelled") => {
-    if (state.isOver) return;
-    state.isOver = true;
+    if (state.isFinished) return;
+    state.isFinished = true;
     for (const flow of flows.values()) flow.cancel();
     flows.clear();
     done(outcome);
   };
   const fail = (text: string) => {
-    if (state.isOver) return;
+    if (state.isFinished) return;
     finish("failed");
     if (writer.hasBegun) read.fail("unavailable");
     else read.text(text, "gateway");
@@ -63,7 +63,7 @@ export function parseSplit(
   const receive = (answer: TextResponse | ResponseFailure, place: number) => {
     flows.delete(place);
     settled.add(place);
-    if (!state.isOver) settle(place, answer);
+    if (!state.isFinished) settle(place, answer);
   };
   const requestPiece = (place: number) => {
     const piece = new PieceRead(read, pieces[place] ?? "[]", { limitBytes, memory, receive }, place);
@@ -73,18 +73,18 @@ export function parseSplit(
       return;
     }
     const flow = reads.read(piece);
-    if (state.isOver) flow.cancel();
+    if (state.isFinished) flow.cancel();
     else if (!settled.has(place)) flows.set(place, flow);
   };
   const run = () => {
     // A piece that is answered immediately re-enters this function; the loop then sees its changes.
-    if (state.isRunning || state.isOver) return;
+    if (state.isRunning || state.isFinished) return;
     state.isRunning = true;
     let sent = -1;
-    while (!state.isOver && sent < writer.turn) {
+    while (!state.isFinished && sent < writer.turn) {
       sent = writer.turn;
       writer.flush();
-      while (!state.isOver && !writer.isHeld && state.next < Math.min(pieces.length, sent + parallel)) {
+      while (!state.isFinished && !writer.isHeld && state.next < Math.min(pieces.length, sent + parallel)) {
         state.next += 1;
         requestPiece(state.next - 1);
       }

@@ -52,7 +52,7 @@ export class OrderedWriter {
   #hasBegun = false;
   #isHeld = false;
   #isEnding = false;
-  #isOver = false;
+  #isFinished = false;
 
   constructor(options: OrderedWriterOptions, dependencies: OrderedWriterDependencies) {
     this.#options = options;
@@ -115,7 +115,7 @@ export class OrderedWriter {
 
   /** Sends everything that can be sent, unless the reader has paused; ends the response after the last slot. Returns false while the reader is paused. */
   flush(): boolean {
-    if (this.#isOver) return true;
+    if (this.#isFinished) return true;
     if (this.#isHeld) return false;
     if (this.#turn < this.#options.places) {
       const isLong = this.#unsentBytes >= streamFromBytes;
@@ -172,7 +172,7 @@ export class OrderedWriter {
 
   #sendWhole(): void {
     const { sink, ending } = this.#dependencies;
-    this.#isOver = true;
+    this.#isFinished = true;
     ending?.();
     this.#unsentBytes = 0;
     this.#releaseAll();
@@ -194,7 +194,7 @@ export class OrderedWriter {
     }
     this.#stream(this.#unsentBytes);
     if (this.#unsentBytes > 0) return;
-    this.#isOver = true;
+    this.#isFinished = true;
     sink.end();
   }
 

@@ -37,7 +37,7 @@ export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promis
   const state = { text: "", step: "pieces" as "pieces" | "answers" | "last" | "end", isCutShort: false };
   let quiet: NodeJS.Timeout | undefined;
 
-  const goOn = () => {
+  const proceed = () => {
     if (state.step === "answers") {
       state.step = "last";
       socket.write(options.last);
@@ -57,7 +57,7 @@ export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promis
     const look = () => {
       if (state.text.length !== before) return wait();
       steps += 1;
-      return steps < quietSteps ? step() : goOn();
+      return steps < quietSteps ? step() : proceed();
     };
     step();
   };
@@ -68,7 +68,7 @@ export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promis
   socket.on("data", (bytes: Buffer) => {
     state.text += bytes.toString("latin1");
     if (state.text.endsWith(options.lastAnswer)) socket.destroy();
-    else if (state.step === "answers" && hasAnswers(state.text, options.expected)) goOn();
+    else if (state.step === "answers" && hasAnswers(state.text, options.expected)) proceed();
   });
   socket.on("end", () => socket.destroy());
   socket.on("error", (error: NodeJS.ErrnoException) => {
@@ -83,7 +83,7 @@ export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promis
     await sendAll(socket, pieces, options.turnsBetween);
     if (socket.destroyed) return;
     state.step = "answers";
-    if (hasAnswers(state.text, options.expected)) goOn();
+    if (hasAnswers(state.text, options.expected)) proceed();
     else wait();
   });
   return promise;

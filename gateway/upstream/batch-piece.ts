@@ -77,7 +77,7 @@ export class BatchPiece implements ResponseSink {
 
   /** Queries the node. Call it once, after the last call has been added. */
   send(): void {
-    const left = this.#entries.filter(({ isOver }) => !isOver);
+    const left = this.#entries.filter(({ isSettled }) => !isSettled);
     this.#entries.splice(0, this.#entries.length, ...left);
     const [first] = left;
     if (first === undefined) return;
@@ -166,7 +166,7 @@ export class BatchPiece implements ResponseSink {
     };
     const { turns } = this.#dependencies;
     const read = () => createTurns(turns, this.#caller).run(step, () => this.#waiting === 0);
-    if (turns.isOver()) turns.wait(this.#caller, read);
+    if (turns.isTickUsedUp()) turns.wait(this.#caller, read);
     else read();
   }
 
@@ -199,7 +199,7 @@ export class BatchPiece implements ResponseSink {
       const answer = answers?.[place];
       if (answer !== undefined && answer !== failedInBatch) entry.answer(answer);
       else {
-        isLacking ||= answer === undefined && !cut && !entry.isOver;
+        isLacking ||= answer === undefined && !cut && !entry.isSettled;
         entry.requestAlone(this.#dependencies.pool);
       }
     }

@@ -36,7 +36,7 @@ export class BatchResponseReading {
   /** Index of the call whose response comes next, if the node responds in call order, as most do; and the index of each id for other nodes. */
   #next = 0;
   #places: ReadonlyMap<string, number> | undefined;
-  #isOver = false;
+  #isFinished = false;
   #isBroken = false;
 
   constructor(bytes: Buffer, ids: readonly string[], { cut }: Readonly<{ cut: boolean }>) {
@@ -49,7 +49,7 @@ export class BatchResponseReading {
     const start = skipSpace(bytes, 0);
     this.#at = skipSpace(bytes, start + 1);
     if (bytes[start] !== openBracket) this.#break();
-    else this.#isOver = bytes[this.#at] === closeBracket;
+    else this.#isFinished = bytes[this.#at] === closeBracket;
   }
 
   /** The parsed responses, once `step` has returned 0; undefined if none of them can be trusted. */
@@ -59,7 +59,7 @@ export class BatchResponseReading {
 
   /** Parses one step. Returns the number of bytes, or 0 at the end. */
   step(): number {
-    if (this.#isOver) return 0;
+    if (this.#isFinished) return 0;
     const scan = this.#scan;
     if (!this.#isScanning) scan.begin(this.#at);
     const before = scan.at;
@@ -67,7 +67,7 @@ export class BatchResponseReading {
     this.#isScanning = end === undefined;
     if (end === notJson) this.#end(false);
     else if (end !== undefined) this.#finish(end);
-    return this.#isOver ? 0 : Math.max(1, scan.at - before);
+    return this.#isFinished ? 0 : Math.max(1, scan.at - before);
   }
 
   #finish(end: number): void {
@@ -96,13 +96,13 @@ export class BatchResponseReading {
   }
 
   #end(isWhole: boolean): void {
-    this.#isOver = true;
+    this.#isFinished = true;
     this.#isBroken ||= !isWhole && !this.#isCut;
   }
 
   #break(): void {
     this.#isBroken = true;
-    this.#isOver = true;
+    this.#isFinished = true;
   }
 }
 

@@ -37,7 +37,7 @@ export class NodeLink implements Disposable {
   #lastId = 0;
   #socket: WebSocket | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #isOver = false;
+  #isClosed = false;
 
   constructor(options: NodeLinkOptions, { events, log, random }: NodeLinkDependencies) {
     this.#options = options;
@@ -77,13 +77,13 @@ export class NodeLink implements Disposable {
 
   /** Connects at once if the next attempt is still pending: the node has been reached by other means. */
   retryNow(): void {
-    if (this.#timer === undefined || this.#isOver) return;
+    if (this.#timer === undefined || this.#isClosed) return;
     clearTimeout(this.#timer);
     this.#connect();
   }
 
   [Symbol.dispose](): void {
-    this.#isOver = true;
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#socket?.terminate();
   }
@@ -96,7 +96,7 @@ export class NodeLink implements Disposable {
     let wasOpen = false;
     const settled = new AbortController();
     const failed = (error: Error) => {
-      if (!wasOpen && !this.#isOver) this.#log("unreachable", error);
+      if (!wasOpen && !this.#isClosed) this.#log("unreachable", error);
     };
     const giveUp = async () => {
       // The handshake timeout in `ws` would also count time during which this process was suspended.
@@ -120,9 +120,9 @@ export class NodeLink implements Disposable {
       this.#socket = undefined;
       for (const answered of this.#calls.values()) answered(unanswered);
       this.#calls.clear();
-      if (wasOpen && !this.#isOver) this.#log("lost");
+      if (wasOpen && !this.#isClosed) this.#log("lost");
       if (wasOpen) this.#events.lost();
-      if (!this.#isOver) this.#timer = setTimeout(() => this.#connect(), this.#backoff.nextMs());
+      if (!this.#isClosed) this.#timer = setTimeout(() => this.#connect(), this.#backoff.nextMs());
     });
   }
 

@@ -21,7 +21,7 @@ export type PieceCall = Readonly<{
   caller: string;
   memory?: HeldBytes | undefined;
   traceContext?: TraceContext | undefined;
-  isOver: boolean;
+  isSettled: boolean;
   answer: (text: string) => void;
   /** Delivers responses for this call, the call at `from`, and as many subsequent calls as possible; returns how many. */
   answerRun: (calls: readonly PieceCall[], from: number, answers: TypicalResponses) => number;
@@ -40,7 +40,7 @@ export class PieceEntry implements NodeFlow, PieceCall {
   readonly caller: string;
   readonly memory: HeldBytes | undefined;
   readonly traceContext: TraceContext | undefined;
-  isOver = false;
+  isSettled = false;
   readonly #piece: EntryPiece;
   #own: NodeFlow | undefined;
   /** Created when the first other caller joins. */
@@ -59,8 +59,8 @@ export class PieceEntry implements NodeFlow, PieceCall {
   }
 
   answer(text: string): void {
-    if (this.isOver) return;
-    this.isOver = true;
+    if (this.isSettled) return;
+    this.isSettled = true;
     this.call.sink.text(text, "node");
   }
 
@@ -70,20 +70,20 @@ export class PieceEntry implements NodeFlow, PieceCall {
   }
 
   fail(failure: ResponseFailure): void {
-    if (this.isOver) return;
-    this.isOver = true;
+    if (this.isSettled) return;
+    this.isSettled = true;
     this.call.sink.fail(failure);
   }
 
   requestAlone(pool: NodeSender): void {
-    if (this.isOver) return;
+    if (this.isSettled) return;
     this.#own = pool.send(this.call);
     for (const caller of this.#joiners ?? []) this.#own.join(caller);
   }
 
   join(caller: string): void {
     if (this.#own !== undefined) this.#own.join(caller);
-    else if (!this.isOver) {
+    else if (!this.isSettled) {
       this.#joiners ??= new Set();
       this.#joiners.add(caller);
       this.#piece.joined(caller);
@@ -96,7 +96,7 @@ export class PieceEntry implements NodeFlow, PieceCall {
 
   cancel(): void {
     if (this.#own !== undefined) this.#own.cancel();
-    else if (!this.isOver) this.#piece.left();
-    this.isOver = true;
+    else if (!this.isSettled) this.#piece.left();
+    this.isSettled = true;
   }
 }

@@ -22,14 +22,14 @@ function turnsByHand() {
 /** A caller with this many pieces of work, each of which takes 0.4 ms at a time and reports it. */
 function flood({ turns, work }: ReturnType<typeof turnsByHand>, caller: string, pieces: number, done: string[]) {
   for (let piece = 0; piece < pieces; piece += 1) {
-    const goOn = () => {
+    const proceed = () => {
       do {
         work(0.4);
         done.push(caller);
-      } while (!turns.isOver());
-      turns.wait(caller, goOn);
+      } while (!turns.isTickUsedUp());
+      turns.wait(caller, proceed);
     };
-    turns.wait(caller, goOn);
+    turns.wait(caller, proceed);
   }
 }
 
@@ -37,13 +37,13 @@ describe("SharedTurns", () => {
   it("lets work continue until the tick's time is used up, counted from the first check", () => {
     const { turns, work, nextTurn } = turnsByHand();
     work(100);
-    expect(turns.isOver()).toBe(false);
+    expect(turns.isTickUsedUp()).toBe(false);
     work(0.8);
-    expect(turns.isOver()).toBe(false);
+    expect(turns.isTickUsedUp()).toBe(false);
     work(0.4);
-    expect(turns.isOver()).toBe(true);
+    expect(turns.isTickUsedUp()).toBe(true);
     nextTurn();
-    expect(turns.isOver()).toBe(false);
+    expect(turns.isTickUsedUp()).toBe(false);
   });
 
   it("yields the thread after each tick, however much is queued", () => {
@@ -101,7 +101,7 @@ function turnsAtSetTime() {
     shared,
     /** Another caller uses up this tick's time. */
     use: () => {
-      shared.isOver();
+      shared.isTickUsedUp();
       state.now += 100;
     },
     next: () => later.shift()?.(),

@@ -33,7 +33,7 @@ export class SharedTurns {
   }
 
   /** Returns whether this tick's time is over; the time starts at the first check. */
-  isOver(): boolean {
+  isTickUsedUp(): boolean {
     if (this.#endsAt !== undefined) return this.#source.now() >= this.#endsAt;
     this.#begin();
     return false;
@@ -41,15 +41,15 @@ export class SharedTurns {
 
   /** Returns whether a caller may still get something short done in this tick; if so, this counts as done. */
   mayBegin(caller: string): boolean {
-    if (!this.isOver()) return true;
+    if (!this.isTickUsedUp()) return true;
     if (this.#late.has(caller) || this.#waiting.has(caller)) return false;
     this.#late.add(caller);
     return true;
   }
 
   /** Continues a caller's work when its turn comes. */
-  wait(caller: string, goOn: () => void): void {
-    this.#waiting.add(caller, goOn);
+  wait(caller: string, proceed: () => void): void {
+    this.#waiting.add(caller, proceed);
     if (this.#endsAt === undefined) this.#begin();
   }
 
@@ -64,10 +64,10 @@ export class SharedTurns {
     if (this.#waiting.isEmpty) return;
     this.#begin();
     for (let served = 0; served < perTurnMax; served += 1) {
-      const goOn = this.#waiting.next();
-      if (goOn === undefined) return;
-      goOn();
-      if (this.isOver()) return;
+      const proceed = this.#waiting.next();
+      if (proceed === undefined) return;
+      proceed();
+      if (this.isTickUsedUp()) return;
     }
   }
 }
@@ -77,39 +77,40 @@ export const turnBytes = 16_384;
 
 /** Work in several steps, spread over ticks. */
 export type Turns = Readonly<{
-  /** Repeats a step, which returns the bytes it processed, until it returns 0 or `isOver`, over as many ticks as it takes. */
-  run: (step: () => number, isOver: () => boolean) => void;
+  /** Repeats a step, which returns the bytes it processed, until it returns 0 or `isDone`, over as many ticks as it takes. */
+  run: (step: () => number, isDone: () => boolean) => void;
 }>;
 
 export function createTurns(turns: SharedTurns, caller: string): Turns {
   /** Continues in a caller's turn, however little time is left. */
-  const goOn: Turns["run"] = (step, isOver) => {
+  const proceed: Turns["run"] = (step, isDone) => {
     let doneBytes = 0;
-    while (!isOver()) {
+    while (!isDone()) {
       const bytes = step();
       if (bytes === 0) return;
       doneBytes += bytes;
-      if (doneBytes < turnBytes || !turns.isOver()) continue;
-      turns.wait(caller, () => goOn(step, isOver));
+      if (doneBytes < turnBytes || !turns.isTickUsedUp()) continue;
+      turns.wait(caller, () => proceed(step, isDone));
       return;
     }
   };
   // Work started by the node's responses is treated like work from clients: both wait when a tick's time is over.
   return {
-    run: (step, isOver) => (turns.isOver() ? turns.wait(caller, () => goOn(step, isOver)) : goOn(step, isOver)),
+    run: (step, isDone) =>
+      turns.isTickUsedUp() ? turns.wait(caller, () => proceed(step, isDone)) : proceed(step, isDone),
   };
 }
 
 /** One connection's position in the queue for turns. */
 export class PendingTurn {
   readonly #turns: SharedTurns;
-  readonly #goOn: () => void;
+  readonly #proceed: () => void;
   #isWaiting = false;
 
-  /** `goOn` is called when the turn comes, even if the connection is closed by then. */
-  constructor(turns: SharedTurns, goOn: () => void) {
+  /** `proceed` is called when the turn comes, even if the connection is closed by then. */
+  constructor(turns: SharedTurns, proceed: () => void) {
     this.#turns = turns;
-    this.#goOn = goOn;
+    this.#proceed = proceed;
   }
 
   get isWaiting(): boolean {
@@ -119,7 +120,7 @@ export class PendingTurn {
   /** Waits for the caller's next turn if this tick's time is over. Returns whether it waits. */
   waitIfOver(caller: () => string): boolean {
     if (this.#isWaiting) return true;
-    if (!this.#turns.isOver()) return false;
+    if (!this.#turns.isTickUsedUp()) return false;
     this.#wait(caller());
     return true;
   }
@@ -127,7 +128,7 @@ export class PendingTurn {
   /** Waits for the caller's next turn before a short single call, if the caller may not start another in this tick. Returns whether it waits. */
   waitForTurn(caller: () => string): boolean {
     if (this.#isWaiting) return true;
-    if (!this.#turns.isOver() || this.#turns.mayBegin(caller())) return false;
+    if (!this.#turns.isTickUsedUp() || this.#turns.mayBegin(caller())) return false;
     this.#wait(caller());
     return true;
   }
@@ -136,7 +137,7 @@ export class PendingTurn {
     this.#isWaiting = true;
     this.#turns.wait(caller, () => {
       this.#isWaiting = false;
-      this.#goOn();
+      this.#proceed();
     });
   }
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds both images in a clone, with Docker and nothing else: npm runs in a container. What is given goes to the build that
-# downloads, `sh infra/images/build.sh --network host`. The images are called as compose files expect, or GATEHOUSE_IMAGE and DEVNET_IMAGE.
-# They are for the processor of the engine, or for DOCKER_DEFAULT_PLATFORM: linux/amd64 or linux/arm64.
+# Builds both images in a clone, with Docker and nothing else: npm runs in a container. Arguments are passed to the build that downloads,
+# e.g. `sh infra/images/build.sh --network host`. The images get the names that the compose files expect, or GATEHOUSE_IMAGE and
+# DEVNET_IMAGE. They are built for the engine's architecture, or for DOCKER_DEFAULT_PLATFORM: linux/amd64 or linux/arm64.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -15,7 +15,7 @@ build() {
   docker build --platform "$platform" "$@"
 }
 
-# No directory is mounted, so that the engine may be another machine's or another user's.
+# No directory is mounted, so the engine may be on another machine or belong to another user.
 tar -cf - package.json package-lock.json .npmrc infra/images |
   build --file infra/images/dependencies.Dockerfile --build-arg "BASE_IMAGE=$base" --tag "$dependencies" "$@" -
 rm -rf .gatehouse/images

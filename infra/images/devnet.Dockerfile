@@ -1,6 +1,6 @@
-# The node to develop against: Gatehouse's devnet with the EVM that it runs on. Written for the classic builder too.
-# GATEHOUSE_IMAGE is the image of gatehouse.Dockerfile, GATEHOUSE_DIGEST what identifies its content: the tag alone stays the same when
-# that image is rebuilt. The base of both needs /bin/sh for this one, as `node_cli` and `ops` of a workspace are scripts.
+# A node to develop against: Gatehouse's devnet with its EVM. Also works with the classic builder.
+# GATEHOUSE_IMAGE is the image of gatehouse.Dockerfile, GATEHOUSE_DIGEST identifies its content, because the tag stays the same when that
+# image is rebuilt. The base of both needs /bin/sh, because a workspace's `node_cli` and `ops` are scripts.
 ARG GATEHOUSE_IMAGE=gatehouse
 FROM ${GATEHOUSE_IMAGE}
 COPY .gatehouse/images/devnet/node_modules/@foundry-rs /app/node_modules/@foundry-rs

@@ -1,10 +1,10 @@
-# Every service of Gatehouse in one image; the subcommand chooses. Written for the classic builder too.
-# BASE_IMAGE needs Node 24 or later and nothing else: no shell, no npm. `npm run images:prepare` installs the dependencies that are
-# copied here, from package-lock.json; `pulumi up` does it by itself.
+# All of Gatehouse's services in one image, selected by the subcommand. Also works with the classic builder.
+# BASE_IMAGE needs Node 24 or later and nothing else: no shell, no npm. `npm run images:prepare` installs the dependencies that are copied
+# here, from package-lock.json; `pulumi up` runs it automatically.
 ARG BASE_IMAGE=node:26-bookworm-slim
 FROM ${BASE_IMAGE}
 RUN ["node", "--eval", "if (Number(process.versions.node.split('.')[0]) < 24) throw new Error('BASE_IMAGE has Node ' + process.version + '; Gatehouse needs 24 or later')"]
-# Directories that volumes take over, with their owner. One line each: a directory on the way to another would change its owner too.
+# Mount points of volumes, with their owner. One line each, because otherwise parent directories would change their owner too.
 COPY --chown=10001:10001 .gatehouse/images/owned/run/ /run/gatehouse/
 COPY --chown=10001:10001 .gatehouse/images/owned/state/ /var/lib/gatehouse/
 COPY --chown=10001:10001 .gatehouse/images/owned/workspace/ /data/
@@ -26,17 +26,17 @@ COPY cli /app/cli
 COPY docs/runbooks /app/docs/runbooks
 COPY infra/images/health-check.mjs infra/images/install-files.ts infra/images/seed-node-conf.ts /app/infra/images/
 COPY infra/stack-services.ts /app/infra/
-# One thread collects garbage and compiles besides the main one: with V8's four, a busy service uses up the time that its CPU limit gives
-# it in each 100 ms, and stands still for the rest. The state directory keeps what was compiled, which spares a sidecar 25 MiB; the last two
-# make the C library keep one heap and give freed memory back.
+# Besides the main thread, only one thread collects garbage and compiles: with V8's four, a busy service would use up its CPU quota for each
+# 100 ms, and be suspended for the rest. The state directory keeps compiled code, which saves a sidecar 25 MiB; the last two make the C
+# library use one heap and return freed memory.
 ENV NODE_ENV=production NODE_OPTIONS="--disable-warning=ExperimentalWarning --v8-pool-size=1" \
     NODE_COMPILE_CACHE=/var/lib/gatehouse/compile-cache MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=131072
 WORKDIR /var/lib/gatehouse
 USER 10001:10001
-# The classic builder gives copied directories its own mode; with a real node, whose user is another, the group writes too.
+# The classic builder sets its own mode on copied directories. With a real node, which has another user, the group needs write access, too.
 RUN ["node", "--eval", "for (const path of ['/data', '/var/lib/gatehouse']) fs.chmodSync(path, 0o770)"]
-# Every service once, so that they start from what was compiled; a new volume at that place begins with it on Docker. NODE_USER is the
-# number of the user that a real node's image runs as, and with it the node's sidecar: Node keeps a cache for each user.
+# Starts every service once, so that they later start from compiled code; on Docker, a new volume there initially contains it. NODE_USER is
+# the user ID of a real node's image, and of the node's sidecar: Node keeps a cache for each user.
 ARG NODE_USER=10001
 RUN ["node", "/app/cli/compile-cache.main.ts"]
 ENTRYPOINT ["node", "/app/cli/gatehouse.js"]

@@ -34,13 +34,13 @@ export async function unpackArchive(
       return why === undefined;
     },
   });
-  let isOver = false;
+  let hasEnded = false;
   unpacking.once("eof", () => {
-    isOver = true;
+    hasEnded = true;
   });
   // The parser buffers any data after the end of an archive, possibly gigabytes of zeros, and copies all of it on each chunk.
   const untilEnd = new Transform({
-    transform: (chunk, _encoding, done) => done(null, isOver ? undefined : chunk),
+    transform: (chunk, _encoding, done) => done(null, hasEnded ? undefined : chunk),
   });
   try {
     const ends = AbortSignal.any([signal, rejecting.signal]);

@@ -62,11 +62,11 @@ export function mountHangingDisk(path: string): Disposable {
     closeSync(device);
     throw new Error(`a FUSE file system can't be mounted at ${path}`);
   }
-  let isOver = false;
+  let isUnmounted = false;
   return {
     [Symbol.dispose]: () => {
-      if (isOver) return;
-      isOver = true;
+      if (isUnmounted) return;
+      isUnmounted = true;
       closeSync(device);
       run("umount", ["--lazy", path]);
     },

@@ -115,8 +115,8 @@ export function decideAfterStage<Upgrade extends Progress>(
   }
   if (upgrade.failure === undefined) return startRollback(upgrade, failed.message, nowMs, touches);
   const attempts = upgrade.attempts + 1;
-  const isOver = attempts >= rollbackAttemptsMax || failed.kind === "final";
-  if (isOver) return { ...upgrade, attempts, end: "stranded", note: failed.message };
+  const isStranded = attempts >= rollbackAttemptsMax || failed.kind === "final";
+  if (isStranded) return { ...upgrade, attempts, end: "stranded", note: failed.message };
   return enterStage({ ...upgrade, attempts }, "back-stopping", nowMs);
 }
 

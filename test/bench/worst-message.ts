@@ -56,16 +56,16 @@ const random = createRandom(Number(values.seed));
 const names = Object.keys(atoms) as Atom[];
 
 const beganMs = performance.now();
-const isOver = (part: number) => performance.now() - beganMs > Number(values.seconds) * 1_000 * part;
+const isPast = (part: number) => performance.now() - beganMs > Number(values.seconds) * 1_000 * part;
 const every = listFirstShapes();
 const all: Measured[] = [];
 for (const shape of values.seconds === "Infinity" ? every : sortAtRandom(every)) {
-  if (isOver(endOfFirst)) break;
+  if (isPast(endOfFirst)) break;
   all.push(await measureShape(shape));
 }
 let worst = all.sort(compareTurns).slice(0, kept);
 let steps = 0;
-for (; steps < Number(values.steps) && !isOver(endOfSteps); steps += 1) {
+for (; steps < Number(values.steps) && !isPast(endOfSteps); steps += 1) {
   const from = worst[Math.floor(random() ** 2 * worst.length)];
   if (from !== undefined)
     worst = [...worst, await measureShape(changeShape(from.shape))].sort(compareTurns).slice(0, kept);

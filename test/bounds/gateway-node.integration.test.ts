@@ -164,12 +164,12 @@ it("limits the connections to the node held by slow clients", async () => {
   for (const { socket } of [...few.clients, ...many.clients]) socket.resume();
   const whole = (clients: typeof few.clients) =>
     clients.filter(({ receivedBytes }) => receivedBytes() > answerBytes).length;
-  const isOver = (clients: typeof few.clients) =>
+  const isDone = (clients: typeof few.clients) =>
     clients.every(({ receivedBytes, isClosed }) => isClosed() || receivedBytes() > answerBytes);
   await until(
     "each has everything, or was disconnected",
     generousMs,
-    () => isOver(few.clients) && isOver(many.clients),
+    () => isDone(few.clients) && isDone(many.clients),
   );
   expect([whole(few.clients), whole(many.clients)]).toEqual([4, 12]);
   await held.expectOthersServed();

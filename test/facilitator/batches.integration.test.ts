@@ -175,19 +175,19 @@ test("replaces a batch that no block includes by the same calls at a higher fee"
 test("splits a batch that runs out of gas, and charges each payment once", async () => {
   // Another batch's estimate would be reused for a minute.
   await using fresh = await start("short", {});
-  let isOver = false;
+  let isDone = false;
   const payments = await signMany(6);
   const before = await scene.chain.balanceOf(payee);
   const { settling } = await settleTogether(fresh, payments, (calls) => {
     const estimate = calls.find(
       ({ method, params: [call] }) => method === "eth_estimateGas" && (call as { to: Hex }).to === multicall3Address,
     );
-    if (isOver || estimate === undefined) return "forward";
-    isOver = true;
+    if (isDone || estimate === undefined) return "forward";
+    isDone = true;
     return { results: new Map([[estimate.id, "0x20000"]]) };
   });
   const answers = await mineUntil(settling);
-  expect(isOver).toBe(true);
+  expect(isDone).toBe(true);
   expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
   expect((await scene.chain.balanceOf(payee)) - before).toBe(6n * amount);
 });

@@ -12,10 +12,10 @@ const payee = testAccount(2).address;
 
 /** Returns too low a value for the first gas estimate, if it is the only call in its request. */
 function estimateOnce(gas: number): void {
-  let isOver = false;
+  let isDone = false;
   scene.tap.rule((calls) => {
-    if (isOver || calls.length > 1 || calls[0]?.method !== "eth_estimateGas") return "forward";
-    isOver = true;
+    if (isDone || calls.length > 1 || calls[0]?.method !== "eth_estimateGas") return "forward";
+    isDone = true;
     return { status: 200, body: JSON.stringify({ jsonrpc: "2.0", id: 0, result: `0x${gas.toString(16)}` }) };
   });
 }

@@ -56,13 +56,13 @@ test("a connection that repeatedly sends 5 MiB of JSON does not delay other call
     return { status: answer.status, text: await answer.text() };
   };
   await until("it is ready", generousMs, async () => (await read("/readyz")).status === 200);
-  const attack = { isOver: false };
+  const attack = { isDone: false };
   /** The longest wait of another client in each round of the attack. */
   const longest: number[] = [];
   const notReady: string[] = [];
   const others = (async () => {
     using agent = { agent: new Agent({ keepAlive: true }), [Symbol.dispose]: () => agent.agent.destroy() };
-    while (!attack.isOver) {
+    while (!attack.isDone) {
       const askedAt = performance.now();
       const { text } = await post(url, call("eth_chainId", "[]"), { agent: agent.agent, localAddress: other });
       expect(text).toBe('{"jsonrpc":"2.0","id":1,"result":"0x688"}');
@@ -81,7 +81,7 @@ test("a connection that repeatedly sends 5 MiB of JSON does not delay other call
       outcomes.set(name, [...(outcomes.get(name) ?? []), text.slice(0, 80)]);
     }
   }
-  attack.isOver = true;
+  attack.isDone = true;
   await others;
   for (const name of ["empty params", "keys in a filter", "keys in tracer options"]) {
     expect(outcomes.get(name)?.every((text) => /"code":-32(600|005)/.test(text))).toBe(true);

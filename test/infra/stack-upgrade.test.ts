@@ -99,8 +99,8 @@ describe.each(Object.entries(recordedStacks))("pulumi up over the last release's
     const times = ["interval", "startInterval", "timeout", "retries"].map((time) => `healthcheck.${time}`);
     for (const { registration, options } of registered) {
       if (!registration.urn.includes("docker:index/container:Container::")) continue;
-      const isAsked = registration.replacing?.["healthcheck"] !== undefined;
-      expect(options.ignoreChanges, registration.urn).toEqual(isAsked ? times : []);
+      const isRequested = registration.replacing?.["healthcheck"] !== undefined;
+      expect(options.ignoreChanges, registration.urn).toEqual(isRequested ? times : []);
     }
   });
 });

@@ -85,11 +85,11 @@ describe.skipIf(missing !== undefined)(
       const replicas = [...market.facilitators, ...market.shops];
       const oneOf = <One>(all: readonly One[]) => all.slice(random() * all.length).slice(0, 1);
       const strikes = isLong ? [...replicas, ...replicas] : [...oneOf(market.facilitators), ...oneOf(market.shops)];
-      let isOver = false;
+      let isDone = false;
       // Payments continue until the last kill, so that each kill hits some at every stage.
       const buying = Promise.all(
         headers.map(async (header, index) => {
-          await until("its turn", 120_000, () => isOver || market.upstream.hits() >= index - 4);
+          await until("its turn", 120_000, () => isDone || market.upstream.hits() >= index - 4);
           await sleep(random() * 400);
           return buyAtBoth(header, 120_000);
         }),
@@ -103,7 +103,7 @@ describe.skipIf(missing !== undefined)(
       await market.postgres.stop();
       await sleep(random() * (isLong ? 2_000 : 1_000));
       await market.postgres.start();
-      isOver = true;
+      isDone = true;
       const ends = await buying;
       expect(Math.min(...ends), `seed ${seed}`).toBeGreaterThanOrEqual(1);
       expect(Math.max(...ends), `seed ${seed}`).toBeLessThanOrEqual(2);

@@ -47,15 +47,15 @@ async function killedAtEachStep(
     expect((await readdir(node.binDirectory)).filter((name) => name.endsWith(".tmp"))).toEqual([]);
     const before = await upkeep.ask({ killAt });
     await node.save(drift(killAt));
-    const isOver = await until("the correction is over, or killed", generousMs, async () => {
+    const outcome = await until("the correction is over, or killed", generousMs, async () => {
       if (upkeep.hasEnded()) return "killed";
       const now = await upkeep.ask();
       const isCorrected = now !== undefined && before !== undefined && now.corrections > before.corrections;
       return isCorrected && now.isRight && (driver === "none" || now.restarts > before.restarts) && "whole";
     });
-    if (isOver === "killed") check.afterKill(await node.config());
+    if (outcome === "killed") check.afterKill(await node.config());
     await upkeep.kill();
-    if (isOver === "whole") return killAt - 1;
+    if (outcome === "whole") return killAt - 1;
   }
   throw new Error(`still killed at step ${stepsMax}`);
 }

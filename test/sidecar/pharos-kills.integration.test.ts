@@ -74,8 +74,8 @@ async function strike(
   const came = await until(`${kill.join(" in a ")}`, settledWithinMs, async () => {
     if (await isAt(kill, node, before)) return "there";
     const state = await upkeep.ask();
-    const isOver = state?.isRight === true && !state.isRestarting && (await node.running()) === (await node.config());
-    return isOver && "over";
+    const isDone = state?.isRight === true && !state.isRestarting && (await node.running()) === (await node.config());
+    return isDone && "over";
   });
   await sleep(random() * spreadMs);
   const [victim] = kill;

@@ -147,7 +147,7 @@ function permit(terms: Terms, { method, chain, facilitator: index, approval }: S
       to: spender,
       data: encodeSettle({
         permit: signing,
-        // This one is used to look up any `upto` amount.
+        // Used to look up any `upto` amount.
         amount: method === "upto" ? 0n : value,
         signature: toSignatureBytes(signature),
         approval: approval === undefined ? undefined : { value, deadline, r, s, v },

@@ -6,7 +6,7 @@ import type { Callable, Service, World } from "./world.ts";
 
 type Replica = Service<RunningFacilitator>;
 
-/** Calls any of the replicas that run. */
+/** Calls any of the running replicas. */
 export function callAny(replicas: readonly Replica[], { time }: World): Callable<RunningFacilitator> {
   return { name: "any facilitator", live: () => time.pick(replicas.flatMap(({ live }) => live() ?? [])) };
 }
@@ -28,7 +28,7 @@ export async function checkSoleLeader(
 
 const stopMaxMs = 30_000;
 
-/** Stops a facilitator as a signal does, with `yields` after its successor began to settle. */
+/** Stops a facilitator as a signal would; with `yields`, after its successor has begun to settle. */
 export async function stopFacilitator(
   { live, leave }: Replica,
   { time, report, note }: World,

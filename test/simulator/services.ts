@@ -54,7 +54,7 @@ export type RunningFacilitator = Operations &
     stop: () => Promise<void>;
   }>;
 
-/** Starts the facilitator in a process: the real one, on a virtual node, disk and clock. */
+/** Starts the real facilitator in a virtual process, with a virtual node, disk and clock. */
 export async function startFacilitator(
   process: VirtualProcess,
   surroundings: FacilitatorSurroundings,
@@ -130,26 +130,28 @@ export type ServerSurroundings = Readonly<{
   facilitate: (process: VirtualProcess) => Promise<Pick<Facilitation, "verify" | "settle">>;
 }>;
 
-/** What buyers call. */
+/** Services that buyers call. */
 export type Selling = Readonly<{
   sell: (offer: SignedOffer, request: Omit<SaleRequest, "payment" | "work" | "memory">) => Promise<SaleOutcome>;
 }>;
 
-/** Draws what a request used of a payment: of `exact` all, of `upto` and through channels all, some or nothing; the last buyer uses all. */
+/**
+ * Draws how much of a payment a request used: for `exact` all of it; for `upto` and channels all, some or nothing; the last buyer uses all.
+ */
 export function drawUsed({ signing: { method, wallet } }: SignedOffer, random: number): bigint {
   return (method === "upto" || method === "channel") && wallet !== "late"
     ? ([price, price / 4n, 0n][Math.floor(random * 3)] ?? 0n)
     : price;
 }
 
-/** A facilitator's self-description, which no sale requests. */
+/** A facilitator's list of kinds, which no sale requests. */
 const unwatched = {
   supported: () => ({ kinds: [], extensions: [] }),
   readiness: () => ({ ok: true, message: "" }),
   settlesNothing: () => false,
 };
 
-/** Starts the resource server in a process: the real one without its HTTP listener. */
+/** Starts the real resource server, without its HTTP listener, in a virtual process. */
 export async function startResourceServer(process: VirtualProcess, surroundings: ServerSurroundings): Promise<Selling> {
   const { world, disk, watcher, facilitate } = surroundings;
   const { time, weather, isUnrest } = world;

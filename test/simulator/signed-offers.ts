@@ -7,19 +7,19 @@ import { approvesPermit2 } from "#x402/permit2.ts";
 import type { ContractCall } from "#x402/wallet-signature.ts";
 import { contractWallet, type methods } from "./wallets.ts";
 
-/** What is wrong with a payment that nobody may take. */
+/** Defect of a payment that no one may accept. */
 export const flaws = ["payee", "signature", "value"] as const;
 
 export type Signing = Readonly<{
   wallet: string;
   chain: number;
   method: (typeof methods)[number] | "channel";
-  /** Signer that a payment of `upto` names. */
+  /** Signer that an `upto` payment specifies. */
   facilitator: number;
   /** Payments with the same number have the same nonce. */
   number: number;
   validSeconds: number;
-  /** Nonce of the signed approval of Permit2 (EIP-2612), if there is one. */
+  /** Nonce of the signed approval for Permit2 (EIP-2612), if there is one. */
   approval?: number | undefined;
   /** Payment-identifier. */
   identifier?: string | undefined;
@@ -28,7 +28,7 @@ export type Signing = Readonly<{
 
 /** Signed payment as its buyer sends it, with what identifies it on the chain. */
 export type SignedOffer = Readonly<{
-  /** The same for all copies, whatever they carry besides. */
+  /** The same for all copies of the payment, whatever else they contain. */
   name: string;
   signing: Signing;
   payment: Payment;
@@ -39,15 +39,15 @@ export type SignedOffer = Readonly<{
   value: bigint;
   nonce: Hex;
   validBefore: number;
-  /** Channel that it pays through, and what that was charged before. */
+  /** Channel through which it pays, and what that was charged before. */
   channel?: Readonly<{ id: Hex; before: bigint }>;
 }>;
 
-/** By what was signed. */
+/** Signed payments by the signed data. */
 const signed = new Map<string, SignedOffer>();
 const byCall = new Map<string, SignedOffer>();
 const bySignature = new Map<unknown, SignedOffer>();
-/** By the call that asks a contract wallet for a signature. */
+/** Signed payments by the call that asks a contract wallet to confirm the signature. */
 const byCheck = new Map<Hex, SignedOffer>();
 const offersMax = 5_000;
 
@@ -56,7 +56,7 @@ export function forgetOffers(): void {
   if (signed.size > offersMax) for (const known of [signed, byCall, bySignature, byCheck]) known.clear();
 }
 
-/** Returns the payment that was signed like this, by an earlier run too, or signs it. */
+/** Signs a payment, or returns the same one signed before, even by an earlier run. */
 export function signOnce(signing: Signing, sign: (signing: Signing) => SignedOffer): SignedOffer {
   const name = JSON.stringify(signing);
   const known = signed.get(name) ?? sign(signing);
@@ -64,7 +64,7 @@ export function signOnce(signing: Signing, sign: (signing: Signing) => SignedOff
   return known;
 }
 
-/** Lets nodes and contracts know a signature, and the call that carries it. */
+/** Makes a signature, and the call that contains it, known to nodes and contracts. */
 export function recordOffer(
   offer: SignedOffer,
   { digest, signature, call }: Readonly<{ digest: Uint8Array; signature: Hex; call?: ContractCall }>,
@@ -86,7 +86,7 @@ const depositSignature = z
 export const findSent = ({ payload }: Pick<PaymentPayload, "payload">): SignedOffer | undefined =>
   bySignature.get(payload["signature"] ?? depositSignature.safeParse(payload).data);
 
-/** Finds the signed payment whose signature a call asks its wallet for. */
+/** Finds the signed payment whose signature a call asks a wallet to confirm. */
 export const findChecked = (data: Hex): SignedOffer | undefined => byCheck.get(data);
 
 /** Call that a signed payment allows, and what it moves. */

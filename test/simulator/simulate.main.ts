@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { simulate, type Run } from "./simulation.ts";
 
 /**
- * Runs one seed after another until the number of crashes is reached; exits with status 1 at the first run that
- * violates an invariant, and prints that run's events. A separate process: the test runner loads modules in real time,
- * but here only virtual time passes.
+ * Runs one seed after another until the number of crashes is reached; exits with status 1 at the first run that violates an invariant, and
+ * prints that run's events. Runs in a separate process, because the test runner loads modules in real time, whereas here only virtual time
+ * passes.
  */
 const [firstSeed = "1", crashesMin = "1", step = "1"] = process.argv.slice(2);
 const write = (text: string) => process.stdout.write(`${text}\n`);
@@ -24,6 +24,6 @@ for (; crashes < Number(crashesMin) && process.exitCode === undefined; seed += N
 }
 if (process.exitCode === undefined && !isDeepStrictEqual(await simulate(seed), await simulate(seed))) {
   process.exitCode = 1;
-  write(`seed ${seed} gives other runs each time`);
+  write(`seed ${seed} gives different runs each time`);
 }
 write(`${crashes} crashes`);

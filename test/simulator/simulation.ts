@@ -26,7 +26,7 @@ import { createWorld, type RunRecord, type Weather, type World } from "./world.t
 
 export type Run = RunRecord & Readonly<{ seed: number; crashes: number; weather: Weather }>;
 
-/** Time after which an unfinished run has a purchase or a transaction that never ends. */
+/** Time after which an unfinished run counts as having a purchase or a transaction that never completes. */
 const horizonMs = 3_600_000;
 
 /** Runs the whole payment path once, with the order of events and faults determined by a seed. */
@@ -61,8 +61,8 @@ export async function simulate(seed: number): Promise<Run> {
     if (server !== undefined) void buyAsMember(member, server, world, chains).then(() => (missing -= 1));
   for (const purchase of purchases) void buy(purchase, ask, world, chains).then(() => (missing -= 1));
   const countPending = () => chains.values().reduce((sum, { pool }) => sum + pool.size, 0);
-  const isOver = () => missing === 0 && !isUnrest() && countPending() === 0;
-  if (!(await time.run(isOver, startMs + horizonMs)))
+  const isDone = () => missing === 0 && !isUnrest() && countPending() === 0;
+  if (!(await time.run(isDone, startMs + horizonMs)))
     world.report(`${missing} purchases and ${countPending()} transactions have no end`);
   const probes = await probeSigners(world, ask, chains);
   const open = claims?.prepare("SELECT 1 FROM claims WHERE state IN ('working', 'settling')");
@@ -120,7 +120,7 @@ function makeBlocks({ time, weather, isUnrest, note }: World, chain: VirtualChai
   after(1_000, step);
 }
 
-/** Buys once more through each signer at the end: one with a nonce gap could not settle that. */
+/** Buys once more through each signer at the end, because a signer with a nonce gap could not settle that. */
 async function probeSigners(world: World, ask: Ask, chains: VirtualChains): Promise<readonly Purchase[]> {
   const { time, weather } = world;
   const validSeconds = Math.ceil((time.nowMs() - startMs) / 50_000) * 50 + 250;
@@ -145,7 +145,7 @@ async function probeSigners(world: World, ask: Ask, chains: VirtualChains): Prom
   let missing = probes.length;
   for (const probe of probes) void buy(probe, ask, world, chains).then(() => (missing -= 1));
   await time.run(() => missing === 0, time.nowMs() + 300_000);
-  // A payment by a buyer that left is settled without it.
+  // A payment by a buyer that has left is settled without the buyer.
   await time.run(() => false, time.nowMs() + 30_000);
   return probes;
 }

@@ -9,13 +9,13 @@ import { mutateText, mutations } from "./mutations/mutations.ts";
 import { replicasEvery } from "./world.ts";
 
 /**
- * Number of crashes to cause, in runs with one seed each from the first on: a long run starts with a random seed, which
- * a failure reports.
+ * Number of crashes to cause, in runs with one seed each, starting at the first seed; a long run starts at a random seed, which a failure
+ * reports.
  */
 const crashesMin = Number(process.env["GATEHOUSE_TEST_CRASHES"] ?? 1_000);
 const firstSeed = isLong ? 1_000 * seed : 1;
 
-/** Processes that share the crashes, and the number of seeds that each may use. */
+/** Number of processes that share the crashes, and max seeds per process. */
 const processes = crashesMin > 10_000 ? availableParallelism() : 1;
 const seedsEach = 1_000_000;
 

@@ -19,11 +19,11 @@ import { createVirtualDisk, type DiskOptions, type VirtualDisk } from "./virtual
 import type { VirtualProcess } from "./virtual-process.ts";
 import { keepRunning, type Service, type World } from "./world.ts";
 
-/** How buyers, and a thief, reach the services. */
+/** How buyers and a thief reach the services. */
 type Started = Readonly<{
   ask: Ask;
   askAsThief: Ask;
-  /** Facilitators that run in processes of their own, and the database of all. */
+  /** Facilitators in their own processes, and their shared database. */
   facilitators: readonly Service<RunningFacilitator>[];
   ledger: DatabaseSync;
   /** Resource server, and its database. */
@@ -123,8 +123,7 @@ function startReplicas(world: World, parts: Parts): Pick<Started, "facilitators"
 }
 
 /**
- * Requires that each transaction is on disk before a node receives it; that of a former leader may have been withdrawn
- * by its successor since.
+ * Requires that each transaction is on disk before a node receives it; a successor may have withdrawn a former leader's transaction since.
  */
 function requireJournal(
   { report }: World,

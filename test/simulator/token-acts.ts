@@ -25,7 +25,7 @@ export function cancel(offer: SignedOffer): Act {
   };
 }
 
-/** Lets a contract wallet confirm no signature from now on, or its owner's again. */
+/** Makes a contract wallet confirm no signatures from now on, or its owner's again. */
 export function toggleWallet({ address }: Readonly<{ address: Hex }>): Act {
   const account = digitsOf(address);
   return (state) => {
@@ -36,7 +36,7 @@ export function toggleWallet({ address }: Readonly<{ address: Hex }>): Act {
   };
 }
 
-/** Makes the token's transfers succeed without effect from now on, or have one again. */
+/** Makes the token's transfers succeed without effect from now on, or take effect again. */
 export const silence =
   (isSilent: boolean): Act =>
   (state) => {

@@ -13,7 +13,7 @@ import type { VirtualTime } from "./virtual-time.ts";
 export type Transaction = Readonly<{
   hash: Hex;
   from: Hex;
-  /** Negative for a third party's. */
+  /** Negative for third parties' transactions. */
   nonce: number;
   to: Hex;
   data: Hex;
@@ -74,7 +74,7 @@ export type VirtualChain = Readonly<{
    * Blocks deeper than `depthMax` had their confirmations.
    */
   reorganize: (depth: number, reorg: Readonly<{ depthMax: number; lossRate: number }>) => void;
-  /** Makes a third party call a contract, or do something with its tokens, in the next block, before all others. */
+  /** Makes a third party call a contract, or act on its own tokens, in the next block, before all others. */
   sendForeign: (what: ContractCall | Act) => void;
   /** Executes a call in the state after a block. */
   simulate: (call: ContractCall & Readonly<{ from?: Hex }>, gas: bigint, block: Block) => Executed;
@@ -98,7 +98,7 @@ export type ChainOptions = Readonly<{
   hasFeeSpikes: boolean;
 }>;
 
-/** Somebody else. */
+/** A third party's address. */
 const nobody: Hex = `0x${"ff".repeat(20)}`;
 
 /** Creates a chain with one block, a token, Permit2, its proxies and Multicall3. */

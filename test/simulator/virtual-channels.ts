@@ -11,10 +11,10 @@ import { isSignedBy, parseSignature } from "#x402/signed-payment.ts";
 import { computeSelector } from "#x402/typed-data.ts";
 import { findVoucher } from "./channel-payments.ts";
 
-/** Channel as its contract knows it; withdrawals are not simulated. */
+/** Channel state in the contract; withdrawals are not simulated. */
 export type ChannelOnChain = Readonly<{ balance: bigint; totalClaimed: bigint; refundNonce: bigint }>;
 
-/** State of the channels' contract after a block: channels by id, and what was claimed for the only payee, and moved to it. */
+/** State of the channels' contract after a block: channels by ID, and the amounts claimed for the only payee and transferred to it. */
 export type ChannelsState = Readonly<{
   channels: ReadonlyMap<Hex, ChannelOnChain>;
   payee: Readonly<{ claimed: bigint; settled: bigint }>;
@@ -53,7 +53,7 @@ function change(id: Hex, to: (before: ChannelOnChain) => Partial<ChannelOnChain>
   state.channels = new Map(state.channels).set(id, { ...before, ...to(before) });
 }
 
-/** Executes a seller's call as the channels' contract does; undefined if it reverts, after which the state is of no use. */
+/** Executes a seller's call as the channels' contract does; undefined if it reverts, after which the state must be discarded. */
 export function executeChannelCall(data: Hex, chain: number, state: MutableChannels): readonly Payout[] | undefined {
   switch (nameOf.get(data.slice(0, 10))) {
     case "claim":
@@ -123,7 +123,7 @@ const views: Readonly<Record<string, (state: ChannelsState, channel: ChannelOnCh
   [computeSelector("receivers(address,address)")]: ({ payee }) => [payee.claimed, payee.settled],
 };
 
-/** Reads a view of the channels' contract; undefined if the call is of none. */
+/** Executes a view of the channels' contract; undefined if the call isn't one. */
 export function readChannelView(to: string, data: Hex, state: ChannelsState): Hex | undefined {
   const view = isSameHex(to, channelsAddress) ? views[data.slice(0, 10)] : undefined;
   return (

@@ -12,13 +12,13 @@ import { signers, token } from "./wallets.ts";
 export type TokenState = ChannelsState &
   Readonly<{
     balances: ReadonlyMap<string, bigint>;
-    /** What Permit2 may move. */
+    /** Amounts that Permit2 may transfer. */
     allowances: ReadonlyMap<string, bigint>;
     /** Next nonce of an account's signed approvals. */
     approvals: ReadonlyMap<string, number>;
     /** Used or cancelled nonces, as {@link nameNonce} names them. */
     used: ReadonlySet<string>;
-    /** Whether transfers move nothing and log nothing, and succeed. */
+    /** Whether transfers succeed without moving or logging anything. */
     isSilent: boolean;
   }>;
 
@@ -49,13 +49,13 @@ export type Surroundings = Readonly<{
   chain: number;
   timestamp: number;
   from: Hex;
-  /** Whether calls use as much gas as in a block: some use more than a node estimates. */
+  /** Whether calls use as much gas as in a block, where some use more than a node estimates. */
   isInBlock: boolean;
 }>;
 
 export type MutableState = { -readonly [Field in keyof TokenState]: TokenState[Field] };
 
-/** What someone does with their own tokens, without a signed payment. */
+/** Action of an account on its own tokens, without a signed payment. */
 export type Act = (state: MutableState) => readonly ContractLog[];
 
 const usualGas = 65_000n;
@@ -131,7 +131,7 @@ function executeAlone(call: ContractCall, gas: bigint, state: MutableState, surr
   const isDear = surroundings.isInBlock && (paying?.offer.signing.number ?? 1) % 4 === 0;
   const needed = (isDear ? 2n : 1n) * usualGas;
   const after = { ...state };
-  // Only in a block, so that no simulation shows it.
+  // Only in a block, so that simulations don't reveal it.
   const isSilent = state.isSilent && paying !== undefined && surroundings.isInBlock;
   const end = paying === undefined ? runForSeller(call, after, surroundings) : pay(paying, after, surroundings);
   const revert = typeof end === "string" ? end : gas < needed ? "gas" : undefined;
@@ -142,7 +142,7 @@ function executeAlone(call: ContractCall, gas: bigint, state: MutableState, surr
   return { revert, logs, gas: revert === "gas" ? gas : needed, calls };
 }
 
-/** Executes what a seller does with its channels. */
+/** Executes a seller's channel calls. */
 function runForSeller(
   { to, data }: ContractCall,
   state: MutableState,

@@ -15,7 +15,7 @@ import type { VirtualTime } from "./virtual-time.ts";
  */
 export type VirtualDatabase = VirtualDisk &
   Readonly<{
-    /** Delays all that a process sends and receives, as a partition does. */
+    /** Delays everything that a process sends and receives, as a partition does. */
     partition: (process: VirtualProcess, ms: number) => void;
   }>;
 
@@ -31,7 +31,7 @@ export type DatabaseOptions = Readonly<{
   onRequest: (call: ContractCall) => void;
   /** Called when a transaction of the leader has checked its term, before its writes. */
   onLeaderCheck: (by: VirtualProcess) => void;
-  /** Called at the commit of a transaction of the leader: with the term that it checked, and the one that the lease has. */
+  /** Called when a transaction of the leader commits, with the term that it checked and the lease's current term. */
   onLeaderWrite: (checked: Term, actual: number) => void;
 }>;
 
@@ -117,13 +117,13 @@ function connect(server: Server, process: VirtualProcess, travel: () => Promise<
   };
 }
 
-/** Waits for a response as long as a process does; its request takes effect without it, too. */
+/** Waits for a response as long as a process would; the request takes effect even without a response. */
 function ask<T>(what: string, process: VirtualProcess, work: () => Promise<T>): Promise<T> {
   return process.call(what, 0, async () => {
     const answered = new AbortController();
     const timeout = async (): Promise<never> => {
       await process.pause(statementTimeoutMs, answered.signal);
-      throw new StoreError("the virtual database takes too long");
+      throw new StoreError("the virtual database took too long");
     };
     try {
       return await Promise.race([work(), timeout()]);

@@ -19,7 +19,7 @@ export type VirtualDisk = Readonly<{
 export type DiskOptions = Readonly<{
   time: VirtualTime;
   migrations: Migrations;
-  /** Max time of each leg of a flush, and of a statement in a transaction; 0 for an immediate end. */
+  /** Max time of each leg of a flush, and of a statement in a transaction; 0: immediate. */
   latencyMs: number;
   losesPower: boolean;
   /** Returns the current probability that a call fails because the database is unavailable. */
@@ -68,7 +68,7 @@ export function createVirtualDisk({
     database,
     isShared: false,
     open: (process) => {
-      // What a killed process left open is rolled back, as by a file's journal.
+      // Rolls back what a killed process left uncommitted, as a file's journal does.
       if (database.isTransaction) database.exec("ROLLBACK");
       if (flushed !== undefined && isUsed && time.chance(powerFailure)) {
         flushed.restore();
@@ -79,7 +79,7 @@ export function createVirtualDisk({
         process.call("a flush", latencyMs, async () => {
           flushed?.flush();
           if (!time.chance(faultRate())) return;
-          // The service's supervisor restarts it then.
+          // The service's supervisor then restarts it.
           time.after(5_000, () => process.kill("because its disk failed"));
           throw new Error("the virtual disk can't be flushed");
         });

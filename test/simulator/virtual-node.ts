@@ -33,7 +33,7 @@ export type NodeFaults = Readonly<{
   lagging: number;
   /** A node reports no receipt of a transaction in a block. */
   hiding: number;
-  /** A node reports that it accepted a transaction, and forgets it. */
+  /** A node reports that it accepted a transaction, but drops it. */
   forgetting: number;
 }>;
 
@@ -86,7 +86,7 @@ export function connectVirtualNode(process: VirtualProcess, options: NodeOptions
     const result = handlers[method]?.(params, view) ?? fail(`the method ${method} does not exist`, -32_601);
     if (!time.chance(unanswered)) return result;
     await process.pause(time.random() * timeoutMs);
-    throw new ChainError("timeout", "the virtual node did not answer in time");
+    throw new ChainError("timeout", "the virtual node did not respond in time");
   };
   return {
     call: (method, params) => process.call(method, latencyMs, () => run(method, params)),

@@ -11,10 +11,10 @@ export type VirtualProcess = Readonly<{
   /** Rejects when the process is killed: its waiting clients lose the connection. */
   gone: Promise<never>;
   kill: (why: string) => void;
-  /** Stops it for a while, as SIGSTOP does. */
+  /** Suspends it for a while, as SIGSTOP does. */
   suspend: (ms: number) => void;
   isSuspended: () => boolean;
-  /** Resolves when it runs: at once, or when its suspension is over. */
+  /** Resolves when it is running: immediately, or when its suspension is over. */
   resumed: () => Promise<void>;
   /**
    * Makes a call of this process; each leg takes up to `latencyMs`. A dead process's calls have neither an effect nor a

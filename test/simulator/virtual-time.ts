@@ -1,6 +1,6 @@
 import type { Pause } from "#daemon/time.ts";
 
-/** An event at a time; simultaneous events run in the order in which they were scheduled. */
+/** A scheduled event; simultaneous events run in the order in which they were scheduled. */
 type Event = Readonly<{ dueMs: number; order: number; run: () => void }>;
 
 /** Clock, randomness and events of one simulated run. Equal seeds produce equal runs. */
@@ -12,11 +12,11 @@ export type VirtualTime = Readonly<{
   chance: (probability: number) => boolean;
   between: (least: number, most: number) => number;
   pick: <T>(items: readonly T[]) => T | undefined;
-  /** Plans an event. */
+  /** Schedules an event. */
   after: (ms: number, run: () => void) => void;
   pause: Pause;
-  /** Runs events until `isOver`; returns false if it is not over by `untilMs`, or if no events are left. */
-  run: (isOver: () => boolean, untilMs: number) => Promise<boolean>;
+  /** Runs events until `isDone`; returns false if it is not over by `untilMs`, or if no events are left. */
+  run: (isDone: () => boolean, untilMs: number) => Promise<boolean>;
 }>;
 
 /** Creates a clock that starts at `startMs`. */
@@ -39,9 +39,9 @@ export function createVirtualTime(seed: number, startMs: number): VirtualTime {
         signal?.addEventListener("abort", () => resolve(), { once: true });
         after(ms, resolve);
       }),
-    run: async (isOver, untilMs) => {
+    run: async (isDone, untilMs) => {
       await finishMicrotasks();
-      while (!isOver()) {
+      while (!isDone()) {
         const event = events.next();
         if (event === undefined) return false;
         if (event.dueMs > untilMs) {

@@ -34,7 +34,7 @@ export function getAccount(name: string): Account {
 
 /** Signs claims and refunds for the seller. */
 export const { key: authorizerKey, address: authorizerAddress } = getAccount("receivers' authorizer");
-/** Seconds for which the seller has time to claim when a buyer withdraws. */
+/** Seconds that the seller has to claim when a buyer withdraws. */
 export const withdrawDelay = 900;
 
 /** Accounts that settle, of which a run has some. */

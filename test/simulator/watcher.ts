@@ -17,9 +17,9 @@ export type Watcher = Readonly<{
   /** Checks each response of a facilitator when it is sent. */
   watch: (operations: Operations) => Operations;
   noteCharge: (claim: PaymentClaim) => void;
-  /** Records that the upstream starts a payment's work; call the result at its end. */
+  /** Records that the upstream starts a payment's work; call the result when the work is done. */
   beginWork: (offer: SignedOffer, process: VirtualProcess) => (isDone: boolean) => void;
-  /** Payments that no transaction may charge any more, because a response said so. */
+  /** Payments that no transaction may charge any more, because a response ruled it out. */
   failed: ReadonlySet<SignedOffer>;
 }>;
 
@@ -71,7 +71,10 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
       report(`success of ${offer.name} at depth ${found.depth} of ${weather.confirmations}`);
   };
   const calls = new Map<SignedOffer, { begun: number; open: number }>();
-  /** Begins a call of /settle; its end returns whether no other replica may be settling the payment for another call. */
+  /**
+   * Records the start of a call of /settle. The returned function records its end, and returns whether no other replica may be settling the
+   * payment for another call.
+   */
   const beginCall = (offer: SignedOffer) => {
     const known = calls.get(offer) ?? { begun: 0, open: 0 };
     calls.set(offer, known);
@@ -147,7 +150,7 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
   };
 }
 
-/** Requires that nothing is worked for that its channel was charged for before. */
+/** Requires that no work is done for a request for which its channel has already been charged. */
 export function requireUncounted({ name, channel }: SignedOffer, database: DatabaseSync, { report }: World): void {
   if (channel === undefined) return;
   const found = database.prepare("SELECT charged FROM channels WHERE id = ?").get(channel.id);

@@ -15,7 +15,7 @@ export type Weather = Readonly<{
   networkFaultRate: number;
   node: Readonly<Record<"unreachable" | "unanswered" | "failing" | "lagging" | "hiding" | "forgetting", number>>;
   hasFeeSpikes: boolean;
-  /** Whether many buy concurrently, so that payments share transactions. */
+  /** Whether many buyers buy concurrently, so that payments share transactions. */
   isCrowded: boolean;
   /** Chains of the facilitator, and accounts that settle. */
   chains: number;
@@ -28,7 +28,7 @@ export type Weather = Readonly<{
   hasOperator: boolean;
   /** A third party settles copies of pending payments, cancels authorizations, and moves a buyer's funds away. */
   hasAdversary: boolean;
-  /** Whether contract wallets buy, and whether they change their mind about their signatures. */
+  /** Whether contract wallets buy, and whether they toggle their verdict on signatures. */
   contractWallets: "none" | "steady" | "fickle";
   /** Whether the resource server also sells through channels. */
   hasMembers: boolean;
@@ -38,7 +38,7 @@ export type Weather = Readonly<{
   hasDeepReorgs: boolean;
   /** Whether the token's transfers succeed for a while without effect. */
   hasSilentToken: boolean;
-  /** Who calls the facilitator: sellers of their own, or a resource server, with the facilitator in its process or in another. */
+  /** What calls the facilitator: separate sellers, or a resource server, with the facilitator in its process or in another. */
   seller: "direct" | "in-process" | "remote";
 }>;
 
@@ -91,10 +91,10 @@ export function createWorld(seed: number): World & RunRecord {
   };
 }
 
-/** Every how many seeds a run has replicas. */
+/** Interval, in seeds, of the runs that have replicas. */
 export const replicasEvery = 5;
 
-/** Chooses by the seed alone, so that other seeds keep their worlds. */
+/** Depends only on the seed, so that other seeds keep their worlds. */
 function chooseBySeed(
   seed: number,
 ): Pick<
@@ -150,7 +150,7 @@ function drawWeather({ pick, chance }: VirtualTime): Omit<Weather, keyof ReturnT
 export type Service<Live> = Readonly<{
   name: string;
   live: () => Readonly<{ process: VirtualProcess; value: Live }> | undefined;
-  /** Takes its process out of service, and ends it after this. */
+  /** Takes its process out of service, and kills it after this time. */
   leave: (end: (value: Live) => Promise<void>) => Promise<void>;
 }>;
 
@@ -208,7 +208,7 @@ export function keepRunning<Live>(
 /** Max time of a response: the receipt timeout, suspensions and partitions, and what the disk takes before and after. */
 const responseMaxMs = ({ diskLatencyMs }: Weather) => 60_000 + 20 * diskLatencyMs;
 
-/** Request that did not reach a service. */
+/** The request did not reach the service. */
 export class NotReachedError extends Error {
   override readonly name = "NotReachedError";
 }
@@ -236,6 +236,6 @@ export async function request<Live, T>(
   };
   const result = await Promise.race([working, found.process.gone]).finally(ended);
   await time.pause(time.random() * 20);
-  if (isFaulty()) throw new ConnectionLostError(`the answer of ${name} is lost`);
+  if (isFaulty()) throw new ConnectionLostError(`the response of ${name} is lost`);
   return result;
 }

@@ -1,4 +1,4 @@
-/** Waits that end sooner than in the product: those of these lengths, by this factor. */
+/** Waits that are shorter than in the product: those with these lengths, by this factor. */
 export type Accelerated = Readonly<{ waitsMs: readonly number[]; times: number }>;
 
 export function accelerate(ms: number, { waitsMs, times }: Accelerated): number {

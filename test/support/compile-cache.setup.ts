@@ -2,10 +2,10 @@ import { enableCompileCache } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-// Each test file has its own process, or shares one, and most load the same packages: a shared cache compiles them
-// once. Processes started by a test use the cache of their own environment.
+// Test files have their own or shared processes, most of which load the same packages; a shared cache compiles these once. Processes
+// started by a test use the cache of their own environment.
 enableCompileCache(join(import.meta.dirname, "../../node_modules/.cache/tests"));
 
-// Only the same test's commands find its announced services.
+// Only commands of the same test find its announced services.
 process.env["XDG_RUNTIME_DIR"] = join(tmpdir(), `gatehouse-run-${process.pid}`);
 process.env["XDG_STATE_HOME"] = join(tmpdir(), `gatehouse-state-${process.pid}`);

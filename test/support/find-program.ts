@@ -11,7 +11,7 @@ export function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    // Why one can't be run does not matter to a search for one that can.
+    // The reason why one can't be run doesn't matter when searching for one that can.
     return false;
   }
 }

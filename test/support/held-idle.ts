@@ -2,15 +2,14 @@ import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
 
 /**
- * Keeps this many connections open that send nothing, or half a request, from several addresses; closed ones are
- * reopened.
+ * Keeps this many connections open, from several addresses, that send nothing or half a request; reopens closed ones.
  */
 export function holdIdle(url: string, count: number): Disposable {
   const { port } = new URL(url);
   const sockets = new Set<Socket>();
-  let isOver = false;
+  let isDone = false;
   const open = (at: number) => {
-    if (isOver) return;
+    if (isDone) return;
     const socket = connect({ host: "127.0.0.1", port: Number(port), localAddress: `127.0.1.${1 + (at % 6)}` });
     sockets.add(socket);
     socket.on("error", () => socket.destroy());
@@ -26,7 +25,7 @@ export function holdIdle(url: string, count: number): Disposable {
   for (let at = 0; at < count; at += 1) open(at);
   return {
     [Symbol.dispose]: () => {
-      isOver = true;
+      isDone = true;
       for (const socket of sockets) socket.destroy();
     },
   };

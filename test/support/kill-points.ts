@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 
 /**
- * Ends this process with SIGKILL right before its n-th externally visible step: a file created, written, renamed or
+ * Kills this process with SIGKILL right before its n-th externally visible step: a file created, written, renamed or
  * removed, a SQLite row, a program started. A file write counts twice: before, and with half of it on disk.
  */
 export async function armKillPoint(killAt: number): Promise<void> {

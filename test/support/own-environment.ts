@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import type { Environment } from "#daemon/settings/environment.ts";
 
-/** This Node before any other, since a command runs through its own first line. */
+/** This Node comes first, because a command is run through its own first line. */
 export const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
 
 /** The environment of a program under test: the given variables only, and directories where no other test, and no user, announces services. */

@@ -1,4 +1,4 @@
-/** Where a process's first test file stores Node's own globals for the others. */
+/** Key under which a process's first test file stores Node's own globals for the others. */
 const key = Symbol.for("gatehouse.own-globals");
 const shared = globalThis as typeof globalThis & { [key]?: Pick<typeof globalThis, "Request" | "Response"> };
 

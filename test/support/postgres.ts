@@ -14,7 +14,7 @@ export type PostgresServer = AsyncDisposable &
   Readonly<{
     createDatabase: () => Promise<string>;
     query: (url: string, text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
-    /** Ends it like a crash (every connection breaks), and allows restarting it. */
+    /** Stops it like a crash (every connection breaks), and allows restarting it. */
     stop: () => Promise<void>;
     start: () => Promise<void>;
   }>;
@@ -80,7 +80,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       child.kill("SIGQUIT");
       await within("the end of PostgreSQL", deadlineMs, exited);
     };
-    await until("PostgreSQL takes connections", deadlineMs, async () => {
+    await until("PostgreSQL accepts connections", deadlineMs, async () => {
       await runStatement(admin, "SELECT 1");
       return true;
     });

@@ -8,10 +8,9 @@ export const isLong = process.env["GATEHOUSE_TEST_LONG"] === "yes";
 export const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
 
 /**
- * The whole of a list in a long run; otherwise every n-th of its items, chosen by the seed, so that each runs on some
- * day.
+ * Returns the whole list in a long run; otherwise every n-th item, chosen by the seed, so that over time each is used.
  *
- * @param one Which share of the list a short run takes: 3 takes a third.
+ * @param one share of the list in a short run: 3 means a third.
  */
 export function takeSlice<Item>(items: readonly Item[], one: number): readonly Item[] {
   return isLong ? items : items.filter((_, at) => at % one === seed % one);

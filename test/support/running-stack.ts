@@ -60,8 +60,8 @@ export async function findStackPorts(): Promise<Readonly<{ ports: StackPorts; en
 }
 
 /**
- * Runs `gatehouse stack` with its own ports and state directory, and other values for its services' constants; returns
- * as soon as the process runs.
+ * Runs `gatehouse stack` with its own ports and state directory, and other values for its services' constants; returns as soon as the
+ * process has started.
  */
 export async function spawnStack(
   args: readonly string[] = [],
@@ -72,7 +72,7 @@ export async function spawnStack(
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-stack-"));
   const { ports, env: portsEnv } = await findStackPorts();
   const command = [process.execPath, gatehouseProgram, "stack", "--state-dir", stateDirectory, ...args];
-  // The usual default umask: files that a process leaves to it are readable by everyone.
+  // The usual default umask, with which files are readable by everyone unless a process sets their mode.
   const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", ...command], {
     env: { ...process.env, ...portsEnv, NODE_OPTIONS: imports.join(" "), ...env },
     stdio: ["ignore", "pipe", "pipe"],

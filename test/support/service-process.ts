@@ -9,7 +9,7 @@ import type { ConstantOverrides } from "./constant-overrides.ts";
 import { importConstants } from "./programs/import-constants.ts";
 import { gatehouseProgram } from "./programs/place.ts";
 
-/** The very first start compiles. */
+/** The very first start also compiles. */
 const startDeadlineMs = 40_000;
 const stopDeadlineMs = 10_000;
 
@@ -47,7 +47,7 @@ export async function startService(
     /** Other values for constants of its settings. */
     constants?: ConstantOverrides | undefined;
     args?: readonly string[];
-    /** Resolves with its URLs when it is ready; by default through a service's report to its parent. */
+    /** Resolves with its URLs once it is ready; by default, waits for the service's report to its parent. */
     reports?: (child: ChildProcess) => Promise<ReadyUrls>;
   }> = {},
 ): Promise<ServiceProcess> {

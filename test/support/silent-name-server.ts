@@ -4,14 +4,14 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Longer than a test waits: a lookup that has started lasts to its end. */
+/** Longer than any wait in a test, because a lookup that has started can't be aborted. */
 const silenceSeconds = 30;
 
 /** Whether this user may give a program its own `/etc/hosts` and `/etc/resolv.conf`. */
 export const mayMount = spawnSync("unshare", ["--mount", "mount", "--bind", "/etc/hosts", "/etc/hosts"]).status === 0;
 
 /** Suffix of a skipped test's name. */
-export const whySkipped = " (skipped: this user may not mount files, or have a name server's port)";
+export const whySkipped = " (skipped: this user may not mount files or open a name server's port)";
 
 /**
  * Starts a name server that accepts queries and never responds, at a loopback address that no other test uses;

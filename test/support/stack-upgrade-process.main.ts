@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { runStackUpgradeCommand } from "../../cli/stack-upgrade/stack-upgrade-command.ts";
 
 /**
- * The unchanged `gatehouse upgrade --stack`, except that a version must be healthy for seconds only. Arguments: the
+ * Runs `gatehouse upgrade --stack` unchanged, except that a version only has to be healthy for seconds. Arguments: the
  * program's directory, the stack, the new image or "" to continue, and its version.
  */
 const [directory = "", stack = "", image = "", version = ""] = process.argv.slice(2);

@@ -4,12 +4,12 @@ import { armKillPoint } from "./kill-points.ts";
 import type { UpgradeProcessRequest, UpgradeProcessState } from "./upgrade-process.ts";
 
 /**
- * The upkeep alone in a process that upgrades its node and is meant to be killed. Arguments: the node's workspace, its
+ * Runs the upkeep alone in a process that upgrades its node and is meant to be killed. Arguments: the node's workspace, its
  * HTTP URL, the state directory, and the step at which it kills itself, 0 for never.
  */
 const [workspace = "", httpUrl = "", stateDirectory = "", killAt = "0"] = process.argv.slice(2);
 
-// A sidecar that continues an upgrade is killed during that, too.
+// A sidecar that continues an upgrade is also killed during that.
 if (killAt !== "0") await armKillPoint(Number(killAt));
 await using upkeep = await runUpkeep(
   { workspace, httpUrl },

@@ -9,8 +9,8 @@ export type UpgradeProcessRequest = Readonly<{ source?: string; killAt?: number 
 export type UpgradeProcessState = Readonly<{
   isRight: boolean;
   /**
-   * The node is known to have advanced with its node.conf. If it was never restarted, its start and the file's last
-   * change may be too close together to distinguish.
+   * Waits until the node is known to have advanced with its node.conf. Without a restart, its start and the file's last change may be too
+   * close together to be distinguished.
    */
   isKept: boolean;
   problems: readonly string[];

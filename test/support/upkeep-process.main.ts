@@ -4,7 +4,7 @@ import { armKillPoint } from "./kill-points.ts";
 import type { UpkeepProcessState, UpkeepRequest } from "./upkeep-process.ts";
 
 /**
- * The upkeep alone in a process that is meant to be killed. Arguments: the node's workspace, its HTTP URL, the state
+ * Runs the upkeep alone in a process that is meant to be killed. Arguments: the node's workspace, its HTTP URL, the state
  * directory, the restart driver, and further settings as JSON. Responds to each message with the node's state; a
  * message with `killAt` sets the step at which the process ends, one with `command` first does what that command of
  * `gatehouse` does.

@@ -23,7 +23,7 @@ type BriefPayment = Readonly<z.output<typeof briefPayload>>;
 /** Number of payments parsed in this process, for tests. */
 export const reads = { count: 0 };
 
-/** A made-up scheme: an EIP-3009 transfer that sends only what does not follow from the offer. */
+/** A made-up scheme: an EIP-3009 transfer that sends only what can't be derived from the offer. */
 export const brief: Scheme<BriefPayment> = {
   name: "brief",
   read(payload) {
@@ -64,8 +64,8 @@ export const brief: Scheme<BriefPayment> = {
   }),
   authorization: ({ payer, until, nonce }) => ({
     from: String(payer),
-    to: "whom the offer names",
-    value: "what the offer requests",
+    to: "the payee in the offer",
+    value: "the amount in the offer",
     validAfter: "0",
     validBefore: String(until),
     nonce: String(nonce),

@@ -36,7 +36,7 @@ const clock = () => nowSeconds * 1_000;
 /** Results of one payment at a facilitator and at a seller, in JSON. */
 export type ObservedPayment = Readonly<{ facilitator: object; seller: object }>;
 
-/** Sends a payment to a facilitator whose chain accepts everything, and to a seller with such a facilitator. */
+/** Sends a payment to a facilitator whose chain accepts everything, and to a seller that uses such a facilitator. */
 export async function observePayment(paymentPayload: unknown, paymentRequirements: unknown): Promise<ObservedPayment> {
   return {
     facilitator: await observeFacilitator({ paymentPayload, paymentRequirements }),
@@ -44,7 +44,7 @@ export async function observePayment(paymentPayload: unknown, paymentRequirement
   };
 }
 
-/** Sends a payment to a facilitator in the process of a seller that has parsed it. */
+/** Sends a payment to a facilitator in the process of a seller that has already parsed it. */
 export async function observeInProcess(paymentPayload: unknown, paymentRequirements: unknown): Promise<object> {
   const reading = readPayment(encodeHeader(paymentPayload));
   if (!reading.ok) throw new TypeError(reading.message);

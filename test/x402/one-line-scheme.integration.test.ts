@@ -17,7 +17,7 @@ import { startPaymentChain, testAccount, type PaymentChain } from "../support/pa
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { reads } from "./brief-scheme.ts";
 
-// All that a scheme needs besides its own file: its line in this table.
+// All that a scheme needs besides its own file is a line in this table.
 vi.mock("#x402/schemes.ts", async (original) => {
   const { schemes } = await original<typeof Table>();
   const { brief } = await import("./brief-scheme.ts");
@@ -101,7 +101,7 @@ test("supports, offers, verifies, settles and records a scheme added as one file
   expect(tap.counts.get("eth_estimateGas"), "it is simulated once").toBe(1);
   expect(tap.counts.get("eth_sendRawTransaction")).toBe(1);
 
-  await until("its delivery is noted", generousMs, async () =>
+  await until("its delivery is recorded", generousMs, async () =>
     (await shop.metrics.metrics()).includes('gatehouse_payment_claims{state="delivered"} 1'),
   );
   await services.disposeAsync();

@@ -56,7 +56,7 @@ async function sign(path: string, buyer: TestAccount = payer) {
   };
 }
 
-/** Starts a purchase whose upstream withholds its response until the test has done something else. */
+/** Starts a purchase whose upstream withholds its response until the test releases it. */
 async function buyWhile(
   payment: Awaited<ReturnType<typeof sign>>,
   meanwhile: () => Promise<unknown>,

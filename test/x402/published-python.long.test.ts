@@ -18,7 +18,7 @@ resources.defer(() => rm(folder, { recursive: true, force: true }));
 const python = join(folder, "bin/python");
 const missing = await explainMissing();
 
-/** Installs PyPI's package; returns why it can't be. */
+/** Installs the package from PyPI; returns the reason if that is impossible. */
 async function explainMissing(): Promise<string | undefined> {
   const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", requirement];
   try {
@@ -35,7 +35,7 @@ async function startPython(role: "sell" | "settle", env: Readonly<Record<string,
   const child = spawn(python, [program, role], { env, stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit");
   const [url] = await Promise.race([once(createInterface(child.stdout), "line"), exited]);
-  if (typeof url !== "string" || !URL.canParse(url)) throw new Error(`the program to ${role} did not start: ${url}`);
+  if (typeof url !== "string" || !URL.canParse(url)) throw new Error(`the program for ${role} did not start: ${url}`);
   return {
     url,
     [Symbol.asyncDispose]: async () => {
@@ -52,7 +52,7 @@ describe.skipIf(missing !== undefined)(`PyPI's x402${missing === undefined ? "" 
   });
   afterAll(() => resources.disposeAsync());
 
-  /** Buys, and returns the response, the settlement's result and what the payee gained. */
+  /** Buys, and returns the response, the settlement's result and the payee's gain. */
   async function buy(url: string, client = "httpx") {
     market.upstream.behave("data");
     const { token, balanceOf } = market.chain;

@@ -23,10 +23,10 @@ import { createPayment, offer as exactOffer, route } from "#resource-server/test
 import { offer as channelOffer } from "#resource-server/testing/sample-channel.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 
-/** Program that responded: the first line of a recording. */
+/** Program that responded, the first line of a recording. */
 type Program = Readonly<{ program: string; version: string; supported: object }>;
 
-/** Response of a published facilitator on anvil, and the payments (`<kind>: <what is wrong>`) that got it. Long texts are cut. */
+/** Response of a published facilitator on anvil, and the payments (`<kind>: <what is wrong>`) that got it. Long texts are truncated. */
 type Recorded = Readonly<{ path: "/verify" | "/settle"; status: number; body: unknown; cases: readonly string[] }>;
 
 const folder = new URL("recorded-facilitators/", import.meta.url);
@@ -125,7 +125,7 @@ const isUnclear = new RegExp(
 
 type Body = Partial<VerifyResponse & SettleResponse & { error: string; invalidReasonDetails: string }>;
 
-/** Status that a buyer gets. */
+/** Expected status of the response to the buyer. */
 function expectedOf({ path, body }: Recorded, name: string): readonly number[] {
   const { isValid = false, success = false } = body as Body;
   if (isValid || success) return [200];
@@ -142,7 +142,7 @@ describe.each(recordings)("responses of $program $version", ({ answers, supporte
   });
 
   const each = answers.flatMap((recorded) => recorded.cases.map((name) => ({ name, ...recorded })));
-  test.each(each)("are told to the buyer: $name, $path", async ({ name, ...recorded }) => {
+  test.each(each)("are reported to the buyer: $name, $path", async ({ name, ...recorded }) => {
     const { status, headers, body } = await buy(recorded, name);
     expect(expectedOf(recorded, name)).toContain(status);
     const { "PAYMENT-REQUIRED": required, "PAYMENT-RESPONSE": response } = headers;

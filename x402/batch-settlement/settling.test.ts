@@ -54,12 +54,12 @@ test("returns the outcome of a deposit in progress even if its wallet now reject
 
 test("returns the outcome of a copy that starts during the voucher's check", async () => {
   for (const says of [() => Promise.resolve({ reason: "rejected" }), failToAsk]) {
-    let isAsked = false;
+    let isRequested = false;
     const checkWallet = () => {
-      isAsked = true;
+      isRequested = true;
       return says();
     };
-    const progress = async () => (isAsked ? "begun" : undefined);
+    const progress = async () => (isRequested ? "begun" : undefined);
     expect(await settleDeposit({ checkWallet, progress })).toMatchObject({ answer: { state: "settled" } });
   }
 });

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts a preview's report under a pull request on GitHub, in place of the last one: scripts/comment.sh <environment> <number>
+# Posts a preview's report as a comment on a GitHub pull request, replacing the last one: scripts/comment.sh <environment> <number>
 # Needs gh, GH_TOKEN and GH_REPO.
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# What the scripts share; sourced, not run. Every one of them works on a laptop as in a pipeline.
+# Code that the scripts share; sourced, not run. All of the scripts work both on a laptop and in a pipeline.
 set -euo pipefail
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -7,7 +7,7 @@ repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 gatehouse_directory=${GATEHOUSE_DIRECTORY:-$repository/gatehouse}
 report_directory=${REPORT_DIRECTORY:-$repository/reports}
 
-# The exit codes of all scripts, as those of gatehouse config lint and gatehouse config plan.
+# The exit codes of all scripts, the same as those of gatehouse config lint and gatehouse config plan.
 readonly failed=1 differs=2
 
 die() {
@@ -21,7 +21,7 @@ gatehouse() {
   node "$gatehouse_directory/cli/gatehouse.js" "$@"
 }
 
-# Prints the environment that was requested, once it is known that there is one.
+# Prints the requested environment after checking that it exists.
 environment_of() {
   [[ ${1-} =~ ^[a-z0-9][a-z0-9-]*$ ]] || die "which environment? One of: $(environments)"
   [ -f "$repository/stacks/Pulumi.$1.yaml" ] || die "no stacks/Pulumi.$1.yaml; there are: $(environments)"
@@ -37,12 +37,12 @@ environments() {
   printf '%s\n' "${names[*]}"
 }
 
-# Prints the version of the node that an environment's stack names; nothing where it names none.
+# Prints the node version that an environment's stack specifies; nothing if it specifies none.
 node_version_of() {
   sed -nE 's/^ +gatehouse:nodeVersion: *"?([^"# ]+).*/\1/p' "$repository/stacks/Pulumi.$1.yaml" | head -n 1
 }
 
-# Prints what the last update of an environment's stack gave its services, and their URLs.
+# Prints the configuration that the last update of an environment's stack deployed to its services, and their URLs.
 outputs_of() {
   pulumi stack output --json \
     --cwd "$gatehouse_directory" \
@@ -61,16 +61,16 @@ on_stack() {
     --non-interactive --color never
 }
 
-# Options that have the policies judge a preview or an update.
+# Options that make the policies check a preview or an update.
 policies() {
   printf '%s\n' --policy-pack "$gatehouse_directory/policies" --policy-pack-config "$repository/policies.json"
 }
 
-# Runs a command, shows what it prints, and keeps it: kept_in <file> <command>… Returns the command's status.
+# Runs a command, shows its output, and saves it: kept_in <file> <command>… Returns the command's status.
 kept_in() {
   local file=$1 mark="" status
   shift
-  # What is printed may hold text that somebody wrote into a pull request: none of it is a command to the runner.
+  # The output may contain text from a pull request, none of which may act as a command to the runner.
   if [ "${GITHUB_ACTIONS-}" = true ]; then
     mark=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
     printf '::stop-commands::%s\n' "$mark"
@@ -83,11 +83,11 @@ kept_in() {
   return "$status"
 }
 
-# Prints the beginning of a kept text between fences that nothing in it can close: fenced <file> [<bytes>]. GitHub rejects a comment or an issue of
-# more than 65536 characters, so all texts of one together may have no more than some 60000 bytes.
+# Prints the start of a saved text between fences that it can't close: fenced <file> [<bytes>]. GitHub rejects a comment or an issue of
+# more than 65536 characters, so all texts of one may have at most about 60000 bytes in total.
 fenced() {
   local limit_bytes=${2:-50000} fence='~~~~' cut="$1.cut"
-  # A long line of what fences are made of is shortened, so that the fences stay short.
+  # A long run of fence characters is shortened, so that the fences stay short.
   head -c "$limit_bytes" -- "$1" | iconv -c -f UTF-8 -t UTF-8 | sed -E 's/~{16,}/~~~~~~~~~~~~~~~/g' >"$cut"
   while grep -qF -- "$fence" "$cut"; do fence+='~'; done
   printf '%stext\n' "$fence"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Updates the stack of an environment, and looks that nothing is left to do: scripts/deploy.sh <environment>
-# Ends with 0, 1 where the update failed, or 2 where it succeeded and a preview would still change something.
+# Updates the stack of an environment, and checks that nothing is left to do: scripts/deploy.sh <environment>
+# Exits with 0, 1 if the update failed, or 2 if it succeeded but a preview would still change something.
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Looks whether an environment still is what the repository says: scripts/drift.sh <environment>
-# Asks the provider (pulumi preview --refresh); with SERVICE_URLS the running services (gatehouse doctor --drift), e.g.
-# SERVICE_URLS="sidecar=http://127.0.0.1:9600 resource-server=http://127.0.0.1:9601"; and, with NODE_CONF_COMMAND, the node's own node.conf (gatehouse config plan). That command prints
-# the file of $ENVIRONMENT (docs/gitops.md has it for Docker and Kubernetes); its version is the nodeVersion of the environment's stack unless
-# NODE_VERSION says another, and the sidecar's settings come from stacks/<environment>.sidecar.json5 where that is there. Changes nothing.
-# Writes reports/drift-<environment>.{md,status}. Ends with 0 (no drift), 2 (drift) or 1 (it could not look).
+# Checks whether an environment still matches the repository: scripts/drift.sh <environment>
+# Queries the provider (pulumi preview --refresh); with SERVICE_URLS, the running services (gatehouse doctor --drift), e.g.
+# SERVICE_URLS="sidecar=http://127.0.0.1:9600 resource-server=http://127.0.0.1:9601"; and, with NODE_CONF_COMMAND, the node's own node.conf
+# (gatehouse config plan). That command prints the file of $ENVIRONMENT (docs/gitops.md has it for Docker and Kubernetes); its version is
+# the nodeVersion of the environment's stack unless NODE_VERSION specifies another, and the sidecar's settings come from
+# stacks/<environment>.sidecar.json5 if that exists. Changes nothing.
+# Writes reports/drift-<environment>.{md,status}. Exits with 0 (no drift), 2 (drift) or 1 (the check failed).
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -13,7 +14,7 @@ mkdir -p "$report_directory"
 log="$report_directory/drift-$environment.txt"
 verdict=0
 
-# Drift that was found is worth more than a part that could not look.
+# Detected drift takes precedence over a check that failed.
 take() {
   if [ "$1" -eq "$differs" ] || [ "$verdict" -eq 0 ]; then verdict=$1; fi
 }
@@ -22,7 +23,7 @@ status=0
 kept_in "$log" on_stack "$environment" preview --refresh --expect-no-changes --diff || status=$?
 case $status in
   0) ;;
-  # 7 since Pulumi 3.226.1; before that only the message tells it from an error.
+  # 7 since Pulumi 3.226.1; before that, only the message distinguishes it from an error.
   7) take "$differs" ;;
   *) if grep -q 'no changes were expected' "$log"; then take "$differs"; else take "$failed"; fi ;;
 esac
@@ -47,7 +48,7 @@ fi
 if [ -n "${NODE_CONF_COMMAND-}" ]; then
   conf="$report_directory/$environment.running.node.conf"
   settings="$repository/stacks/$environment.sidecar.json5"
-  # It may hold secrets: nobody else reads it, and it goes when this script does.
+  # It may contain secrets: only this user can read it, and it is removed when this script exits.
   trap 'rm -f -- "$conf"' EXIT
   status=0
   (umask 077 && ENVIRONMENT=$environment bash -c "$NODE_CONF_COMMAND" >"$conf") || status=$?

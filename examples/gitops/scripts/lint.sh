@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Judges every node.conf that the repository holds: scripts/lint.sh
-# A file `node-version` next to a node.conf holds the version of its node.
-# Ends with 0 (no findings), 2 (findings) or 1 (a file can't be read).
+# Lints every node.conf in the repository: scripts/lint.sh
+# A file `node-version` next to a node.conf contains its node's version.
+# Exits with 0 (no findings), 2 (findings) or 1 (a file can't be read).
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -15,7 +15,7 @@ while IFS= read -r -d '' file; do
   version="$(dirname "$file")/node-version"
   if [ -f "$version" ]; then options+=(--node-version "$(tr -d '[:space:]' <"$version")"); fi
   status=0
-  # The path can't be taken for an option or for standard input.
+  # The path can't be mistaken for an option or for standard input.
   gatehouse config lint "${options[@]}" "./$file" || status=$?
   # A file that can't be read is worse than one with findings.
   if [ "$status" -ne 0 ] && [ "$worst" -ne "$failed" ]; then worst=$status; fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shows what an update would do, judged by the policies: scripts/preview.sh <environment>
-# Writes reports/preview-<environment>.md, a comment for the pull request. Ends with 0, or 1 where the preview or a policy failed.
+# Shows what an update would do, checked by the policies: scripts/preview.sh <environment>
+# Writes reports/preview-<environment>.md, a comment for the pull request. Exits with 0, or 1 if the preview or a policy failed.
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -36,7 +36,7 @@ section() {
     section "Replaced, deleted or rolled"
   awk '/\[(mandatory|advisory)\]/ { sub(/^ +/, ""); print }' "$log" | section "Policies"
   if [ "$status" -ne 0 ]; then
-    # Pulumi prints what went wrong last, after all that would change, which a comment cuts.
+    # Pulumi prints errors last, after all changes, where a comment would be truncated.
     sed -n '/^Diagnostics:/,$p' "$log" >"$log.error"
     [ -s "$log.error" ] || tail -n 40 -- "$log" >"$log.error"
     printf '### Error\n\n'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Opens, updates or closes the issue about an environment's drift on GitHub: scripts/report-drift.sh <environment>
-# Needs gh, GH_TOKEN and GH_REPO. Ends with 1 where drift.sh could not look: the issue then stays as it is.
+# Needs gh, GH_TOKEN and GH_REPO. Exits with 1 if drift.sh failed to check; the issue is then left unchanged.
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
 

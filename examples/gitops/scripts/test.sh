@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the unit tests of what is deployed, at the version that is deployed, and your own: scripts/test.sh
-# Your own are executable files in tests/, each of which ends with 0 when it is content.
+# Runs the unit tests of the deployed code, at the deployed version, and your own tests: scripts/test.sh
+# Your own tests are executable files in tests/, each of which exits with 0 if it passes.
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
 

@@ -22,7 +22,7 @@ export class ClientSubscriptions implements Disposable {
   readonly #context: ListenerContext;
   readonly #ends = new Map<string, () => void>();
   #pending = 0;
-  #isOver = false;
+  #isClosed = false;
 
   constructor(
     client: Pick<ConnectedClient, "caller" | "socket">,
@@ -47,7 +47,7 @@ export class ClientSubscriptions implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#isOver = true;
+    this.#isClosed = true;
     for (const end of this.#ends.values()) end();
     this.#ends.clear();
   }
@@ -74,7 +74,7 @@ export class ClientSubscriptions implements Disposable {
     this.#pending -= 1;
     if (subscribed.kind === "rejected") return this.#limit(subscribed.error);
     if (subscribed.kind === "error") return subscribed;
-    if (this.#isOver) subscribed.unsubscribe();
+    if (this.#isClosed) subscribed.unsubscribe();
     else this.#ends.set(id, subscribed.unsubscribe);
     afterReply(() => {
       const missed = held ?? [];

@@ -150,6 +150,6 @@ async function waitForLock<Result extends Readonly<{ ok: boolean; reason?: strin
   acquire: () => Result,
   signal: AbortSignal,
 ): Promise<Result> {
-  const isOver = (result: Result) => !("reason" in result && result.reason === "Locked");
-  return await waitUntil(acquire, isOver, { everyMs: lockRetryMs, withinMs: lockWithinMs, signal });
+  const isFinal = (result: Result) => !("reason" in result && result.reason === "Locked");
+  return await waitUntil(acquire, isFinal, { everyMs: lockRetryMs, withinMs: lockWithinMs, signal });
 }

@@ -7,13 +7,13 @@ test("reports a data check that never finishes as failed, and does not start a s
   const pendingCheck = Promise.withResolvers<void>().promise;
   data.note({ found: { kind: "sound" }, pendingCheck });
   const watch: DataWatch = { lastCheckMs: 1_000 };
-  const lookAt = (monotonicMs: number) => {
+  const check = (monotonicMs: number) => {
     const clock = { monotonicMs: () => monotonicMs, wallMs: () => Date.UTC(2026, 0, 1) + monotonicMs };
     watchData(watch, makeContext({ data, clock }));
   };
-  lookAt(300_000);
+  check(300_000);
   expect(data.now().failed).toBeUndefined();
-  lookAt(302_000);
+  check(302_000);
   expect(data.now()).toMatchObject({
     failed: { why: "the check that started at 2026-01-01T00:00:01.000Z has not finished (limit: 300000 ms)" },
     pendingCheck,
@@ -25,7 +25,7 @@ test("checks the data immediately after a restart, and discards the earlier resu
   data.note({ found: { kind: "doubt", signs: ["2 starts failed"], missing: [] } });
   const watch: DataWatch = { lastCheckMs: 1_000 };
   let isRestarting = true;
-  const lookAt = (monotonicMs: number) => {
+  const check = (monotonicMs: number) => {
     const none = { get: () => undefined };
     const context = makeContext({
       data,
@@ -38,9 +38,9 @@ test("checks the data immediately after a restart, and discards the earlier resu
     });
     watchData(watch, context);
   };
-  lookAt(2_000);
+  check(2_000);
   expect(data.now().pendingCheck).toBeUndefined();
   isRestarting = false;
-  lookAt(2_001);
+  check(2_001);
   expect(data.now().pendingCheck).toBeDefined();
 });

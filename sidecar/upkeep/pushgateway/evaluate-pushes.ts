@@ -126,8 +126,8 @@ export function countPush(
   // If the time went backwards, there was no new push: the group was removed, or the Pushgateway was restored from an older file.
   const isNew = lastPushSeconds > before.lastPushSeconds;
   const lastPushSeenMs = isNew ? nowMs : before.lastPushSeenMs;
-  const isOver = nowMs - before.sinceMs > intervalsLookedAt * intervalSeconds * 1_500;
-  if (isOver) return { sinceMs: nowMs, lastPushSeconds, lastPushSeenMs, count: 0 };
+  const hasElapsed = nowMs - before.sinceMs > intervalsLookedAt * intervalSeconds * 1_500;
+  if (hasElapsed) return { sinceMs: nowMs, lastPushSeconds, lastPushSeenMs, count: 0 };
   return { ...before, lastPushSeconds, lastPushSeenMs, count: before.count + (isNew ? 1 : 0) };
 }
 

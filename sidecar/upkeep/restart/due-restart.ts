@@ -25,7 +25,7 @@ export async function findDueRestart(planned: Plan, context: RestartContext): Pr
     const reason = `${retry.why}, so the failed restart is retried: ${retry.reason}`;
     // A retry at the operator's request is not a restart storm, which the budget must stop; retries caused by an alternating version would
     // be one.
-    const isCharged = retry.isAsked === true;
+    const isCharged = retry.isRequested === true;
     return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
   }
   const requested = isRestarting ? undefined : findRequestedRestart(context);

@@ -33,7 +33,7 @@ export function liftPause(
     // The upgrade continues on its own; a restart in parallel would start the node between two versions.
     if (stranded !== undefined) {
       state.upgrade.set(decideAfterPause(stranded, !retries, clock.wallMs()));
-    } else if (retries) state.retry.set({ ...failed, why, isAsked: byPerson });
+    } else if (retries) state.retry.set({ ...failed, why, isRequested: byPerson });
     const by = byPerson ? "gatehouse resume" : "sidecar";
     const lifted = { by, outcome: "success", before: { hold: held }, after: {} } as const;
     events.add("hold", `Gatehouse resumed: ${why}. ${then}`, undefined, lifted);

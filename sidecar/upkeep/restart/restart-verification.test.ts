@@ -144,13 +144,13 @@ test.each<[string, (checks: number) => boolean, object]>([
 
 test("does not count time during which the sidecar was suspended", async () => {
   let height = 0;
-  let isOver = false;
+  let hasRecovered = false;
   let suspendedMs = 0;
-  const check = async () => (isOver ? { answers: 1, height: (height += 1) } : down);
+  const check = async () => (hasRecovered ? { answers: 1, height: (height += 1) } : down);
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + suspendedMs };
   setTimeout(() => {
     suspendedMs = 1_500;
-    setTimeout(() => (isOver = true), 200);
+    setTimeout(() => (hasRecovered = true), 200);
   }, 100);
   const { result } = await verify({ check, clock, answersWithinMs: 1_000, healthyWithinMs: 1_000 });
   expect(result).toMatchObject({ ok: true });

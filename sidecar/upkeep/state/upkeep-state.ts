@@ -46,8 +46,8 @@ export type HealthEvidence = "advanced" | "assumed";
 
 type Healthy = Readonly<{ hash: string; proof: HealthEvidence; atMs: number }>;
 
-/** A failed restart to retry, and the reason. `isAsked`: the operator requested the retry, so the budget doesn't limit it. */
-type RestartRetry = FailedRestart & Readonly<{ why: string; isAsked?: boolean }>;
+/** A failed restart to retry, and the reason. `isRequested`: the operator requested the retry, so the budget doesn't limit it. */
+type RestartRetry = FailedRestart & Readonly<{ why: string; isRequested?: boolean }>;
 
 /** By `gatehouse adopt`, by the mode `enforce`, or (before 0.1.0) because an earlier version had acted on the node. */
 export type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;

@@ -34,16 +34,16 @@ describe("calls from one caller, while another sends thousands at once", () => {
   );
 
   /** Sends one call after the other until the flood has its responses; returns how many got a response before that. */
-  const answeredBetween = async (isOver: () => boolean) => {
+  const answeredBetween = async (isDone: () => boolean) => {
     const other = await connected(gateway.url, "127.0.0.2");
     let answers = 0;
     other.on("data", () => {
-      if (isOver()) return;
+      if (isDone()) return;
       answers += 1;
       other.write(buildRequest(noCall));
     });
     other.write(buildRequest(noCall));
-    await until("the flood has its responses", generousMs, isOver);
+    await until("the flood has its responses", generousMs, isDone);
     other.destroy();
     return answers;
   };

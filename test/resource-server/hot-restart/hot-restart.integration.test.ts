@@ -181,9 +181,9 @@ describe("a facilitator and a resource server", () => {
       async () => {
         const random = createRandom(seed);
         const ends: Promise<string>[] = [];
-        const state = { isOver: false };
+        const state = { isDone: false };
         const buying = (async () => {
-          while (!state.isOver) {
+          while (!state.isDone) {
             const signed = await sign().catch(() => undefined);
             if (signed !== undefined) ends.push(buyUntilKnown(`${market.shop.url}/data`, signed, 90_000));
             await sleep(150);
@@ -194,7 +194,7 @@ describe("a facilitator and a resource server", () => {
           await strike(service, whom[round % whom.length] ?? whom[0], { round, random });
         }
         await Promise.all([inForce(market.facilitator), inForce(market.shop)]);
-        state.isOver = true;
+        state.isDone = true;
         await buying;
         const known = await Promise.all(ends);
         expect(known.length, `seed ${seed}`).toBeGreaterThan(rounds);

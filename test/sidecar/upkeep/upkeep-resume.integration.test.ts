@@ -8,7 +8,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 test.each([
   ["at once if an operator requested it, even without budget", true],
   ["after the budget allows it if the node's version changed, unless the node starts before", false],
-])("runs the retry of a failed restart %s", async (_, isAsked) => {
+])("runs the retry of a failed restart %s", async (_, isRequested) => {
   await using node = await startFakeNode(desiredConfig);
   const environment = { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" };
   {
@@ -18,10 +18,10 @@ test.each([
   await node.stop();
   {
     using state = openUpkeepState(join(node.workspace, "state"));
-    state.retry.set({ reason: "node.conf was changed", height: 1, why: "a test requested it", isAsked });
+    state.retry.set({ reason: "node.conf was changed", height: 1, why: "a test requested it", isRequested });
   }
   await using upkeep = await runUpkeep(node, { ...environment, GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "0" });
-  if (isAsked) {
+  if (isRequested) {
     await readUntil(node.starts, (starts) => starts === 2);
   } else {
     const { message } = await upkeep.reason("NoRestartPending", "BudgetExhausted");

@@ -11,46 +11,46 @@ export type Mutation = Readonly<{
   edits: Readonly<Record<string, string>>;
   /** First seed, and the distance between seeds. */
   seeds: Readonly<{ first: number; step: number }>;
-  /** Why no run can detect it, if none does. */
+  /** Why no run can detect it; absent if one does. */
   unnoticed: string | undefined;
 }>;
 
 /** Faults that no run detects, and why. */
 const unnoticed: Readonly<Record<string, string>> = {
-  "nonces in flight are forgotten at the start":
-    "the pending count of the node has them, too, and what takes another's nonce is signed again",
+  "nonces in flight are forgotten at startup":
+    "the node's pending count has them, too, and a transaction that takes another's nonce is signed again",
   "the signer's next nonce is that of the last block":
-    "what is in flight is held, and what takes another's nonce is signed again",
+    "transactions in flight are tracked, and one that takes another's nonce is signed again",
   "a transaction whose nonce is used is withdrawn":
-    "a transaction that was just signed is not what has its nonce: the payment is answered as not sent, and is not",
+    "another transaction uses the just signed one's nonce: the payment is reported as not sent, which is true",
   "a transaction is not sent again":
-    "one at a higher fee is sent instead, or the gap is closed; decision.test.ts has it",
-  "another's transaction needs no confirmations":
-    "ours reverts in the same block or later, and is looked into once it has the confirmations",
-  "a node that is behind decides what became of a payment":
-    "found by one run in thousands, of an earlier draw of worlds; tracker.test.ts has it",
-  "a transaction of an expired payment keeps its nonce for ever":
-    "found by one run in thousands, of an earlier draw of worlds; tracker.test.ts has it",
+    "a transaction with a higher fee is sent instead, or the gap is closed; decision.test.ts covers it",
+  "a third party's transaction needs no confirmations":
+    "ours reverts in the same block or later, and is examined once it has its confirmations",
+  "a lagging node decides a payment's outcome":
+    "only one run in thousands found it, with an earlier set of worlds; tracker.test.ts covers it",
+  "a transaction of an expired payment keeps its nonce forever":
+    "only one run in thousands found it, with an earlier set of worlds; tracker.test.ts covers it",
   "a stranger's call hides whose payment it is":
-    "no thief comes while the ledger is read, in so few runs; an earlier draw of worlds had one",
-  "what was spent since a balance was read is forgotten":
-    "no buyer has three payments within two seconds one of which ends meanwhile; payer-funds.test.ts has one",
-  "payments that name their account share transactions":
-    "such a transaction has no estimate, so that each payment goes alone",
+    "in so few runs, no thief acts while the ledger is read; an earlier set of worlds had one",
+  "amounts spent since a balance was read are forgotten":
+    "no buyer has three payments within two seconds of which one completes in that time; payer-funds.test.ts covers it",
+  "payments that specify their account share transactions":
+    "such a transaction has no gas estimate, so each payment is sent alone",
   "a request is declined although a transaction was sent":
-    "nothing that was sent ends by an error within a term; shared-ledger-contract.ts has it",
-  "a sale gets the success of another's request":
-    "no sale of so few runs waits for a declined request that another one requests again; shared-settler.test.ts has one",
+    "no sent transaction ends with an error within a term; shared-ledger-contract.ts covers it",
+  "a sale gets the success of another sale's request":
+    "in so few runs, no sale waits for a declined request that another sale repeats; shared-settler.test.ts covers it",
   "a payment with the nonce of another counts as requested":
-    "it has no record to wait for, and so is checked again, and rejected",
-  "a payment that another replica settled meanwhile is rejected":
-    "no settlement of so few runs ends between the two queries; a verified payment is then found on the chain",
+    "it has no record to wait for, so it is checked again and rejected",
+  "a payment that another replica has just settled is rejected":
+    "in so few runs, no settlement completes between the two queries; if one did, the payment would be found on the chain",
   "a leader sends after its term":
-    "no run of so few withdraws a transaction, and loses the database's answer, while the same one is about to be sent",
+    "in so few runs, none withdraws a transaction and loses the database's response while that transaction is about to be sent",
   "a missing nonce is filled for the first account only":
-    "no run of so few leaves a gap of a later account; tracker.test.ts has one",
-  "a nonce that is used means that a claim is paid":
-    "no buyer of so few runs cancels a payment whose first settlement got lost before it was sent; sale.test.ts has one",
+    "in so few runs, no later account has a gap; tracker.test.ts covers it",
+  "a used nonce means that a claim is paid":
+    "in so few runs, no buyer cancels a payment whose first settlement was lost before it was sent; sale.test.ts covers it",
 };
 
 const list = (faultsByFile: FaultsByFile, seeds: Mutation["seeds"]): readonly Mutation[] =>

@@ -30,14 +30,16 @@ export const replicaMutations: FaultsByFile = {
       "if (isLost) throw new TermEndedError();\n      return context.chain.send(raw);":
         "return context.chain.send(raw);",
     },
-    "a leader sends what another replica checked long ago": { "(isSimulated ? await recheck() : undefined) ??": "" },
+    "a leader sends a payment that another replica checked long ago": {
+      "(isSimulated ? await recheck() : undefined) ??": "",
+    },
   },
   "facilitator/settlement/leader/leader-election.ts": {
     "a leader trusts its lease for longer than it lasts": { "leaseTrustMs = 3_500": "leaseTrustMs = 5_500" },
     "a leader does not renew its lease": { "() => lease.renew(number)": "async () => true" },
   },
   "facilitator/settlement/leader/shared-settler.ts": {
-    "a sale gets the success of another's request": { "isOwner && answer.owner === caller.owner": "isOwner" },
+    "a sale gets the success of another sale's request": { "isOwner && answer.owner === caller.owner": "isOwner" },
     "every caller owns a request": {
       "const isOwner = await ownership.acquire(id, caller.owner);":
         "await ownership.acquire(id, caller.owner); const isOwner = true;",
@@ -45,7 +47,7 @@ export const replicaMutations: FaultsByFile = {
     "a declined request counts as rejected": {
       "return answerDeclined(payment, requests, context);": 'return { state: "rejected", rejection: nonceUsed };',
     },
-    "a payment that another replica settled meanwhile is rejected": {
+    "a payment that another replica has just settled is rejected": {
       "state = await onRecord(payment);\n          if (state === undefined) return { state": "return { state",
     },
   },

@@ -2,9 +2,9 @@ import type { FaultsByFile } from "./settlement-mutations.ts";
 
 export const saleMutations: FaultsByFile = {
   "x402/transfer-settling.ts": {
-    "a payment of less than the price is taken": { "if (value !== amount)": "if (value > amount)" },
-    "a payment to another payee is taken": { "if (to.toLowerCase() !== payTo.toLowerCase())": "if (to === payTo)" },
-    "a use of nothing is settled by a transaction": { "judged.amount === 0n": "false" },
+    "a payment of less than the price is accepted": { "if (value !== amount)": "if (value > amount)" },
+    "a payment to another payee is accepted": { "if (to.toLowerCase() !== payTo.toLowerCase())": "if (to === payTo)" },
+    "a use of 0 is settled by a transaction": { "judged.amount === 0n": "false" },
   },
   "resource-server/sale/sale.ts": {
     "a payment is settled before its response is recorded": {
@@ -16,24 +16,24 @@ export const saleMutations: FaultsByFile = {
     "any client gets a response that was delivered": {
       'found.state === "delivered" && found.holder !== holder': "false",
     },
-    "one request works on a payment that another works on": {
+    "a request processes a payment that another request is processing": {
       'if (!payments.acquire(key)) return { kind: "in-progress" };': "payments.acquire(key);",
       "if (!(await ledger.claim({ ...begun, identifier }))) return collect(key, request, parts);":
         "await ledger.claim({ ...begun, identifier });",
     },
   },
   "resource-server/sale/claim-settlement.ts": {
-    "a claim is sold that is not settled": {
+    "an unsettled claim is delivered": {
       'return { kind: "pending", settlement };': "return createSoldOutcome({ ...claim, settlement }, parts);",
     },
     "a claim is released while its settlement is pending": {
       "await ledger.pending(key, settlement);": "await ledger.release(key);",
     },
-    "a lost answer of the facilitator means that nothing was charged": {
+    "a lost response of the facilitator counts as not charged": {
       '"unreachable", "rejected", "denied"': '"unreachable", "rejected", "denied", "unknown"',
     },
-    "a nonce that is used means that a claim is paid": { 'transaction === "" ||': "" },
-    "the seller asks for the maximum instead of what was used": {
+    "a used nonce means that a claim is paid": { 'transaction === "" ||': "" },
+    "the seller requests the maximum instead of the used amount": {
       "{ ...claim.requirements, amount: claim.amount }": "claim.requirements",
     },
   },
@@ -43,35 +43,35 @@ export const saleMutations: FaultsByFile = {
     },
   },
   "resource-server/sale/settlement-resumer.ts": {
-    "settlements without an outcome are not taken up": { "await resumeSettlement(claim, parts);": "" },
+    "settlements without an outcome are not resumed": { "await resumeSettlement(claim, parts);": "" },
   },
   "x402/permit2-terms.ts": {
-    "the maximum is settled instead of what was used": {
+    "the maximum is settled instead of the used amount": {
       "encodeSettle({ permit, amount, signature": "encodeSettle({ permit, amount: permit.amount, signature",
     },
-    "a permit of less than the price is taken": {
+    "a permit of less than the price is accepted": {
       "if (isMax || required === permitted) return undefined;": "if (isMax || required !== 0n) return undefined;",
     },
   },
   "facilitator/transfers.ts": {
-    "a use of nothing is told of a payment that is being settled": {
+    "a use of 0 is reported for a payment that is being settled": {
       "if ((await engine.progress(payment)) !== undefined) return this.settle(payment);": "",
     },
     "the contracts of a chain that was not checked count as missing": { "?? uncheckedContracts": "?? new Set()" },
   },
   "facilitator/chain/transfer-method.ts": {
-    "payments that name their account share transactions": {
+    "payments that specify their account share transactions": {
       "isSameHex(contract, asset) || isSameHex(contract, permit2Proxies.exact)": "contract !== asset || true",
     },
-    "the nonce of a payment by Permit2 is looked up in the token": {
+    "the nonce of a Permit2 payment is looked up in the token": {
       "return false;\n  if (!usesPermit2(transfer)) {": "return false;\n  if (transfer !== undefined) {",
     },
   },
   "facilitator/chain/foreign-use.ts": {
-    "any transfer of the same amount is taken for a payment by Permit2": {
+    "any transfer of the same amount is mistaken for a Permit2 payment": {
       "isMade && makesSamePayment(made.input, transfer)": "made !== undefined",
     },
-    "a payment by Permit2 that somebody else submitted is not found": {
+    "a Permit2 payment that a third party submitted is not found": {
       "isPaid: made !== undefined": "isPaid: false",
     },
   },

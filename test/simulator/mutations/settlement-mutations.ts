@@ -23,11 +23,11 @@ export const settlementMutations: FaultsByFile = {
   },
   "facilitator/settlement/track/tracker.ts": {
     "an outcome is not recorded": { "await ledger.finish(": "void (" },
-    "an outcome is told before it is recorded": {
+    "an outcome is reported before it is recorded": {
       "await ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));":
         "void ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome]))).catch(() => {});",
     },
-    "a transaction of an expired payment keeps its nonce for ever": {
+    "a transaction of an expired payment keeps its nonce forever": {
       "if (next !== undefined) queues.replace(next, nextNonce);": "",
     },
     "a missing nonce is filled for the first account only": {
@@ -35,10 +35,10 @@ export const settlementMutations: FaultsByFile = {
     },
   },
   "facilitator/settlement/engine.ts": {
-    "the attempts of unfinished settlements are not read at the start": {
+    "the attempts of unfinished settlements are not read at startup": {
       ".filter(({ attempts }) => attempts.length > 0)": ".filter(() => false)",
     },
-    "nonces in flight are forgotten at the start": {
+    "nonces in flight are forgotten at startup": {
       "queues.nonces.get(signer)?.hold(nonce)": "void [signer, nonce]",
     },
     "a stranger's call hides whose payment it is": {
@@ -46,7 +46,7 @@ export const settlementMutations: FaultsByFile = {
     },
   },
   "facilitator/settlement/settler.ts": {
-    "a settlement is sent without asking the chain": { "(await check(payment)) ??": "" },
+    "a settlement is sent without querying the chain": { "(await check(payment)) ??": "" },
     "a caller gives up although a transaction is signed": { "entry.signed || entry.owner !== caller.owner": "false" },
     "the owner in the ledger is not read": {
       "if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry, ownership);": "",
@@ -59,11 +59,11 @@ export const settlementMutations: FaultsByFile = {
   "facilitator/settlement/track/decision.ts": {
     "a transaction is not sent again": { 'return resends ? { kind: "resend" } : wait;': "return wait;" },
     "the fee is never raised": { "entry.attempts.length < attemptsMax": "entry.attempts.length < 0" },
-    "a block too few confirms": {
+    "one confirmation too few is enough": {
       "head.number - blockNumber + 1 >= confirmations": "head.number - blockNumber + 2 >= confirmations",
     },
     "a reverted transaction counts as settled": { "if (receipt.status !== 1) return false;": "" },
-    "a settlement ends although another of its transactions is open": {
+    "a settlement ends although another of its transactions is pending": {
       "failed !== undefined && !mayStillSettle": "failed !== undefined",
     },
     "a settlement expires before its authorization": {
@@ -74,29 +74,29 @@ export const settlementMutations: FaultsByFile = {
     },
   },
   "facilitator/settlement/track/diagnosis.ts": {
-    "a missing receipt is a failure": { 'if (cause === "lost") return { kind: "send_anew" };': "" },
-    "another's transaction needs no confirmations": {
+    "a missing receipt counts as a failure": { 'if (cause === "lost") return { kind: "send_anew" };': "" },
+    "a third party's transaction needs no confirmations": {
       "head.number - use.receipt.blockNumber + 1 < confirmations": "false",
     },
-    "another's transaction is a failure": { "use?.isPaid === true": "use === null" },
-    "a node that is behind decides what became of a payment": {
+    "a third party's transaction counts as a failure": { "use?.isPaid === true": "use === null" },
+    "a lagging node decides a payment's outcome": {
       'if (mined.includes(false)) return { kind: "uncertain" };': "",
     },
   },
   "facilitator/settlement/submit/sign-batch.ts": {
-    "a payment that fails undoes its batch": {
+    "a failing payment reverts its batch": {
       "encodeBatch(entries, { mayFail: true })": "encodeBatch(entries, { mayFail: false })",
     },
   },
   "facilitator/settlement/ownership.ts": {
-    "everybody is told a success": { "if (!isOwner) return duplicate;": "" },
+    "every caller is told of a success": { "if (!isOwner) return duplicate;": "" },
     "an owned settlement gets another owner": {
       "AND (owner IS NULL OR owner = $3)": "AND (owner IS NULL OR owner <> '')",
     },
   },
   "facilitator/settlement/payer-funds.ts": {
     "nothing is reserved for a settlement in flight": { "account.reserved += spending.amount;": "" },
-    "what was spent since a balance was read is forgotten": {
+    "amounts spent since a balance was read are forgotten": {
       "if (account.balance !== undefined) account.balance.spent += spending.amount;": "",
     },
     "approvals of one payer are settled at the same time": {
@@ -104,18 +104,18 @@ export const settlementMutations: FaultsByFile = {
     },
   },
   "facilitator/settlement/submit/signer-queues.ts": {
-    "any account settles a payment that names one": { "named === undefined ? accounts": "true ? accounts" },
-    "all accounts take their nonces from one count": {
+    "any account settles a payment that specifies one": { "named === undefined ? accounts": "true ? accounts" },
+    "all accounts share one nonce count": {
       "const accounts = signers.map(": "const shared = createNonceAllocator();\n  const accounts = signers.map(",
       "const nonces = createNonceAllocator();": "const nonces = shared;",
     },
   },
   "facilitator/settlement/submit/batch-planner.ts": {
-    "payments by Permit2 that look the same share a transaction": {
+    "indistinguishable Permit2 payments share a transaction": {
       "!batch.entries.some((other) => areIndistinguishable(other.settlement, entry.settlement))": "true",
     },
   },
   "facilitator/settlement/start-engine.ts": {
-    "all chains have one ledger": { "createLedger(context,": "createLedger({ ...context, chainId: 31_337 }," },
+    "all chains share one ledger": { "createLedger(context,": "createLedger({ ...context, chainId: 31_337 }," },
   },
 };

@@ -32,9 +32,9 @@ const work = async () => {
     const { crashes, noticed } = await run(mutation);
     const isExpected = (noticed === undefined) === (unnoticed !== undefined);
     if (!isExpected) process.exitCode = 1;
-    const what = noticed === undefined ? `not noticed: ${unnoticed ?? "WHY?"}` : shorten(noticed);
+    const what = noticed === undefined ? `not detected: ${unnoticed ?? "WHY?"}` : shorten(noticed);
     process.stdout.write(`| ${fault} | ${what} | ${crashes} |\n`);
   }
 };
-process.stdout.write("| fault | noticed by | after crashes |\n| --- | --- | --- |\n");
+process.stdout.write("| fault | detected by | after crashes |\n| --- | --- | --- |\n");
 await Promise.all(Array.from({ length: availableParallelism() }, work));

@@ -3,7 +3,7 @@ import { z } from "zod";
 const list = z.array(z.string()).optional();
 const pairs = z.array(z.strictObject({ label: z.string(), value: z.string() })).default([]);
 
-/** The provider's arguments that the program uses for a container; a new one must be translated here first. */
+/** The provider's arguments that the program uses for a container; a new one must first be translated here. */
 const containerInputs = z.strictObject({
   name: z.string(),
   image: z.string(),
@@ -53,7 +53,7 @@ const containerInputs = z.strictObject({
     })
     .optional(),
   uploads: z.array(z.strictObject({ file: z.string(), content: z.string(), permissions: z.string() })).default([]),
-  // How the provider itself waits and removes; not part of the request to the engine.
+  // How the provider itself waits and removes, which is not part of the request to the engine.
   attach: z.boolean().default(false),
   start: z.boolean().default(true),
   mustRun: z.boolean().default(true),

@@ -29,7 +29,7 @@ export type EngineStack = AsyncDisposable &
 
 /**
  * Handles a program's resources like the Docker provider: creates networks, volumes and containers in the order of
- * registration, uploads files, and waits if the program says so.
+ * registration, uploads files, and waits if the program requests it.
  *
  * @throws {Error} with the name of the container that did not start, after removing everything.
  */
@@ -42,7 +42,7 @@ export async function runOnEngine(
   }: Readonly<{
     url: string;
     prefix: string;
-    /** Whether a failure keeps what was created, like `pulumi up`. */ keepsOnFailure?: boolean;
+    /** Whether created resources remain after a failure, as with `pulumi up`. */ keepsOnFailure?: boolean;
   }>,
 ): Promise<EngineStack> {
   const api = connectEngine(url);
@@ -84,11 +84,11 @@ async function make(stack: EngineStack, type: string, props: PolicyResource["pro
   } else if (type === "docker:index/container:Container") {
     await runContainer(stack, readContainerInputs(props));
   } else if (type.startsWith("docker:") && type !== "docker:index/remoteImage:RemoteImage") {
-    throw new Error(`no test knows how to make a ${type}`);
+    throw new Error(`the tests can't create a ${type}`);
   }
 }
 
-/** Resolves a volume's options: the engine knows another volume's path. */
+/** Resolves a volume's options, which may contain another volume's path, known only to the engine. */
 async function resolveDriverOptions(api: EngineApi, options: unknown): Promise<Readonly<Record<string, string>>> {
   const { device, ...rest } = (options ?? {}) as Readonly<Record<string, string>>;
   if (device?.startsWith(mountpointOf) !== true) return { ...rest };

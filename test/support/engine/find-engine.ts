@@ -28,13 +28,13 @@ export async function findEngine(): Promise<TestEngine> {
   return { ok: true, url: host.replace(/^tcp:/, "http:"), nodeImage };
 }
 
-/** Returns a suffix for the name of a test group: empty, or why the group is skipped. */
+/** Returns a suffix for a test group's name: empty, or why the group is skipped. */
 export function skipReason(engine: TestEngine): string {
   return engine.ok ? "" : ` (skipped: ${engine.message})`;
 }
 
 function readFirstLine(error: unknown): string {
   const { code, stderr, message } = error as { code?: unknown; stderr?: string; message: string };
-  if (code === "ENOENT") return "the command docker is not there";
+  if (code === "ENOENT") return "the command docker is missing";
   return (stderr?.trim() || message).split("\n")[0] ?? "";
 }

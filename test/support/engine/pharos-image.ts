@@ -16,7 +16,7 @@ CMD ["/app/entry-point"]
 `;
 
 /**
- * Builds an image of a fake public-family node with programs of a version; disposing of it removes it.
+ * Builds an image of a fake public-family node with a version's programs; disposing of it removes it.
  *
  * @param nodeImage a Debian image with Node.
  */

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { gatehouseProgram } from "../programs/place.ts";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 
-/** Where a command is killed: at a request, by body and number, before it arrives or after its response. */
+/** Point at which a command is killed: a request, by body and number, before it arrives or after its response. */
 export type KillPoint = (body: string, number: number, answer: string | undefined) => boolean;
 
 export type KilledRun = Readonly<{ status: number | null; stdout: string; stderr: string; requests: number }>;

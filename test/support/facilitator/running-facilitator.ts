@@ -23,7 +23,7 @@ export type FacilitatorClient = AsyncDisposable &
     post: (path: string, body: string, headers?: Headers) => Promise<Answer<Record<string, unknown>>>;
     verify: (body: unknown) => Promise<Answer<VerifyResponse>>;
     settle: (body: unknown) => Promise<Answer<SettleResponse>>;
-    /** Reads a metric of chain 1672 by its name without the prefix, and its labels before `network`; NaN if it is absent. */
+    /** Reads a metric of chain 1672 by its name without the prefix and its labels before `network`; NaN if absent. */
     metric: (name: string, labels?: string) => Promise<number>;
     as: (caller: string | Headers) => Pick<FacilitatorClient, "verify" | "settle">;
   }>;

@@ -45,20 +45,21 @@ export async function startCallers(
     }
   }, tickMs);
 
-  const state = { isOver: false };
+  const state = { isDone: false };
   const talk = async (): Promise<void> => {
     const asked = new Map<number, boolean>();
     let socket = await open(url);
     const listen = (): void => {
       socket.addEventListener("message", ({ data }) => {
         const { id } = JSON.parse(String(data)) as { id: number };
-        if (asked.get(id) !== false) failures.push(`a WebSocket was answered ${id}, which it did not wait for`);
+        if (asked.get(id) !== false)
+          failures.push(`a WebSocket received a response to ${id}, for which it was not waiting`);
         asked.set(id, true);
         answered += 1;
       });
     };
     listen();
-    while (!state.isOver || [...asked.values()].includes(false)) {
+    while (!state.isDone || [...asked.values()].includes(false)) {
       if (socket.readyState === WebSocket.CLOSED) {
         const waiting = [...asked].filter(([, isAnswered]) => !isAnswered);
         socket = await open(url);
@@ -67,7 +68,7 @@ export async function startCallers(
         // Calls that the gateway had not started when it announced its exit are sent again.
         for (const [id] of waiting) socket.send(buildBody(id));
       }
-      if (!state.isOver && socket.readyState === WebSocket.OPEN) {
+      if (!state.isDone && socket.readyState === WebSocket.OPEN) {
         const id = (nextId += 1);
         asked.set(id, false);
         socket.send(buildBody(id));
@@ -83,7 +84,7 @@ export async function startCallers(
       socket.addEventListener("error", () => reject(new Error("a WebSocket could not be opened")), { once: true });
     });
     socket.addEventListener("close", ({ code }) => {
-      if (!state.isOver && code !== goingAway) failures.push(`a WebSocket was closed with ${code}`);
+      if (!state.isDone && code !== goingAway) failures.push(`a WebSocket was closed with ${code}`);
     });
     return socket;
   };
@@ -96,7 +97,7 @@ export async function startCallers(
     reopened: () => reopened,
     end: async () => {
       clearInterval(timer);
-      state.isOver = true;
+      state.isDone = true;
       await Promise.all([...pending, ...talks]);
       keptAlive.destroy();
     },

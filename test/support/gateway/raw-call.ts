@@ -9,7 +9,7 @@ export type Asker = Readonly<{
   localAddress?: string;
   headers?: Readonly<Record<string, string>>;
   /**
-   * Whether it has its own connection: a keep-alive one may be closed while this process is busy with something else.
+   * Whether it has its own connection, because a keep-alive one may be closed while this process is busy.
    */
   isAlone?: boolean;
 }>;
@@ -44,7 +44,7 @@ export function readErrorCode(answer: string): number | undefined {
 export type RawClient = Disposable &
   Readonly<{
     socket: Socket;
-    /** All data, up to the first 64 KiB. */
+    /** All received data, up to 64 KiB. */
     received: () => string;
     receivedBytes: () => number;
     isClosed: () => boolean;

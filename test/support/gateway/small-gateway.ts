@@ -9,25 +9,24 @@ import { startSmallService, type SmallService } from "../../bounds/small-service
 const shortCallMs = 10_000;
 
 /**
- * A gateway in a small process in front of a node in the test's own process, whose callers give their addresses in
- * X-Forwarded-For.
+ * A gateway in a small process in front of a node in the test's own process; callers specify their addresses in X-Forwarded-For.
  */
 export type SmallGateway = AsyncDisposable &
   Readonly<{
     node: FakeNode;
     service: SmallService;
     url: string;
-    /** The other listeners; the admin port always runs. */
+    /** The other listeners; the admin port is always open. */
     urls: Readonly<{ private: string; internal: string; operations: string }>;
     metric: (line: string) => Promise<number>;
-    /** Another caller's short call gets a response, and the process is the same one, and small. */
+    /** Expects that another caller's short call gets a response, and that the process is the same one and still small. */
     expectOthersServed: () => Promise<void>;
   }>;
 
 export type HeldReads = Readonly<{
-  /** Reads that it has received without responding, by the first parameter. */
+  /** Reads that it has received but not responded to, by the first parameter. */
   held: () => readonly unknown[];
-  /** Responds to those and all later ones. */
+  /** Responds to those reads and all later ones. */
   letGo: () => void;
 }>;
 
@@ -59,7 +58,7 @@ export async function startSmallGateway(
       GATEHOUSE_GATEWAY_INTERNAL_PORT: "0",
       GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
       GATEHOUSE_GATEWAY_CALLERS_TRUSTED_PROXIES: "127.0.0.1",
-      // The node shares the test's thread, and the machine is shared: neither one's response time matters here.
+      // The node shares the test's thread, and the machine is shared, so response times don't matter here.
       GATEHOUSE_GATEWAY_HEALTH_TIMEOUT_MS: "20000",
       ...env,
     },

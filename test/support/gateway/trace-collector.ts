@@ -12,7 +12,7 @@ export type SentSpan = Readonly<{
 }>;
 type Sent = Readonly<{ resourceSpans: readonly { scopeSpans: readonly { spans: readonly SentSpan[] }[] }[] }>;
 
-/** Receives spans by OTLP over HTTP, like a collector, and responds once `mayAnswer` says so. */
+/** Receives spans through OTLP over HTTP, like a collector, and responds once `mayAnswer` allows it. */
 export async function startCollector(mayAnswer: Promise<unknown> = Promise.resolve()) {
   const texts: string[] = [];
   const authorizations: (string | undefined)[] = [];

@@ -12,8 +12,7 @@ import { findProgram } from "../find-program.ts";
 import { createClusterClient, type ClusterClient } from "./cluster-client.ts";
 
 /**
- * A Kubernetes API server with its store and nothing else: no pod runs, but every permission and every field is
- * checked.
+ * A Kubernetes API server with its store and nothing else: pods don't run, but every permission and every field is checked.
  */
 export type ApiServer = ClusterClient &
   AsyncDisposable &
@@ -23,7 +22,7 @@ export type ApiServer = ClusterClient &
     accountDirectory: (namespace: string, account: string) => Promise<string>;
     /** A kubeconfig of the administrator, with one context: `test`. */
     kubeconfig: string;
-    /** The cluster as seen by that account. */
+    /** The cluster as accessed by that account. */
     as: (namespace: string, account: string) => Promise<ClusterClient>;
   }>;
 
@@ -37,10 +36,7 @@ const endDeadlineMs = 30_000;
  */
 export const preparationMs = 240_000;
 
-/**
- * Explains why tests can't have an API server here; undefined if they can. Stands in the names of the tests that are
- * skipped.
- */
+/** Explains why tests can't have an API server here; undefined if they can. Shown in the names of skipped tests. */
 export function explainMissingApiServer(): string | undefined {
   const lacking = programs.filter((program) => findProgram(program) === undefined);
   if (lacking.length === 0) return undefined;
@@ -65,7 +61,7 @@ export async function startApiServer(): Promise<ApiServer> {
   // The server signs its own certificate when it starts.
   const ca = await until("the API server has a certificate", startDeadlineMs, async () => {
     const text = await readFile(join(directory, "apiserver.crt"), "utf8");
-    // Its own and its issuer's; a partly written file has fewer.
+    // Its own certificate and its issuer's; a partly written file has fewer.
     return text.split("END CERTIFICATE").length > 2 ? text : undefined;
   });
   const client = started.use(createClusterClient({ url, token, ca }));
@@ -146,7 +142,7 @@ function run(program: (typeof programs)[number], options: readonly string[], dir
   const exited = once(child, "exit");
   return {
     [Symbol.asyncDispose]: async () => {
-      // Nothing of it is kept, so it need not be given time to handle SIGTERM.
+      // None of its data is kept, so it needs no time to handle SIGTERM.
       child.kill("SIGKILL");
       await within(`the end of ${program}`, endDeadlineMs, exited);
     },

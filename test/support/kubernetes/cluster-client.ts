@@ -40,10 +40,10 @@ export function createClusterClient({
   const pathOf = async ({ apiVersion, kind, metadata }: ClusterObject): Promise<string> => {
     const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
     const found = resources.get(group) ?? ((await ask("GET", group)).body as { resources?: Resource[] }).resources;
-    if (found === undefined) throw new Error(`the cluster knows no ${apiVersion}`);
+    if (found === undefined) throw new Error(`the cluster does not have ${apiVersion}`);
     resources.set(group, found);
     const resource = found.find((each) => each.kind === kind && !each.name.includes("/"));
-    if (resource === undefined) throw new Error(`the cluster knows no ${kind} in ${apiVersion}`);
+    if (resource === undefined) throw new Error(`the cluster does not have ${kind} in ${apiVersion}`);
     const place = resource.namespaced ? `/namespaces/${metadata.namespace}` : "";
     return `${group}${place}/${resource.name}/${metadata.name}`;
   };

@@ -1,7 +1,7 @@
 import { until } from "#daemon/testing/until.ts";
 import type { ApiServer } from "./api-server.ts";
 
-/** A kind that a cluster learns from an installed controller. */
+/** A kind that an installed controller adds to a cluster. */
 type Kind = Readonly<{ group: string; version: string; kind: string; plural: string; isClusterWide?: true }>;
 
 export const httpRoutes: Kind = {

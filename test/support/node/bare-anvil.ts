@@ -5,10 +5,10 @@ import { within } from "#daemon/time.ts";
 
 const startDeadlineMs = 20_000;
 
-/** An anvil as started by an operator, HTTP and WebSocket on one port. Disposing of it ends it at once. */
+/** An anvil as an operator would start it, with HTTP and WebSocket on one port. Disposing of it kills it immediately. */
 export type BareAnvil = AsyncDisposable & Readonly<{ url: string; webSocketUrl: string }>;
 
-/** Starts anvil on a loopback port; it produces a block for each transaction and none by itself. */
+/** Starts anvil on a loopback port; it produces a block for each transaction and no others. */
 export async function startBareAnvil(port: number, chainId: number): Promise<BareAnvil> {
   const child = spawn(findAnvil(), ["--port", String(port), "--chain-id", String(chainId)], {
     stdio: ["ignore", "pipe", "inherit"],

@@ -58,7 +58,11 @@ export async function startDevnetWorkspace(version: string): Promise<DevnetWorks
   };
   const stop = async () => {
     await run("stop", "--force");
-    await until("the node is gone", generousMs, async () => (await findRunningNode(place.runDirectory)) === undefined);
+    await until(
+      "the node has exited",
+      generousMs,
+      async () => (await findRunningNode(place.runDirectory)) === undefined,
+    );
   };
   await start();
   return {

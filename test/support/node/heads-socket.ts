@@ -3,8 +3,7 @@ import type { AddressInfo } from "node:net";
 import { WebSocketServer, type WebSocket } from "ws";
 
 /**
- * A node's WebSocket that sends a new head every second, like an idle node; a sidecar finds one wherever there is a
- * node.
+ * A node's WebSocket that sends a new head every second, like an idle node's; every node that a sidecar manages has one.
  */
 export type HeadsSocket = AsyncDisposable & Readonly<{ url: string }>;
 

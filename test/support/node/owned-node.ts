@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 
-/** Writes a node.conf with the node's own data and keys, as two nodes on one machine have. */
+/** Writes a node.conf with the node's own data and keys, as for two nodes on one machine. */
 export function writeOwnedConfig(directory: string, jobName: string): string {
   return JSON.stringify({
     chain: {

@@ -6,7 +6,7 @@ import { startDevnetWorkspace } from "./devnet-workspace.ts";
 export type SizedNode = AsyncDisposable &
   Readonly<{ workspace: string; httpUrl: string; webSocketUrl?: string | undefined }>;
 
-/** Starts a devnet node in a long run, otherwise a fake one, which costs far less. */
+/** Starts a devnet node in a long run, otherwise a fake one, which is much cheaper. */
 export function startSizedNode(): Promise<SizedNode> {
   return isLong ? startDevnetWorkspace("0.16.2") : startFakeNode();
 }

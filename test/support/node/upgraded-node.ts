@@ -13,7 +13,7 @@ export const oldBlocks = "old blocks";
 export const chainOf = ({ workspace }: Pick<FakeNode, "workspace">) => join(workspace, "data", "chain");
 
 /**
- * Factor by which time runs faster for a node that must respond and advance: the wait for a failed start ends sooner.
+ * Factor by which time runs faster for a node that must respond and advance, which shortens the wait for a failed start.
  */
 const pace = 5;
 

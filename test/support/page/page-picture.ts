@@ -11,7 +11,7 @@ export type PictureOptions = Readonly<{
   ready: (page: Page) => Promise<void>;
   /** Responses of the page's service by path, if they differ from its own. */
   answers?: Readonly<Record<string, unknown>>;
-  /** Whether a picture equals the accepted one, so that no further one is needed. */
+  /** Returns whether a picture equals the accepted one, so that no other is needed. */
   isAccepted?: (picture: PNG) => boolean;
 }>;
 

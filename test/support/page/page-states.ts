@@ -69,7 +69,7 @@ export const nodeGone: readonly ConditionReport[] = [
   { type: "NoRestartPending", status: "False", reason: "BudgetExhausted", message: "A restart waits for its budget." },
 ];
 
-/** Serves a node that was healthy for some minutes, with a block per second and a load of 40 calls per second. */
+/** Serves the page of a node that was healthy for some minutes, with a block per second and 40 calls per second. */
 export async function serveRightNode(options: ServedPageOptions = {}, minutes = 10) {
   const node = await servePage(options);
   node.setRight(sides);
@@ -204,7 +204,7 @@ export const otherStates: readonly OtherState[] = [
   },
 ];
 
-/** Serves a node that was healthy for three minutes, and has been in that state for one. */
+/** Serves the page of a node that was healthy for three minutes and has been in that state for one. */
 export async function serveState({ conditions, down }: OtherState) {
   const node = await serveRightNode({}, 3);
   node.set(...conditions);

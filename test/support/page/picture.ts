@@ -7,8 +7,7 @@ import { PNG } from "pngjs";
 const blockPx = 6;
 
 /**
- * Tolerated colour difference of a pixel (0 to 1), as measured by pixelmatch, and the share of pixels that may differ
- * more.
+ * Tolerated colour difference of a pixel (0 to 1), as measured by pixelmatch, and share of pixels that may exceed it.
  */
 export const tolerance = { colour: 0.15, part: 0.003 } as const;
 

@@ -146,7 +146,7 @@ function buildRightReport(type: ConditionType): ConditionReport {
     HeightAdvancing: "Height is 5,410,233.",
     Reconciling: "The last reconcile completed at 12:00:00.",
   };
-  // The table ties each reason to its type, but the compiler loses that in a variable.
+  // The table ties each reason to its type, which the compiler can't check in a variable.
   const reason = conditionReasons[type].True[0];
   return { type, status: "True", reason, message: messages[type] ?? "It is as it should be." } as ConditionReport;
 }

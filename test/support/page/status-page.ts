@@ -17,8 +17,7 @@ const looks = [
 ] as const;
 
 /**
- * Both widths and both schemes in a long run; otherwise one combination, by state and seed, so that each is checked on
- * some day.
+ * Both widths and both colour schemes in a long run; otherwise one combination, by state and seed, so that over time each is checked.
  */
 function chooseLooks(state: string) {
   const at = [...state].reduce((sum, letter) => sum + letter.charCodeAt(0), seed) % looks.length;
@@ -42,7 +41,7 @@ export async function openStatusPage(browser: Browser, url: string): Promise<Sta
 
 export async function waitForLevel(page: Page, level: string, withinMs = 30_000): Promise<void> {
   try {
-    // Before its status has arrived, the page is also at level unknown.
+    // Until its status has arrived, the page is also at level unknown.
     const verdict = page.locator(`#verdict[data-level=${level}]`).filter({ hasNotText: "Reading the status" });
     await verdict.waitFor({ timeout: withinMs });
   } catch (cause) {
@@ -64,7 +63,7 @@ export async function openHealthyPage(browser: Browser, url: string): Promise<St
   const height = page.locator("#figures div", { hasText: "Last block" }).locator("b");
   const shown = async () => Number((await height.innerText()).replaceAll(",", ""));
   const before = await shown();
-  await until("the height goes on", generousMs, async () => (await shown()) > before + 3);
+  await until("the height advances", generousMs, async () => (await shown()) > before + 3);
   expect(await page.evaluate("window.notReloaded")).toBe(true);
   return seen;
 }

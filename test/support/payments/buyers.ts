@@ -3,7 +3,7 @@ import { payingFetch, type Fetch } from "#client/paying-fetch.ts";
 import { testAccount } from "./payment-chain.ts";
 
 export type Buyers = Readonly<{
-  /** Failed requests, each counted separately, even if the client would have resent it. */
+  /** Failed requests; each one counts, even if the client would have resent it. */
   failures: readonly string[];
   bought: readonly string[];
   end: () => Promise<void>;

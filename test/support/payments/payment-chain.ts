@@ -36,7 +36,7 @@ export function testAccount(index: number): TestAccount {
 function makeAccount(index: number): TestAccount {
   const account = mnemonicToAccount(testMnemonic, { addressIndex: index });
   const { privateKey } = account.getHdKey();
-  if (privateKey === null) throw new Error("a mnemonic's account without its key");
+  if (privateKey === null) throw new Error("the mnemonic's account has no key");
   return { address: account.address, privateKey: bytesToHex(privateKey), account };
 }
 

@@ -105,12 +105,12 @@ export async function buyUntilKnown(url: string, header: string, deadlineMs: num
       if (response.status === 402 && text.includes("nonce_already_used")) return "spent";
       if (response.status === 402) throw new TypeError(last as string);
     } catch (error) {
-      // A rejected or broken connection, or a late response: the server may just have gone away.
+      // A rejected or broken connection, or a late response: the server may have just exited.
       last = error;
     }
     await sleep(100);
   }
-  throw new Error(`no end of a payment within ${deadlineMs} ms`, { cause: last });
+  throw new Error(`a payment had no outcome within ${deadlineMs} ms`, { cause: last });
 }
 
 type ReplicaOptions = Readonly<{ name: string; service: string; port: number; env: Readonly<Record<string, string>> }>;

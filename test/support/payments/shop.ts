@@ -34,7 +34,7 @@ export type Market = AsyncDisposable &
       env?: Readonly<Record<string, string>>,
       constants?: ConstantOverrides,
     ) => Promise<ServiceProcess>;
-    /** Opens a seller in a folder of its own; `routes` replaces the usual ones. */
+    /** Starts a seller in its own directory; `routes` replaces the usual ones. */
     openOwnShop: (
       env?: Readonly<Record<string, string>>,
       options?: Readonly<{ routes?: object; constants?: ConstantOverrides }>,

@@ -4,7 +4,7 @@ import { authorizationTypes } from "@x402/evm";
 import { toHex, type Hex } from "viem";
 import { client } from "./paying.ts";
 
-/** Difference from a valid payment. Times in Unix seconds. */
+/** Differences from a valid payment. Times are in Unix seconds. */
 export type PaymentDeviation = Readonly<{ chainId?: number; validBefore?: bigint }>;
 
 /** Signs a PAYMENT-SIGNATURE header for the requirements, as the embedded stack's client (EIP-3009). */

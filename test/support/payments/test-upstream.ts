@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 
-/** Behaviour of the upstream from now on; `data` unless a test says otherwise. */
+/** Behaviour of the upstream from now on; `data` unless a test sets another. */
 type UpstreamBehaviour = "data" | "held" | "error" | "hang" | "large" | "largest" | "too large" | "declined";
 
 export type TestUpstream = AsyncDisposable &

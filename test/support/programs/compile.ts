@@ -22,7 +22,7 @@ const deadlineMs = 120_000;
 /** Files that the programs depend on besides the modules that they import. */
 const alsoMadeOf = [import.meta.filename, join(import.meta.dirname, "place.ts"), join(root, "package-lock.json")];
 
-/** Paths that are linked unchanged: the command's first file, and files that Gatehouse reads at run time. */
+/** Paths that are linked unchanged: the command's entry file, and files that Gatehouse reads at run time. */
 const linked = [...programFolders, "package.json"] as const;
 
 /**
@@ -48,14 +48,14 @@ function describeFile(path: string): string {
 }
 
 async function compile(): Promise<void> {
-  // A moved one would start the repository's own programs, unnoticed.
+  // A moved file would start the repository's own programs without anyone noticing.
   for (const path of programStarters) accessSync(join(root, path));
   rmSync(programsDirectory, { recursive: true, force: true });
   await using bundle = await rolldown({
     input: Object.fromEntries(programFiles.map((path) => [path.replace(/\.[jt]s$/, ""), join(root, path)])),
     cwd: root,
     platform: "node",
-    // Native code is next to the second.
+    // Native code is located next to the second one.
     external: [/^node:/, "secp256k1"],
     plugins: [placed],
   });

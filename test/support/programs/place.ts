@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, "../../..");
  */
 export const programsDirectory = join(root, "node_modules/.cache/programs");
 
-/** Its own address has a query, so that it is not rewritten. */
+/** The module's own URL has a query, so it is not rewritten. */
 const replacedConstants = "test/support/replaced-constants.main.ts";
 
 export const programFiles = [

@@ -37,7 +37,7 @@ export type RunningPrometheus = AsyncDisposable &
 type PrometheusOptions = Readonly<{
   rules: readonly RuleGroup[];
   intervalMs: number;
-  /** Time for which an ended series is still visible; Prometheus's own default is five minutes. */
+  /** Time for which an ended series remains visible; Prometheus's own default is five minutes. */
   lookbackMs?: number;
 }>;
 
@@ -67,7 +67,7 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Runni
     await rm(folder, { recursive: true, force: true });
   };
   await until("Prometheus is ready", startDeadlineMs, async () => {
-    if (child.exitCode !== null) throw new Error(`Prometheus ended: ${printed}`);
+    if (child.exitCode !== null) throw new Error(`Prometheus exited: ${printed}`);
     return (await fetch(`${url}/-/ready`)).ok;
   });
   return {
@@ -82,7 +82,7 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Runni
   };
 }
 
-/** Lists the names of the alerts that fire now. */
+/** Lists the names of the firing alerts. */
 export async function listFiringAlerts({ alerts }: Pick<RunningPrometheus, "alerts">): Promise<readonly string[]> {
   return (await alerts()).flatMap(({ state, labels }) => (state === "firing" ? (labels["alertname"] ?? []) : []));
 }
@@ -110,6 +110,6 @@ async function writeTargets(folder: string, jobs: ScrapedJobs): Promise<void> {
 async function ask<Data>(url: string): Promise<Data> {
   const response = await fetch(url, { signal: AbortSignal.timeout(queryDeadlineMs) });
   const body = (await response.json()) as { status: string; data: Data; error?: string };
-  if (body.status !== "success") throw new Error(`Prometheus answered ${response.status}: ${body.error}`);
+  if (body.status !== "success") throw new Error(`Prometheus returned ${response.status}: ${body.error}`);
   return body.data;
 }

@@ -50,7 +50,7 @@ export type RequestedComponent = Readonly<{
 }>;
 
 /**
- * Pulumi's engine from the view of a component's plugin: it starts the plugin, calls it, and records its registrations.
+ * Plays the part of Pulumi's engine for a component's plugin: starts the plugin, calls it, and records its registrations.
  */
 export type ComponentEngine = AsyncDisposable &
   Readonly<{
@@ -151,7 +151,7 @@ type Handler<Request> = (call: Readonly<{ request: Request }>, done: (error: nul
 
 const supportsFeature: Handler<SupportsFeatureRequest> = ({ request }, done) => {
   const response = new monitorMessages.SupportsFeatureResponse();
-  // Outputs would have a different form.
+  // With outputs, values would have a different form.
   response.setHassupport(request.getId() !== "outputValues");
   done(null, response);
 };

@@ -23,7 +23,7 @@ export async function findPulumi(target: "docker" | "kubernetes"): Promise<TestP
     };
   } catch (error) {
     const { code, message } = error as { code?: unknown; message: string };
-    const why = code === "ENOENT" ? "no command pulumi" : `pulumi does not answer: ${message.split("\n")[0] ?? ""}`;
+    const why = code === "ENOENT" ? "no command pulumi" : `pulumi does not respond: ${message.split("\n")[0] ?? ""}`;
     return {
       ok: false,
       message: `${why}; install Pulumi (https://www.pulumi.com/docs/install/) and have it on the PATH`,

@@ -33,7 +33,7 @@ export async function createPulumiStack(name: string, sharedWith?: PulumiStack):
   const configFile = join(directory, `Pulumi.${name}.yaml`);
   const env = sharedWith?.env ?? {
     ...process.env,
-    // Pulumi runs the program with the first Node on the path.
+    // Pulumi runs the program with the first Node on the PATH.
     PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
     PULUMI_BACKEND_URL: pathToFileURL(directory).href,
     PULUMI_CONFIG_PASSPHRASE: crypto.randomUUID(),

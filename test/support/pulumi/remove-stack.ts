@@ -1,8 +1,7 @@
 import { runDocker } from "../engine/docker.ts";
 
 /**
- * Removes a stack's leftovers on the engine, however far it got: containers, networks, volumes, the images that it
- * built.
+ * Removes everything that a stack left on the engine, however far it got: containers, networks, volumes, the images that it built.
  */
 export async function removeStack(prefix: string): Promise<void> {
   const labelled = ["--filter", `label=io.gatehouse.stack=${prefix}`];

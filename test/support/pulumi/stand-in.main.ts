@@ -32,10 +32,7 @@ const prefix = `${project}-${stack}`;
 const secretKeys = new Set(["signerPrivateKey", "domainKey", "stabilizingKey"]);
 const deployedFile = join(process.cwd(), "deployed.json");
 
-/**
- * Max wait for a service: a node that never responds keeps its sidecar from being ready, which a test may wait for in
- * vain.
- */
+/** Max wait for a service: with a node that never responds, the sidecar never becomes ready. */
 const waitTimeoutSeconds = { usual: 180, inVain: 5 };
 
 type Config = Readonly<Record<string, string>>;
@@ -45,7 +42,7 @@ const readConfig = (): Config => JSON.parse(readFileSync(configFile, "utf8")) as
 const readDeployed = (): Deployed => JSON.parse(readFileSync(deployedFile, "utf8")) as Deployed;
 const print = (value: unknown) => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
-/** Lists the node and the services that manage it; the rest of a stack has no part in an upgrade. */
+/** Lists the node and the services that manage it; the rest of a stack is not involved in an upgrade. */
 async function listWantedResources(): Promise<readonly PolicyResource[]> {
   const parts = /-(edge|private|node|node-.*|sidecar|sidecar-.*|engine-proxy|engine-socket)$/;
   return (await listDeployedResources(readConfig(), prefix)).filter(
@@ -123,12 +120,12 @@ async function runCommand(): Promise<void> {
   } else if (command === "whoami") {
     print({ user: "somebody", url: `file://${process.cwd()}` });
   } else if (command === "stack" && word === "export") {
-    // It stores no ids, and a killed update leaves nothing pending.
+    // The stand-in stores no ids, and a killed update leaves nothing pending.
     print({ version: 3, deployment: { resources: [] } });
   } else if (command === "stack" && word === "output") {
     print(JSON.parse(readFileSync(join(process.cwd(), "outputs.json"), "utf8")));
   } else {
-    throw new Error(`the stand-in knows no pulumi ${positionals.join(" ")}`);
+    throw new Error(`the stand-in does not support pulumi ${positionals.join(" ")}`);
   }
 }
 
