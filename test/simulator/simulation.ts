@@ -83,6 +83,8 @@ export async function simulate(seed: number): Promise<Run> {
   for (const stopped of stops) void stopped.then(() => (running -= 1));
   await time.run(() => running === 0, time.nowMs() + 60_000);
   checkLedger(ledger, world, chains);
+  // Open ones would keep the whole run in memory, through their functions.
+  for (const database of [ledger, claims]) database?.close();
   return { seed, weather, steps: world.steps, problems: world.problems, crashes: world.crashes() };
 }
 
