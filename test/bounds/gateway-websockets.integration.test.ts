@@ -93,7 +93,7 @@ it("limits the distinct subscriptions at the node per caller", async () => {
   for (let made = 0; made < 128; made += 1) {
     expect(await subscribeOwn(clients[made % 2]!, made)).toContain('"result":"0x');
   }
-  expect(await subscribeOwn(clients[2]!, 128)).toContain("more than 128 different subscriptions of one caller");
+  expect(await subscribeOwn(clients[2]!, 128)).toContain("more than 128 different subscriptions for one caller");
   const other = stack.use(await from("198.51.100.2"));
   expect(await subscribeOwn(other, 128)).toContain('"result":"0x');
 });

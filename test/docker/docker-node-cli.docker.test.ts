@@ -99,7 +99,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
       ok: false,
       reason: "TooMuchOutput",
       message:
-        "./endless in container node printed more than 1000 bytes, the limit; check that it is the right binary.",
+        "./endless in container node printed more than the limit of 1000 bytes; check that it is the right binary.",
     });
     await until("it ends", generousMs, async () => !(await runDocker("top", container.name)).includes("/dev/zero"));
   });

@@ -144,7 +144,7 @@ describe("the engine proxy", () => {
     await new Promise((resolve) => engine.close(resolve));
     const answer = await ask("GET", "/containers/gh-node/json");
     expect(answer.status).toBe(502);
-    expect(answer.text).toContain("did not answer");
+    expect(answer.text).toContain("did not respond");
     engine = await startEngine();
   });
 });

@@ -91,7 +91,7 @@ test("kills a hung tool when the sidecar exits", async () => {
   stopping.abort();
   await readUntil(
     () => compose.run(["--version"], AbortSignal.timeout(100)),
-    (result) => !result.ok && !result.message.includes("still runs"),
+    (result) => !result.ok && !result.message.includes("still running"),
   );
 });
 

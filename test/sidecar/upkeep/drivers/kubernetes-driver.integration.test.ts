@@ -119,5 +119,8 @@ test.each([
 test("limits how much output of node_cli in the pod it reads", async () => {
   const answer = { output: "x".repeat(70_000), status: '{"status":"Success"}' };
   const { result } = await pruneInfo(answer);
-  expect(result).toMatchObject({ reason: "TooMuchOutput", message: expect.stringContaining("more than 65536 bytes") });
+  expect(result).toMatchObject({
+    reason: "TooMuchOutput",
+    message: expect.stringContaining("more than the limit of 65536 bytes"),
+  });
 });
