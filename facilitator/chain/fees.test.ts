@@ -41,6 +41,8 @@ test("caps a quote at the limit, and throws if the chain charges more", async ()
   await expect(quotesFor(parseGwei("10"), parseGwei("1"), 10.5).quotes.quote()).rejects.toThrow(
     "the chain charges 11 gwei for gas, but settlement.maxFeePerGasGwei allows 10.5",
   );
+  // JavaScript writes this number as 5e-7.
+  expect(await quotesFor(300n, 1n, 0.0000005).quotes.quote()).toMatchObject({ maxFeePerGas: 500n });
 });
 
 test("throws for a chain without EIP-1559", async () => {

@@ -31,8 +31,10 @@ export function createFeeQuotes(
   };
 }
 
+const gweiDecimals = 9;
+
 export function computeFeeLimit(maxFeePerGasGwei: number): bigint {
-  return Value.fromGwei(String(maxFeePerGasGwei));
+  return Value.fromGwei(maxFeePerGasGwei.toFixed(gweiDecimals));
 }
 
 function computeFees(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
