@@ -8,7 +8,7 @@ import type { GatewaySettings } from "./settings/sections.ts";
 import { NodePool } from "./upstream/connection-pool.ts";
 import type { NodeUpstream } from "./upstream/node-call.ts";
 import { unanswered, NodeLink } from "./upstream/node-link.ts";
-import { requestNode } from "./upstream/request-node.ts";
+import { createRequestNode } from "./upstream/request-node.ts";
 import type { SharedTurns } from "./wire/shared-turns.ts";
 
 export type UpstreamNode = Readonly<{
@@ -54,10 +54,11 @@ export function startNode(
   const pool = stack.use(new NodePool({ ...upstream, httpUrl }, { now, turns, policy }));
   let link: NodeLink | undefined;
   const { timeoutMs } = headSettings;
+  const requestNode = createRequestNode(pool, timeoutMs);
   const hub = stack.use(
     new SubscriptionHub(webSocket, {
       link: () => link ?? { call: async () => unanswered },
-      requestNode: (method, params) => requestNode(pool, { method, params, timeoutMs }),
+      requestNode,
       gapEnded,
     }),
   );
@@ -66,7 +67,7 @@ export function startNode(
     cache.clear();
     link?.retryNow();
   };
-  const watch = stack.use(startHeadWatch(headSettings, { pool, hub, head, resetLink, returned }));
+  const watch = stack.use(startHeadWatch(headSettings, { requestNode, hub, head, resetLink, returned }));
   const events = {
     opened: () => {
       // It may be another node, or the same node on another chain. While it was unreachable, constants were still served.

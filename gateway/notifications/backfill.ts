@@ -1,11 +1,9 @@
 import { findElement, splitElements, readObject } from "../json-rpc/read-object.ts";
 import { formatQuantity } from "../chain/block-range.ts";
-import { readBlock, type RecentBlocks, type RememberedBlock } from "./recent-blocks.ts";
+import type { RequestNode } from "../upstream/request-node.ts";
+import { readBlock, requestBlock, type RecentBlocks, type RememberedBlock } from "./recent-blocks.ts";
 import { formatRemovedLog } from "./sent-logs.ts";
 import type { SharedSubscription } from "./notification.ts";
-
-/** Queries the node. Returns the JSON text of the result, or undefined if there is none. */
-export type RequestNode = (method: string, params: string) => Promise<string | undefined>;
 
 /** Notifications that each subscription missed: JSON texts, in order; undefined if they can't be determined. */
 export type Backfill = ReadonlyMap<SharedSubscription, readonly string[] | undefined>;
@@ -27,7 +25,7 @@ export async function readBackfill(
     requestNode,
   }: Readonly<{ memory: RecentBlocks; bridgeBlocks: number; requestNode: RequestNode }>,
 ): Promise<Backfill | undefined> {
-  const latest = readBlock((await requestNode("eth_getBlockByNumber", '["latest",false]')) ?? "");
+  const latest = await requestBlock("latest", requestNode);
   if (latest === undefined) return undefined;
   const ancestor = memory.blocks.length === 0 ? latest : await findAncestor(memory.blocks, latest, requestNode);
   if (ancestor === undefined || latest.number - ancestor.number > BigInt(bridgeBlocks)) return undefined;
@@ -50,9 +48,7 @@ async function findAncestor(
   for (const block of blocks.toReversed()) {
     if (block.hash === latest.hash) return block;
     if (block.number >= latest.number) continue;
-    const now = readBlock(
-      (await requestNode("eth_getBlockByNumber", `["${formatQuantity(block.number)}",false]`)) ?? "",
-    );
+    const now = await requestBlock(formatQuantity(block.number), requestNode);
     if (now?.hash === block.hash) return block;
   }
   return undefined;

@@ -1,28 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { serializeNotification, type Notification } from "./notification.ts";
 import { Head } from "../chain/head.ts";
-import type { NodeCall } from "../upstream/node-call.ts";
 import { startHeadWatch } from "./head-watch.ts";
 
 const block = (number: number) => `{"number":"0x${number.toString(16)}","hash":"0x${number}"}`;
 
 /** A watch on a node whose head the test sets; undefined: the node does not respond. */
-function startWatch() {
+async function startWatch() {
   const state = {
     number: 1 as number | undefined,
     resets: 0,
     returns: 0,
     notify: undefined as ((notification: Notification) => void) | undefined,
   };
-  const send = ({ sink }: NodeCall) => {
-    if (state.number === undefined) sink.fail("unavailable");
-    else sink.bytes(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${block(state.number)}}`), "node");
-    return { resume: () => undefined, cancel: () => undefined, join: () => undefined };
-  };
   const watch = startHeadWatch(
-    { pollIntervalMs: 500, timeoutMs: 1_000 },
+    { pollIntervalMs: 500 },
     {
-      pool: { send },
+      requestNode: async () => (state.number === undefined ? undefined : block(state.number)),
       hub: {
         subscribe: async (_, { notify }) => {
           state.notify = notify;
@@ -34,6 +28,8 @@ function startWatch() {
       returned: () => (state.returns += 1),
     },
   );
+  // The first poll ends before the node's WebSocket is open.
+  await vi.advanceTimersByTimeAsync(0);
   return { state, watch };
 }
 
@@ -42,7 +38,7 @@ describe("the head watch", () => {
   afterEach(() => void vi.useRealTimers());
 
   it("resets a subscription that misses heads, however slowly they arrive", async () => {
-    const { state, watch } = startWatch();
+    const { state, watch } = await startWatch();
     using _ = watch;
     watch.linkOpened();
     await vi.advanceTimersByTimeAsync(100);
@@ -55,7 +51,7 @@ describe("the head watch", () => {
   });
 
   it("keeps a subscription whose heads are merely late", async () => {
-    const { state, watch } = startWatch();
+    const { state, watch } = await startWatch();
     using _ = watch;
     watch.linkOpened();
     await vi.advanceTimersByTimeAsync(100);
@@ -68,7 +64,7 @@ describe("the head watch", () => {
   });
 
   it("reports a recovered node even if only a request showed the outage", async () => {
-    const { state, watch } = startWatch();
+    const { state, watch } = await startWatch();
     using _ = watch;
     await vi.advanceTimersByTimeAsync(2_000);
     expect(state.returns).toBe(0);

@@ -1,11 +1,7 @@
 import type { Head } from "../chain/head.ts";
-import { requestNode } from "../upstream/request-node.ts";
-import type { NodeSender } from "../upstream/node-call.ts";
-import { readBlock } from "./recent-blocks.ts";
+import type { RequestNode } from "../upstream/request-node.ts";
+import { readBlock, requestBlock } from "./recent-blocks.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
-
-/** Interval between head checks, and timeout of a query, in ms. */
-export type HeadWatchOptions = Readonly<{ pollIntervalMs: number; timeoutMs: number }>;
 
 /** How long the newHeads subscription must be silent before the head is also polled. */
 const silentAfterMs = 2_000;
@@ -16,7 +12,7 @@ const missedHeads = 3;
 export type HeadWatch = Disposable & Readonly<{ linkOpened: () => void; linkLost: () => void }>;
 
 export type HeadWatchDependencies = Readonly<{
-  pool: NodeSender;
+  requestNode: RequestNode;
   hub: Pick<SubscriptionHub, "subscribe">;
   head: Head;
   /** Called when the subscription is open but misses heads. */
@@ -26,18 +22,16 @@ export type HeadWatchDependencies = Readonly<{
 }>;
 
 export function startHeadWatch(
-  options: HeadWatchOptions,
-  { pool, hub, head, resetLink, returned }: HeadWatchDependencies,
+  { pollIntervalMs }: Readonly<{ pollIntervalMs: number }>,
+  { requestNode, hub, head, resetLink, returned }: HeadWatchDependencies,
 ): HeadWatch {
   const state = { missed: 0, isAway: false, isQuerying: false, finalizedFor: -1 };
 
-  const requestBlock = (block: "latest" | "finalized") =>
-    requestNode(pool, { method: "eth_getBlockByNumber", params: `["${block}",false]`, timeoutMs: options.timeoutMs });
   const finalize = async () => {
     const generation = head.generation();
     if (state.finalizedFor === generation || head.known() === undefined) return;
     state.finalizedFor = generation;
-    const block = readBlock((await requestBlock("finalized")) ?? "");
+    const block = await requestBlock("finalized", requestNode);
     if (block !== undefined) head.finalize(block.number);
   };
   const poll = async () => {
@@ -46,7 +40,7 @@ export function startHeadWatch(
       return;
     }
     const before = head.generation();
-    const block = readBlock((await requestBlock("latest")) ?? "");
+    const block = await requestBlock("latest", requestNode);
     if (block === undefined) {
       state.isAway = !heads.entryExists();
       return;
@@ -73,7 +67,7 @@ export function startHeadWatch(
     if (block !== undefined) head.advance(block);
   };
   const heads = followHeads(hub, notify);
-  const timer = setInterval(pollNow, options.pollIntervalMs);
+  const timer = setInterval(pollNow, pollIntervalMs);
   pollNow();
   return {
     linkOpened: () => {

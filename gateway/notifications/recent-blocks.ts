@@ -1,4 +1,5 @@
 import { readObject } from "../json-rpc/read-object.ts";
+import type { RequestNode } from "../upstream/request-node.ts";
 
 /** A remembered block: its hash as JSON text, and its own timestamp in milliseconds since 1970. */
 export type RememberedBlock = Readonly<{
@@ -32,6 +33,11 @@ export class RecentBlocks {
   clear(): void {
     this.#blocks = [];
   }
+}
+
+/** Requests a block by its number or tag; returns undefined if the node doesn't return one. */
+export async function requestBlock(block: string, requestNode: RequestNode): Promise<RememberedBlock | undefined> {
+  return readBlock((await requestNode("eth_getBlockByNumber", `["${block}",false]`)) ?? "");
 }
 
 /** Reads a block or a header from JSON text; returns undefined if the text is neither. */

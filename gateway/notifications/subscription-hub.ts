@@ -1,7 +1,8 @@
 import { callerUpstreamSubscriptionLimit, rpcErrors, type RpcError } from "../errors.ts";
 import type { NodeResponse } from "../json-rpc/read-answer.ts";
 import { unanswered } from "../upstream/node-link.ts";
-import { readBackfill, type RequestNode } from "./backfill.ts";
+import type { RequestNode } from "../upstream/request-node.ts";
+import { readBackfill } from "./backfill.ts";
 import { serializeNotification, type SharedSubscription, type Subscriber, SentNotifications } from "./notification.ts";
 import { createNodeSubscriptions, type NodeSubscriptions } from "./node-subscriptions.ts";
 

@@ -2,28 +2,28 @@ import { createTextSink } from "../responses/text-sink.ts";
 import { formatCall, readAnswer } from "../json-rpc/read-answer.ts";
 import type { NodeSender } from "./node-call.ts";
 
+/** Queries the node on behalf of the gateway itself. Returns the JSON text of the result; undefined if the node does not respond or responds with an error. */
+export type RequestNode = (method: string, params: string) => Promise<string | undefined>;
+
 /** Max size of the response to a query from the gateway itself. */
 const answerBytes = 8_388_608;
 
 /** Caller key of the gateway's own queries; no caller from a listener has this key. */
 const ownCaller = "gateway";
 
-/** Queries the node on behalf of the gateway itself. Returns undefined if the node does not respond or responds with an error. */
-export function requestNode(
-  pool: NodeSender,
-  call: Readonly<{ method: string; params: string; timeoutMs: number }>,
-): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    pool.send({
-      caller: ownCaller,
-      id: "1",
-      body: formatCall("1", call.method, call.params),
-      timeoutMs: call.timeoutMs,
-      repeatable: true,
-      sink: createTextSink(answerBytes, undefined, (response) => {
-        const answer = typeof response === "string" ? undefined : readAnswer(response.text, "1");
-        resolve(answer?.kind === "result" ? answer.json : undefined);
-      }),
+export function createRequestNode(pool: NodeSender, timeoutMs: number): RequestNode {
+  return (method, params) =>
+    new Promise((resolve) => {
+      pool.send({
+        caller: ownCaller,
+        id: "1",
+        body: formatCall("1", method, params),
+        timeoutMs,
+        repeatable: true,
+        sink: createTextSink(answerBytes, undefined, (response) => {
+          const answer = typeof response === "string" ? undefined : readAnswer(response.text, "1");
+          resolve(answer?.kind === "result" ? answer.json : undefined);
+        }),
+      });
     });
-  });
 }
