@@ -12,6 +12,7 @@ import {
   bad,
   forgetState,
   startReconciledNode,
+  startUnknownNode,
   half,
   replaceOps,
   patient,
@@ -112,9 +113,8 @@ test("killed during a restart, with a node.conf half written by another program:
 });
 
 test("keeps the node running after an edit that lint rejects or that names a missing key file", async () => {
-  const { node, good } = await startReconciledNode();
+  const { node, good } = await startUnknownNode();
   await using _node = node;
-  await forgetState(node);
   await using upkeep = await runUpkeep(node, patient);
   await upkeep.reason("NoRestartPending", "NoRestart");
   await upkeep.reason("ConfigReconciled", "Reconciled");

@@ -66,13 +66,14 @@ async function serveCountedNode() {
 }
 
 test.skipIf(nameServer === undefined)(
-  `keeps querying a node while no name server responds to other names${why}`,
+  `keeps querying a node while no name server responds to other names, and reports once why its WebSocket does not respond${why}`,
   async () => {
     await using node = await serveCountedNode();
     const references = ["one", "two", "three"].map((label) => `http://${label}-reference.test:8545`);
     await using sidecar = await startSidecar(
       {
         GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.url.replace("127.0.0.1", "node.test"),
+        GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: "ws://unknown-socket.test:18200",
         GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify(references),
       },
       { "lag.intervalMs": 500 },
@@ -80,9 +81,18 @@ test.skipIf(nameServer === undefined)(
     await until("a name server is queried for three names", generousMs, () =>
       ["one-", "two-", "three-"].every((label) => nameServer?.wasAsked(label)),
     );
+    const condition = await until("the sidecar has checked", generousMs, () =>
+      sidecar.condition("WebSocketResponding"),
+    );
+    expect(condition.message).toMatch(/^the name unknown-socket.test can't be resolved: no DNS server responds\. /);
+    const reasons = new Set<string | undefined>();
     const before = node.looks();
-    await until("the node is queried ten more times", withinMs, () => node.looks() >= before + 10);
+    await until("the node is queried ten more times", withinMs, async () => {
+      reasons.add((await sidecar.condition("WebSocketResponding"))?.reason);
+      return node.looks() >= before + 10;
+    });
     expect(await sidecar.rpc()).toMatchObject({ reason: "Responding" });
+    expect(reasons).toEqual(new Set(["NameNotResolved"]));
   },
 );
 
@@ -95,29 +105,6 @@ test.skipIf(nameServer === undefined)(
       return rpc?.reason === "NameNotResolved" ? rpc : undefined;
     });
     expect(said.message).toContain("the name unknown-node.test can't be resolved: no DNS server responds.");
-  },
-);
-
-test.skipIf(nameServer === undefined)(
-  `reports once why a node's WebSocket does not respond while its name can't be resolved${why}`,
-  async () => {
-    await using node = await serveCountedNode();
-    await using sidecar = await startSidecar({
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.url,
-      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: "ws://unknown-socket.test:18200",
-      GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "400",
-    });
-    const condition = await until("the sidecar has checked", generousMs, () =>
-      sidecar.condition("WebSocketResponding"),
-    );
-    expect(condition.message).toMatch(/^the name unknown-socket.test can't be resolved: no DNS server responds\. /);
-    const reasons = new Set<string | undefined>();
-    const before = node.looks();
-    await until("the node is checked for some seconds", withinMs, async () => {
-      reasons.add((await sidecar.condition("WebSocketResponding"))?.reason);
-      return node.looks() >= before + 10;
-    });
-    expect(reasons).toEqual(new Set(["NameNotResolved"]));
   },
 );
 

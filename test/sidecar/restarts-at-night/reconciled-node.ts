@@ -31,12 +31,12 @@ try {
 }
 `;
 
-/** Starts a fake node that checks its node.conf as strictly as a devnet node, and that a sidecar must correct first. */
-async function startDemandingNode(): Promise<FakeNode> {
+/** Starts a fake node that checks its node.conf as strictly as a devnet node. */
+async function startDemandingNode({ isDrifted }: Readonly<{ isDrifted: boolean }>): Promise<FakeNode> {
   const node = await createFakeNode();
   const { chain, storage } = JSON.parse(writeOwnedConfig(node.workspace, "node-7")) as Record<string, object>;
   const config = JSON.stringify({ chain, storage: { ...storage, mygrid_conf: { size: 1 } } }, null, 2);
-  await node.save(config.replace("storage_cetina_job_name", "pamir_cetina_job_name"));
+  await node.save(isDrifted ? config.replace("storage_cetina_job_name", "pamir_cetina_job_name") : config);
   await mkdir(join(node.workspace, "keys"), { recursive: true });
   for (const name of ["domain", "stabilizing"]) await writeFile(join(node.workspace, "keys", `${name}.key`), "a key");
   const program = node.programs.node;
@@ -55,7 +55,18 @@ export async function startReconciledDevnet(environment: Readonly<Record<string,
 
 /** Starts one of the two: in `npm run test:long` a devnet node, otherwise a fake one. */
 export async function startReconciledNode() {
-  return isLong ? startReconciledDevnet() : runCorrection(await startDemandingNode());
+  return isLong ? startReconciledDevnet() : runCorrection(await startDemandingNode({ isDrifted: true }));
+}
+
+/** Starts the same without a sidecar's state, as before adoption. */
+export async function startUnknownNode() {
+  if (isLong) {
+    const started = await startReconciledDevnet();
+    await forgetState(started.node);
+    return started;
+  }
+  const node = await startDemandingNode({ isDrifted: false });
+  return { node, good: await node.config() };
 }
 
 async function runCorrection<Node extends Pick<FakeNode, "workspace" | "configPath" | "httpUrl">>(
