@@ -18,14 +18,15 @@ export const patient = {
 };
 
 /**
- * Checks that a devnet node makes at startup but a fake node doesn't: a readable node.conf, an address for its peers, its key.
+ * Checks that a devnet node makes at startup but a fake node doesn't: a readable node.conf, a directory for its metadata, its key.
  */
 const demands = `
-const { existsSync: entryExists, readFileSync: readText } = require("node:fs");
+const { existsSync: entryExists, mkdirSync: makeDirectory, readFileSync: readText } = require("node:fs");
 try {
   const given = process.argv[process.argv.indexOf("-c") + 1];
   const { chain } = JSON.parse(readText(process.argv.includes("-c") ? given : "node.conf", "utf8"));
-  if (chain.startup_config.init_config.host_ip === undefined || !entryExists(chain.secret_config.domain_key_path)) process.exit(3);
+  makeDirectory(chain.startup_config.init_config.meta_path, { recursive: true });
+  if (!entryExists(chain.secret_config.domain_key_path)) process.exit(3);
 } catch {
   process.exit(3);
 }
@@ -117,4 +118,4 @@ export const another = (text: string) => text.replace('"mygrid_conf": {', '"mygr
 export const half = (text: string) => text.slice(0, Math.floor(text.length / 2));
 
 /** A configuration that passes lint, but with which the node does not start. */
-export const bad = (text: string) => text.replace('"host_ip"', '"a text"');
+export const bad = (text: string) => text.replace(/"meta_path": *"[^"]*"/, '"meta_path": "/dev/null/a text"');
