@@ -85,8 +85,8 @@ describe("a small resource server in front of an upstream with large responses",
     upstream.behave("largest");
     expect(await buyAndRead()).toEqual([200, largestBytes]);
     const [before, soldBefore, worked] = [await countEnds(), await countEnds("sold"), upstream.hits()];
-    using _deaf = await buyDeaf(Array.from({ length: 100 }, () => "127.0.3.1"));
-    await until("all have finished", generousMs, async () => (await countEnds()) === before + 100);
+    using _deaf = await buyDeaf(Array.from({ length: 50 }, () => "127.0.3.1"));
+    await until("all have finished", generousMs, async () => (await countEnds()) === before + 50);
     const sold = (await countEnds("sold")) - soldBefore;
     expect(sold).toBeLessThan(5);
     // A sale that is rejected for lack of memory is rejected before the upstream is called, and is not charged.
@@ -97,8 +97,8 @@ describe("a small resource server in front of an upstream with large responses",
   it("limits the memory for a resource server's responses", async () => {
     upstream.behave("largest");
     const before = await countEnds();
-    using deaf = await buyDeaf(Array.from({ length: 100 }, (_, at) => `127.0.4.${at + 1}`));
-    await until("all have finished", generousMs, async () => (await countEnds()) === before + 100);
+    using deaf = await buyDeaf(Array.from({ length: 50 }, (_, at) => `127.0.4.${at + 1}`));
+    await until("all have finished", generousMs, async () => (await countEnds()) === before + 50);
     for (let bought = 0; bought < 5; bought += 1) expect(await buyAndRead()).toEqual([200, largestBytes]);
     expect(deaf.clients.every(({ isClosed }) => !isClosed())).toBe(true);
   }, 60_000);
@@ -111,7 +111,7 @@ describe("a small resource server in front of an upstream with large responses",
       using _deaf = sendDeaf(payment, "127.0.5.1");
       await until("the purchase is complete", generousMs, async () => (await countEnds("sold")) > before);
     }
-    using _again = openMany(150, () => sendDeaf(payment, "127.0.5.1"));
+    using _again = openMany(60, () => sendDeaf(payment, "127.0.5.1"));
     expect(await buyAndRead()).toEqual([200, largestBytes]);
   });
 });

@@ -2,7 +2,7 @@ import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts
 import { createWalletClient, encodeFunctionData, erc20Abi, http, parseGwei, type Hex } from "viem";
 import { expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { accelerateService } from "../support/accelerated-waits.ts";
+import { accelerateWaits } from "../support/accelerated-waits.ts";
 import { startPublishedSeller } from "../support/facilitator/published-seller.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { type TapRule } from "../support/facilitator/rpc-tap.ts";
@@ -54,8 +54,8 @@ test.each<[string, TapRule, RegExp]>([
 });
 
 test("omits all kinds from /supported while the node is down, and the SDK's seller that starts meanwhile sells afterwards", async () => {
-  const env = accelerateService({ waitsMs: [10_000], times: 40 });
-  await using facilitator = await scene.start("supported", env, { constants: { "chain.rpcTimeoutMs": 1_000 } });
+  using _sooner = accelerateWaits({ waitsMs: [10_000], times: 40 });
+  await using facilitator = await scene.start("supported", {}, { constants: { "chain.rpcTimeoutMs": 1_000 } });
   const supported = async () => (await (await fetch(`${facilitator.url}/supported`)).json()) as Listed;
   await until("it lists kinds", generousMs, async () => (await supported()).kinds.length > 0);
   scene.tap.rule(() => ({ status: 502, body: "bad gateway" }));

@@ -2,17 +2,21 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { payingFetch } from "#client/paying-fetch.ts";
+import { resourceServer } from "#resource-server/main.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
 import {
   createLedgerFolder,
   startFacilitator,
-  type RunningFacilitator,
+  startFacilitatorInProcess,
+  type FacilitatorClient,
+  type FacilitatorLocation,
 } from "../support/facilitator/running-facilitator.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 import { buildSettlingEnvironment, createTemporaryFolder, findUrl } from "../support/payments/shop.ts";
 import { startUpstream } from "../support/payments/test-upstream.ts";
-import { startService } from "../support/service-process.ts";
+import { startInProcess } from "../support/service-in-process.ts";
+import type { ServiceProcess } from "../support/service-process.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 
 const resources = new AsyncDisposableStack();
@@ -23,7 +27,9 @@ let one: PaymentChain;
 let other: PaymentChain;
 let tap: RpcTap;
 let ledgerPath: string;
-let facilitator: RunningFacilitator;
+let facilitator: FacilitatorClient;
+/** The first facilitator's. */
+let process: ServiceProcess;
 
 beforeAll(async () => {
   [one, other] = await Promise.all([startPaymentChain(), startPaymentChain({ chainId: 1673 })]);
@@ -31,13 +37,14 @@ beforeAll(async () => {
   resources.use(other);
   tap = resources.use(await startRpcTap(other.url));
   ledgerPath = resources.use(await createLedgerFolder()).path("networks");
-  facilitator = await start();
+  const first = await startFacilitator(describePlace());
+  [facilitator, process] = [first, first.process];
   resources.defer(() => facilitator[Symbol.asyncDispose]());
 });
 
 afterAll(() => resources.disposeAsync());
 
-function start(): Promise<RunningFacilitator> {
+function describePlace(): FacilitatorLocation {
   const networks = [
     {
       chain: { id: 1673, rpcUrl: tap.url },
@@ -51,13 +58,7 @@ function start(): Promise<RunningFacilitator> {
     GATEHOUSE_FACILITATOR_SELLERS: JSON.stringify(sellers),
     GATEHOUSE_FACILITATOR_API_KEYS: `alice=${aliceKey},bob=${bobKey},the-key-of-nobody`,
   };
-  return startFacilitator({
-    rpcUrl: one.url,
-    token: one.token,
-    ledgerPath,
-    env,
-    constants: { "chain.rpcTimeoutMs": 2_000 },
-  });
+  return { rpcUrl: one.url, token: one.token, ledgerPath, env, constants: { "chain.rpcTimeoutMs": 2_000 } };
 }
 
 const withKey = (key: string) => facilitator.as({ "X-API-Key": key, "Idempotency-Key": `a-sale-${key}` });
@@ -168,7 +169,7 @@ test.each(["by a facilitator", "in its own process"])(
             GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: facilitator.url,
             GATEHOUSE_RESOURCE_SERVER_FACILITATOR_API_KEY: "the-key-of-nobody",
           };
-    await using shop = await startService("resource-server", env);
+    await using shop = await startInProcess(resourceServer, env);
     const url = `${findUrl(shop)}/data`;
     await until("it sells", generousMs, async () => (await fetch(url)).status === 402);
     for (const [chain, network] of [
@@ -195,10 +196,10 @@ test("settles on one chain while the other's node is down, and resumes both afte
       .catch(() => undefined),
   );
   await until("both are sent", generousMs, async () => String(await countSent()) === String(sent.map((n) => n + 1)));
-  await facilitator.process.end("SIGKILL");
+  await process.end("SIGKILL");
   await Promise.all(cut);
   tap.rule(() => ({ status: 503, body: "gone" }));
-  facilitator = await start();
+  facilitator = await startFacilitatorInProcess(describePlace());
 
   const unready = await readReadiness();
   expect(unready).toMatchObject({ status: "degraded", checks: { signer: { ok: false, tolerated: true } } });

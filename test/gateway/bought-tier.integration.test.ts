@@ -29,7 +29,7 @@ it("a client that bought a tier through x402 gets the limits of that tier at the
     } }`,
   );
   const { privateKey } = generateKeyPairSync("ed25519");
-  await using shop = await market.openShop(folder.path, {
+  await using shop = await market.openShopInProcess(folder.path, {
     GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
     GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY: String(privateKey.export({ type: "pkcs8", format: "pem" })),
     GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_AUDIENCE: "rpc",

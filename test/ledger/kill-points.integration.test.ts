@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { resourceServer } from "#resource-server/main.ts";
 import { startPaymentChain, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { buyUntilKnown, price } from "../support/payments/replicated-market.ts";
 import {
@@ -14,7 +15,8 @@ import {
 import { startUpstream, type TestUpstream } from "../support/payments/test-upstream.ts";
 import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { takeSlice } from "../support/run-size.ts";
-import { startService } from "../support/service-process.ts";
+import { startInProcess } from "../support/service-in-process.ts";
+import { startService, type ServiceProcess } from "../support/service-process.ts";
 
 const missing = explainMissingPostgres();
 
@@ -37,6 +39,13 @@ const points = writes.flatMap((written) => (["before", "after"] as const).map((m
 
 /** A killed process keeps its claims and its lease for some seconds. */
 const knownWithinMs = 4 * generousMs;
+
+/** Returns the URL of a seller's product once it sells. */
+async function whenSelling(seller: Pick<ServiceProcess, "urls">): Promise<string> {
+  const url = `${findUrl(seller)}/data`;
+  await until("it sells", generousMs, async () => (await fetch(url)).status === 402);
+  return url;
+}
 
 describe.skipIf(missing !== undefined)(
   `a self-settling seller on PostgreSQL${missing === undefined ? "" : ` (${missing})`}`,
@@ -64,21 +73,14 @@ describe.skipIf(missing !== undefined)(
     });
     afterAll(() => resources.disposeAsync());
 
-    /** Starts a seller, and returns the URL of its product. */
-    const startSeller = async (more: Readonly<Record<string, string>> = {}) => {
-      const seller = await startService("resource-server", { ...env, ...more });
-      const url = `${findUrl(seller)}/data`;
-      await until("it sells", generousMs, async () => (await fetch(url)).status === 402);
-      return { seller, url };
-    };
-
     /** Buys from a seller that kills itself at a point. Returns the payment. */
     async function buyCutOff(point: (typeof points)[number]): Promise<string> {
-      const { seller, url } = await startSeller({
+      await using seller = await startService("resource-server", {
+        ...env,
         NODE_OPTIONS: `--import ${new URL("kill-at-statement.main.ts", import.meta.url).href}`,
         TEST_KILL_AT_STATEMENT: JSON.stringify(point),
       });
-      await using _dying = seller;
+      const url = await whenSelling(seller);
       const header = await signPaymentFor(url);
       process.kill(seller.pid, "SIGUSR2");
       // Its response comes after the signal is handled.
@@ -95,8 +97,8 @@ describe.skipIf(missing !== undefined)(
         const before = await chain.balanceOf(payee.address);
         upstream.behave("data");
         const header = await buyCutOff(point);
-        const { seller, url } = await startSeller();
-        await using _next = seller;
+        await using next = await startInProcess(resourceServer, env);
+        const url = await whenSelling(next);
         expect(await buyUntilKnown(url, header, knownWithinMs)).toBe("bought");
         expect(await buyUntilKnown(url, header, knownWithinMs), "again").toBe("bought");
         expect((await chain.balanceOf(payee.address)) - before).toBe(price);

@@ -10,7 +10,7 @@ import { startEngineProxy } from "#engine-proxy/engine-proxy.ts";
 import { engineProxySettings } from "#engine-proxy/settings.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { openMarket, findOperationsUrl, createTemporaryFolder, findUrl } from "../support/payments/shop.ts";
-import { createLedgerFolder, startFacilitator } from "../support/facilitator/running-facilitator.ts";
+import { createLedgerFolder, startFacilitatorInProcess } from "../support/facilitator/running-facilitator.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { hasPromtool, runPromtool, withoutPromtool } from "../support/prometheus/promtool.ts";
@@ -45,13 +45,13 @@ function registered(text: string) {
 beforeAll(async () => {
   const market = resources.use(await openMarket());
   const folder = resources.use(await createTemporaryFolder());
-  const shop = resources.use(await market.openShop(folder.path));
+  const shop = resources.use(await market.openShopInProcess(folder.path));
   await fetch(`${findUrl(shop)}/data`);
   scrapes.set("resource-server", await scrape(findOperationsUrl(shop)));
 
   const ledger = resources.use(await createLedgerFolder());
   const place = { rpcUrl: market.chain.url, token: market.chain.token, ledgerPath: ledger.path("metrics") };
-  const facilitator = resources.use(await startFacilitator(place));
+  const facilitator = resources.use(await startFacilitatorInProcess(place));
   await facilitator.verify({});
   scrapes.set("facilitator", await scrape(facilitator.operationsUrl));
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startRpcTap, type RpcTap, type TapRule } from "../support/facilitator/rpc-tap.ts";
-import { accelerateService } from "../support/accelerated-waits.ts";
+import { accelerateWaits } from "../support/accelerated-waits.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { openMarket, pay, payee, readSettlement, signPaymentFor, type Market } from "../support/payments/shop.ts";
@@ -15,12 +15,12 @@ let url: string;
 beforeAll(async () => {
   market = resources.use(await openMarket());
   tap = resources.use(await startRpcTap(market.chain.url));
+  // It checks the chain every ten seconds while the chain is healthy.
+  resources.use(accelerateWaits({ waitsMs: [10_000], times: 20 }));
   const env = {
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: "",
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey,
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: tap.url,
-    // It checks the chain every ten seconds while the chain is healthy.
-    ...accelerateService({ waitsMs: [10_000], times: 20 }),
   };
   shop = resources.use(await market.openOwnShop(env, { constants: { "settlement.rpcTimeoutMs": 500 } }));
   url = `${shop.origin}/data`;

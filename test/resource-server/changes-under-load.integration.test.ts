@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { startFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import {
   openMarket,
@@ -45,7 +46,10 @@ beforeAll(async () => {
   upstream = market.upstream.url;
   await writeFile(join(folder, "policy.json5"), policy({}));
   await writeFile(join(folder, "keys.json5"), keys());
-  shop = resources.use(await market.openShop(folder));
+  // The load leaves no time for a facilitator in this process.
+  const settling = { rpcUrl: market.chain.url, token: market.chain.token, ledgerPath: join(folder, "settler.sqlite") };
+  const settler = resources.use(await startFacilitator(settling));
+  shop = resources.use(await market.openShop(folder, { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: settler.url }));
   await writeFile(join(folder, "routes.json5"), routes("0.01"));
   gateway = resources.use(
     await startService("gateway", {
@@ -134,6 +138,8 @@ it("ten configuration changes under load fail no request and close no WebSocket"
     for (const due = ((performance.now() - beganMs) * requestsPerSecond) / 1_000; asked < due; asked += 1)
       send(kinds[asked % kinds.length] ?? askPrice);
   }, tickMs);
+
+  using _stopped = { [Symbol.dispose]: () => clearInterval(timer) };
 
   const gatewayOperations = gateway.urls["operations"] ?? "";
   const changes = [

@@ -10,10 +10,12 @@ import { createPublicClient, createTestClient, createWalletClient, http, parseAb
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { payingFetch } from "#client/paying-fetch.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { resourceServer } from "#resource-server/main.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
 import { runGatehouse } from "../support/run-command.ts";
-import { startService, type ServiceProcess } from "../support/service-process.ts";
+import { startInProcess, type ServiceInProcess } from "../support/service-in-process.ts";
+import type { ServiceProcess } from "../support/service-process.ts";
 import {
   buildSettlingEnvironment,
   createTemporaryFolder,
@@ -32,7 +34,7 @@ const network = "eip155:1672";
 const price = 1_000n;
 let market: Market;
 let folder: string;
-let shop: ServiceProcess;
+let shop: ServiceInProcess;
 let url: string;
 
 const channelsEnvironment = (routesPath: string, claimWithinSeconds: number) => ({
@@ -52,17 +54,18 @@ async function writeRoutes(path: string): Promise<string> {
   return routesPath;
 }
 
-async function openChannelShop(path: string, claimWithinSeconds = 3_600, env: Readonly<Record<string, string>> = {}) {
-  const opened = await market.openShop(path, {
-    ...channelsEnvironment(await writeRoutes(path), claimWithinSeconds),
-    ...env,
-  });
+async function whenSelling<Shop extends Pick<ServiceProcess, "urls">>(opened: Shop): Promise<Shop> {
   await until(
     "the seller offers channels",
     generousMs,
     async () => (await fetch(`${findUrl(opened)}/data`)).status === 402,
   );
   return opened;
+}
+
+async function openChannelShop(path: string, claimWithinSeconds = 3_600, env: Readonly<Record<string, string>> = {}) {
+  const channels = channelsEnvironment(await writeRoutes(path), claimWithinSeconds);
+  return whenSelling(await market.openShopInProcess(path, { ...channels, ...env }));
 }
 
 beforeAll(async () => {
@@ -211,7 +214,7 @@ test("a self-settling seller claims and settles its charges without a channel ke
     GATEHOUSE_RESOURCE_SERVER_CHANNELS_CLAIM_WITHIN_SECONDS: "1",
     GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "200",
   };
-  await using alone = await startService("resource-server", env);
+  await using alone = await startInProcess(resourceServer, env);
   const { buy } = createBuyer(7, 7);
   const earned = await market.chain.balanceOf(payee.address);
   for (const total of ["1000", "2000"])
@@ -235,11 +238,13 @@ test.each([
   async (_when, how) => {
     await using state = await createTemporaryFolder();
     const { buy, sign, restart } = createBuyer(how.salt);
-    const dying = await openChannelShop(state.path, 3_600, {
+    const opened = await market.openShop(state.path, {
+      ...channelsEnvironment(await writeRoutes(state.path), 3_600),
       GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "60000",
       NODE_OPTIONS: `--import ${new URL("kill-at-flush.main.ts", import.meta.url).href}`,
       TEST_KILL_AT_FLUSH: String(how.flush),
     });
+    const dying = await whenSelling(opened);
     if (!how.isFirst) expect((await buy(`${findUrl(dying)}/data`)).status).toBe(200);
     const payment = await sign();
     const { channelId } = payment.payload["voucher"] as { channelId: Hex };
@@ -337,7 +342,7 @@ test("requires the old key in addition to a new one, and claims with the old key
   const setting = "GATEHOUSE_RESOURCE_SERVER_CHANNELS_PRIVATE_KEY";
   const without = { ...channelsEnvironment(await writeRoutes(state.path), 1), [setting]: `${added}` };
   const address = testAccount(3).address.toLowerCase();
-  await expect(market.openShop(state.path, without)).rejects.toThrow(`only the key of ${address} can claim`);
+  await expect(market.openShopInProcess(state.path, without)).rejects.toThrow(`only the key of ${address} can claim`);
   await using rotated = await openChannelShop(state.path, 1, { [setting]: `${added},${old}` });
   await until("it is claimed", generousMs, async () => (await readChannel(channelId))[1] === price);
   const offered = await getOffer(`${findUrl(rotated)}/data`);

@@ -1,8 +1,9 @@
 import { decodePaymentSignatureHeader } from "@x402/core/http";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { gateway } from "#gateway/main.ts";
 import { namePayment } from "#x402/payment-identifier.ts";
 import { generousMs } from "#daemon/testing/until.ts";
-import { startService } from "../support/service-process.ts";
+import { startInProcess } from "../support/service-in-process.ts";
 import {
   openMarketWithShop,
   pay,
@@ -63,7 +64,7 @@ test("logs a payment under one id in seller and facilitator, without its signatu
 });
 
 test("logs the same request and trace ids in seller, facilitator and gateway", async () => {
-  await using gateway = await startService("gateway", {
+  await using rpc = await startInProcess(gateway, {
     GATEHOUSE_GATEWAY_NODE_HTTP_URL: market.chain.url,
     GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1672",
     GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
@@ -71,7 +72,7 @@ test("logs the same request and trace ids in seller, facilitator and gateway", a
     GATEHOUSE_GATEWAY_ACCESS_LOG_SAMPLE_RATIO: "1",
   });
   const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
-  const routes = { "POST /rpc": { accepts, upstream: gateway.urls["gateway"] } };
+  const routes = { "POST /rpc": { accepts, upstream: rpc.urls["gateway"] } };
   // This request bypasses the proxy, which makes requests of its own.
   const direct = { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: market.settler.urls["facilitator"] ?? "" };
   await using shop = await market.openOwnShop(direct, { routes });
@@ -87,7 +88,7 @@ test("logs the same request and trace ids in seller, facilitator and gateway", a
   };
   const linesAbout = (requestId: string) =>
     Object.fromEntries(
-      Object.entries({ shop, settler: market.settler, gateway }).map(([name, { output }]) => [
+      Object.entries({ shop, settler: market.settler, gateway: rpc }).map(([name, { output }]) => [
         name,
         linesOf(output()).filter((line) => line["http.request.id"] === requestId),
       ]),

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { payingFetch } from "#client/paying-fetch.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import type { ServiceProcess } from "../support/service-process.ts";
+import type { ServiceInProcess } from "../support/service-in-process.ts";
 import {
   openMarket,
   findOperationsUrl,
@@ -37,7 +37,7 @@ afterEach(() => folder?.[Symbol.asyncDispose]());
 
 const gain = async () => (await market.chain.balanceOf(payee.address)) - before;
 
-async function metric(shop: ServiceProcess, line: string): Promise<boolean> {
+async function metric(shop: Pick<ServiceInProcess, "urls">, line: string): Promise<boolean> {
   return (await (await fetch(`${findOperationsUrl(shop)}/metrics`)).text()).split("\n").includes(line);
 }
 
@@ -61,7 +61,7 @@ describe("kill -9 of the resource server", () => {
     expect(await shop.end("SIGKILL")).toBeNull();
     reader.destroy();
 
-    await using restarted = await market.openShop(folder.path, fixedPort);
+    await using restarted = await market.openShopInProcess(folder.path, fixedPort);
     const response = await pay(url, header);
     expect([response.status, (await response.text()).length]).toEqual([200, largeBytes + 2]);
     expect(readSettlement(response)).toMatchObject({ success: true, network: "eip155:1672" });
@@ -88,7 +88,7 @@ describe("kill -9 of the resource server", () => {
     expect(["cut off", 202]).toContain(await cut);
     market.facilitator.fault(undefined);
 
-    await using restarted = await market.openShop(folder.path);
+    await using restarted = await market.openShopInProcess(folder.path);
     await until("the settlement is resumed", generousMs, () =>
       metric(restarted, 'gatehouse_payment_claims{state="settled"} 1'),
     );
@@ -100,7 +100,7 @@ describe("kill -9 of the resource server", () => {
 
 describe("a client that stops reading its response", () => {
   it("is disconnected after the delivery timeout, and gets the response on retry without a second charge", async () => {
-    await using shop = await market.openShop(folder.path, {}, { "payment.deliveryTimeoutMs": 1_000 });
+    await using shop = await market.openShopInProcess(folder.path, {}, { "payment.deliveryTimeoutMs": 1_000 });
     const { port, host } = new URL(findUrl(shop));
     const url = `${findUrl(shop)}/data`;
     const header = await signPaymentFor(url);
@@ -145,7 +145,7 @@ describe("payingFetch", () => {
     await until("the facilitator has settled", generousMs, () => market.facilitator.settled() > settledBefore);
     await shop.end("SIGKILL");
     market.facilitator.fault(undefined);
-    await using restarted = await market.openShop(folder.path, fixedPort);
+    await using restarted = await market.openShopInProcess(folder.path, fixedPort);
     expect(findUrl(restarted)).toBe(findUrl(shop));
     expect([(await purchase).status, market.upstream.hits(), await gain()]).toEqual([200, 1, 10_000n]);
     expect(events).toContain("payment-repeated");
@@ -157,7 +157,7 @@ it("requests payment, responds to a payment with 503 and stays unready if its fa
   const env = { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: `http://127.0.0.1:${nowhere}` };
   await using healthy = await market.openOwnShop();
   const payment = await signPaymentFor(`${healthy.origin}/data`);
-  await using shop = await market.openShop(folder.path, env);
+  await using shop = await market.openShopInProcess(folder.path, env);
   const url = `${findUrl(shop)}/data`;
   const unpaid = await fetch(url);
   expect([unpaid.status, unpaid.headers.get("PAYMENT-REQUIRED")]).toEqual([402, expect.any(String)]);
@@ -174,10 +174,10 @@ it("requests payment, responds to a payment with 503 and stays unready if its fa
 
 describe("a faulty facilitator", () => {
   const resources = new AsyncDisposableStack();
-  let shop: ServiceProcess;
+  let shop: ServiceInProcess;
   beforeAll(async () => {
     const state = resources.use(await createTemporaryFolder());
-    shop = resources.use(await market.openShop(state.path));
+    shop = resources.use(await market.openShopInProcess(state.path));
     const isReady = async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).status === 200;
     await until("it has checked the healthy facilitator", generousMs, isReady);
   });

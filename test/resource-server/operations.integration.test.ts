@@ -1,7 +1,7 @@
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { accelerateService } from "../support/accelerated-waits.ts";
+import { accelerateWaits } from "../support/accelerated-waits.ts";
 import { openIdleConnections } from "../support/idle-connections.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startFacilitatorProxy } from "./facilitator-proxy.ts";
@@ -94,11 +94,9 @@ it("sheds idle connections at the limit, and keeps the admin port available", as
 
 it("stays ready as degraded without its facilitator, requests no payment, and returns 503 to payments", async () => {
   await using passing = await startFacilitatorProxy(market.facilitator.url);
-  await using own = await market.openOwnShop({
-    GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url,
-    // It checks the facilitator every ten seconds while that is healthy.
-    ...accelerateService({ waitsMs: [10_000], times: 20 }),
-  });
+  // It checks the facilitator every ten seconds while that is healthy.
+  using _sooner = accelerateWaits({ waitsMs: [10_000], times: 20 });
+  await using own = await market.openOwnShop({ GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url });
   const readyz = async () => {
     const answer = await fetch(`${own.operationsUrl}/readyz`);
     return [answer.status, ((await answer.json()) as { status: string }).status];
@@ -146,11 +144,9 @@ it("names an upstream that accepts no connection, stays ready as degraded, and r
 it("requests no payment and is not ready while its ledger's file is missing", async () => {
   await using folder = await createTemporaryFolder();
   const [path, elsewhere] = [join(folder.path, "claims.sqlite"), join(folder.path, "elsewhere.sqlite")];
-  await using own = await market.openOwnShop({
-    GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: path,
-    // It checks the ledger every ten seconds while that is healthy.
-    ...accelerateService({ waitsMs: [10_000], times: 20 }),
-  });
+  // It checks the ledger every ten seconds while that is healthy.
+  using _sooner = accelerateWaits({ waitsMs: [10_000], times: 20 });
+  await using own = await market.openOwnShop({ GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: path });
   const readyz = async () => (await fetch(`${own.operationsUrl}/readyz`)).status;
   const statuses = async () => [await readyz(), (await fetch(`${own.origin}/data`)).status];
   await until("it is ready", generousMs, async () => (await readyz()) === 200);

@@ -7,7 +7,9 @@ import { createMetrics } from "#daemon/metrics.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import type { Service } from "#daemon/service.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
+import { digestSettings } from "#daemon/settings/digest.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
+import { version } from "#daemon/version.ts";
 import { replaceConstants, type ConstantOverrides } from "./constant-overrides.ts";
 import type { ServiceProcess } from "./service-process.ts";
 
@@ -25,6 +27,7 @@ export async function startInProcess<Schema extends z.ZodObject>(
   constants: ConstantOverrides = {},
 ): Promise<ServiceInProcess> {
   const { service } = definition;
+  if (env["NODE_OPTIONS"] !== undefined) throw new Error("NODE_OPTIONS is for a process of its own");
   using _replaced = replaceConstants(definition.schema, constants);
   const settings = readSettings(definition, { env });
   const mask = createMask();
@@ -33,6 +36,8 @@ export async function startInProcess<Schema extends z.ZodObject>(
   const { level } = (settings as Readonly<{ log: { level: string } }>).log;
   const log = createLog({ service, level, mask }, { write: (line: string) => void (output += line) });
   const metrics = createMetrics(service);
+  const files = createActiveFiles(metrics);
+  const settingsSha256 = digestSettings(definition, env);
   await using resources = new AsyncDisposableStack();
   const stop = new AbortController();
   const parts = resources.use(new AsyncDisposableStack());
@@ -40,8 +45,8 @@ export async function startInProcess<Schema extends z.ZodObject>(
   const { urls } = await start(settings, {
     log,
     metrics,
-    files: createActiveFiles(metrics),
-    configuration: () => ({ service, version: "0.0.0", settingsSha256: "", files: [] }),
+    files,
+    configuration: () => ({ service, version, settingsSha256, files: files.list() }),
     mask,
     resources: parts,
     signal: stop.signal,

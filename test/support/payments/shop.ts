@@ -29,11 +29,9 @@ export type Market = AsyncDisposable &
     /** The facilitator behind the proxy, and its ledger's path. */
     settler: ServiceInProcess & Readonly<{ folder: string }>;
     upstream: TestUpstream;
-    openShop: (
-      folder: string,
-      env?: Readonly<Record<string, string>>,
-      constants?: ConstantOverrides,
-    ) => Promise<ServiceProcess>;
+    /** Starts a seller that a test can kill. */
+    openShop: OpenShop<ServiceProcess>;
+    openShopInProcess: OpenShop<ServiceInProcess>;
     /** Starts a seller in its own directory; `routes` replaces the usual ones. */
     openOwnShop: (
       env?: Readonly<Record<string, string>>,
@@ -41,6 +39,12 @@ export type Market = AsyncDisposable &
     ) => Promise<OwnShop>;
     shopEnvironment: (folder: string) => Promise<Record<string, string>>;
   }>;
+
+type OpenShop<Shop> = (
+  folder: string,
+  env?: Readonly<Record<string, string>>,
+  constants?: ConstantOverrides,
+) => Promise<Shop>;
 
 /** A seller in this process, with its folder and the URLs of its two ports. */
 type OwnShop = ServiceInProcess & Readonly<{ folder: string; origin: string; operationsUrl: string }>;
@@ -78,6 +82,8 @@ export async function openMarket(more: Readonly<Record<string, string>> = {}): P
   };
   const openShop: Market["openShop"] = async (state, env = {}, constants) =>
     startService("resource-server", { ...(await shopEnvironment(state)), ...env }, { constants });
+  const openShopInProcess: Market["openShopInProcess"] = async (state, env = {}, constants = {}) =>
+    startInProcess(resourceServer, { ...(await shopEnvironment(state)), ...env }, constants);
   const owned = resources.move();
   return {
     chain,
@@ -86,15 +92,14 @@ export async function openMarket(more: Readonly<Record<string, string>> = {}): P
     upstream,
     shopEnvironment,
     openShop,
+    openShopInProcess,
     async openOwnShop(env = {}, { routes, constants } = {}) {
       await using parts = new AsyncDisposableStack();
       const own = parts.use(await createTemporaryFolder()).path;
       const routesPath = join(own, "own-routes.json5");
       if (routes !== undefined) await writeFile(routesPath, JSON.stringify(routes));
       const priced = routes === undefined ? env : { ...env, GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath };
-      const shop = parts.use(
-        await startInProcess(resourceServer, { ...(await shopEnvironment(own)), ...priced }, constants),
-      );
+      const shop = parts.use(await openShopInProcess(own, priced, constants));
       const kept = parts.move();
       const urls = { origin: findUrl(shop), operationsUrl: findOperationsUrl(shop) };
       return { ...shop, folder: own, ...urls, [Symbol.asyncDispose]: () => kept.disposeAsync() };
