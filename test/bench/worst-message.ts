@@ -9,6 +9,7 @@ import {
 } from "#gateway/testing/message-shapes.ts";
 import { watchTurns, type TurnTimes } from "#gateway/testing/turn-watch.ts";
 import { judge, print, formatVerdicts } from "./gateway/table.ts";
+import { createRandom } from "../support/seeded-random.ts";
 import { describeLoad, saveResults } from "./save-results.ts";
 
 /**
@@ -159,15 +160,4 @@ function sortAtRandom<Item>(items: readonly Item[]): readonly Item[] {
     .map((item) => ({ item, place: random() }))
     .sort((one, other) => one.place - other.place)
     .map(({ item }) => item);
-}
-
-/** Creates a generator of numbers from 0 to 1 that is deterministic for a seed (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -1,4 +1,5 @@
 import type { Pause } from "#daemon/time.ts";
+import { createRandom } from "../support/seeded-random.ts";
 
 /** A scheduled event; simultaneous events run in the order in which they were scheduled. */
 type Event = Readonly<{ dueMs: number; order: number; run: () => void }>;
@@ -98,16 +99,5 @@ function createEventQueue(): Readonly<{ add: (event: Event) => void; next: () =>
       if (heap.length > 0 && last !== undefined) sink(last);
       return first;
     },
-  };
-}
-
-/** Creates a seeded generator of numbers in the range [0, 1) (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +11,7 @@ import { gatewaySection } from "#gateway/settings/sections.ts";
 import { makeBlocksEventful } from "./eventful-blocks.ts";
 import { findWorker, start, type BenchProcess } from "./proxies.ts";
 import { print, type Figure } from "./table.ts";
+import { readCpuMs } from "./wrk.ts";
 
 /** A call, with the gateway's charge and limits for it. */
 type PricedCall = Readonly<{
@@ -187,12 +188,6 @@ async function request(url: string, { method, params, timeoutMs }: PricedCall): 
     if (!(error instanceof DOMException) || error.name !== "TimeoutError") throw error;
   }
   return beginning ?? "";
-}
-
-/** Reads the CPU time of a process, in milliseconds, from ticks of a hundredth of a second. */
-function readCpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 async function startAnvil() {
