@@ -33,7 +33,8 @@ function createExportCommand(mask: Mask) {
     .addOption(new Option("--to <time>", "only settlements completed before this time").argParser(parseTime))
     .option("--seller <name>", "only settlements of this one of `sellers`")
     .option("--claims <path|url>", "the resource server's ledger; adds the state of each claim, such as delivered")
-    .action(async ({ settings: file, from = 0, to = Number.MAX_SAFE_INTEGER, seller, claims }) => {
+    .action(async ({ settings: file, from = 0, to = Number.MAX_SAFE_INTEGER, seller, claims }, command) => {
+      if (from >= to) command.error("ledger export: --from must be before --to");
       mask.hide(claims);
       // Each write reports its own failure.
       process.stdout.on("error", () => undefined);

@@ -1,4 +1,5 @@
-import { readNamedText } from "#daemon/files/regular-file.ts";
+import { explainUnreadable, readNamedText } from "#daemon/files/regular-file.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { Secret, secret } from "#daemon/secrets/secret.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
@@ -42,7 +43,12 @@ export function readPayeeKey(keyFile: string | undefined, keyVariable: string): 
 
 /** Reads a private key from a file, with or without its 0x. */
 function readKeyFile(path: string): string {
-  return readNamedText(path, keyBytes)
-    .trim()
-    .replace(/^(?!0x)/, "0x");
+  try {
+    return readNamedText(path, keyBytes)
+      .trim()
+      .replace(/^(?!0x)/, "0x");
+  } catch (cause) {
+    const message = `${path} can't be read (${explainUnreadable(cause)}); expected a file with a private key.`;
+    throw new StartupError(message, { cause });
+  }
 }

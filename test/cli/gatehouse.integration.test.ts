@@ -244,5 +244,10 @@ describe("gatehouse pay", () => {
       2,
       "pay: no private key; specify its file with --key-file or GATEHOUSE_PAY_SIGNER_PRIVATE_KEY_FILE.\n",
     ]);
+    const noFile = await runGatehouse(["pay", url, "--max-amount", "1", "--asset", address, "--key-file", "/nowhere"]);
+    expect([noFile.status, noFile.stderr]).toEqual([
+      2,
+      "pay: --key-file: /nowhere can't be read (ENOENT); expected a file with a private key.\n",
+    ]);
   });
 });
