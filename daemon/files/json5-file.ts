@@ -1,5 +1,5 @@
 import JSON5 from "json5";
-import { findDuplicateKey } from "./json5-tree.ts";
+import { describeDuplicateKey } from "./json5-tree.ts";
 import { readRegularText, explainUnreadable } from "./regular-file.ts";
 
 /** A file's value and text, or one sentence that describes the problem and its position (line and column). */
@@ -21,11 +21,8 @@ export function readJson5File(path: string): Json5FileResult {
   }
   try {
     const value: unknown = JSON5.parse(text);
-    const twice = text.length > searchedCharacters ? undefined : findDuplicateKey(text);
-    if (twice === undefined) return { ok: true, value, text };
-    const { key, line, column, firstLine } = twice;
-    const problem = `${key} appears twice in one object (first on line ${firstLine}); remove one.`;
-    return { ok: false, message: `line ${line}, column ${column}: ${problem}` };
+    const twice = text.length > searchedCharacters ? undefined : describeDuplicateKey(text);
+    return twice === undefined ? { ok: true, value, text } : { ok: false, message: twice };
   } catch (cause) {
     const { lineNumber, columnNumber } = cause as { lineNumber?: number; columnNumber?: number };
     const message = (cause as Error).message.replace(/^JSON5: /, "").replace(/ at \d+:\d+$/, "");

@@ -23,15 +23,13 @@ export function readJson5Key({ name }: MemberNode): string {
   return name.type === "Identifier" ? name.name : name.value;
 }
 
-export type DuplicateKey = Readonly<{ key: string; line: number; column: number; firstLine: number }>;
-
-/** Finds the first key that an object has twice: parsers ignore all its values but the last. */
-export function findDuplicateKey(text: string): DuplicateKey | undefined {
+/** Describes the first key that an object has twice: parsers ignore all its values but the last. */
+export function describeDuplicateKey(text: string): string | undefined {
   const tree = parseJson5Tree(text);
-  return tree === undefined ? undefined : findDuplicateKeyIn(tree.body);
+  return tree === undefined ? undefined : describeDuplicateKeyIn(tree.body);
 }
 
-function findDuplicateKeyIn(node: ValueNode): DuplicateKey | undefined {
+function describeDuplicateKeyIn(node: ValueNode): string | undefined {
   if (node.type !== "Array" && node.type !== "Object") return undefined;
   const lines = new Map<string, number>();
   for (const part of node.type === "Array" ? node.elements : node.members) {
@@ -39,10 +37,12 @@ function findDuplicateKeyIn(node: ValueNode): DuplicateKey | undefined {
       const key = readJson5Key(part);
       const { line, column } = part.name.loc.start;
       const firstLine = lines.get(key);
-      if (firstLine !== undefined) return { key, line, column, firstLine };
+      if (firstLine !== undefined) {
+        return `line ${line}, column ${column}: ${key} appears twice in one object (first on line ${firstLine}); remove one.`;
+      }
       lines.set(key, line);
     }
-    const found = findDuplicateKeyIn(part.value);
+    const found = describeDuplicateKeyIn(part.value);
     if (found !== undefined) return found;
   }
   return undefined;

@@ -1,4 +1,5 @@
 import JSON5 from "json5";
+import { describeDuplicateKey } from "../files/json5-tree.ts";
 import { readRegularText, explainUnreadable } from "../files/regular-file.ts";
 import { toEnvironmentName, type SettingsLeaf } from "./leaf.ts";
 import { type SettingsProblem, isSimilar, findNearestWord } from "./problem.ts";
@@ -19,7 +20,10 @@ export function readEnvironment(
 ): readonly EnvironmentValue[] {
   return leaves.flatMap((leaf) => {
     const text = readEnvironmentText(leaf, env, problems);
-    return text === undefined ? [] : [{ leaf, value: parseText(leaf, text) }];
+    if (text === undefined) return [];
+    const twice = leaf.shape === "text" ? undefined : describeDuplicateKey(text);
+    if (twice !== undefined) problems.push({ name: leaf.env, message: twice });
+    return [{ leaf, value: parseText(leaf, text) }];
   });
 }
 

@@ -242,4 +242,10 @@ describe("readSettings", () => {
     const file = temporaryFile(text);
     expect(problemsOf(right, file)).toEqual([`till: ${file}: ${problem}; remove one.`]);
   });
+
+  it("rejects a duplicate key in a variable", () => {
+    expect(problemsOf({ ...right, GATEHOUSE_TILL_ASSETS: "[{ a: 1, a: 2 }]" })).toContain(
+      "till: GATEHOUSE_TILL_ASSETS: line 1, column 10: a appears twice in one object (first on line 1); remove one.",
+    );
+  });
 });
