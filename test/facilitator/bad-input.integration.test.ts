@@ -1,7 +1,8 @@
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
 import { testAccount } from "../support/payments/payment-chain.ts";
-import { runToEnd } from "../support/service-process.ts";
+import { facilitator } from "#facilitator/main.ts";
+import { explainStartFailure } from "../support/service-in-process.ts";
 import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { buildFacilitatorEnvironment } from "../support/facilitator/running-facilitator.ts";
 import { signPayment, type PaymentBody, type PaymentChanges } from "../support/facilitator/signed-payment.ts";
@@ -160,12 +161,11 @@ test.each<[string, Record<string, string>, RegExp]>([
     { GATEHOUSE_FACILITATOR_ASSETS: `[{address: "${stranger}", name: "USDC", version: "2"}]` },
     /there is no token at 0x.* correct assets/,
   ],
-])("exits with 1 and the cause at startup with %s", async (_, env, message) => {
-  const { status, stdout, stderr } = await runToEnd("facilitator", {
+])("fails at startup with the cause: %s", async (_, env, message) => {
+  const cause = await explainStartFailure(facilitator, {
     ...buildFacilitatorEnvironment(scene.place("rejected-settings")),
     ...env,
   });
-  expect(status).toBe(1);
-  expect(stderr).toMatch(message);
-  expect(stdout + stderr).not.toContain(testAccount(0).privateKey.slice(2));
+  expect(cause).toMatch(message);
+  expect(cause).not.toContain(testAccount(0).privateKey.slice(2));
 });

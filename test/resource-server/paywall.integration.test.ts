@@ -5,6 +5,8 @@ import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleForBrowser, findChromium, startChromium } from "../support/page/chromium.ts";
 import { accelerateService } from "../support/accelerated-waits.ts";
+import { resourceServer } from "#resource-server/main.ts";
+import { explainStartFailure } from "../support/service-in-process.ts";
 import { runToEnd } from "../support/service-process.ts";
 import {
   openMarketWithShop,
@@ -192,14 +194,14 @@ describe("a start with invalid settings", () => {
       /FACILITATOR_URL and GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY are both set/,
     ],
     [{ GATEHOUSE_RESOURCE_SERVER_CHAIN_ID: "1" }, /GET \/data: accepts\.network: found "eip155:1672"/],
-  ])("exits with 1 and a reason: %j", async (env, message) => {
+  ])("fails with a reason: %j", async (env, message) => {
     await using state = await createTemporaryFolder();
-    const { status, stderr } = await runToEnd("resource-server", {
+    const reason = await explainStartFailure(resourceServer, {
       ...(await market.shopEnvironment(state.path)),
       ...env,
     });
-    expect([status, stderr]).toEqual([1, expect.stringMatching(message)]);
-    expect(stderr).not.toContain(testAccount(3).privateKey.slice(2));
+    expect(reason).toMatch(message);
+    expect(reason).not.toContain(testAccount(3).privateKey.slice(2));
   });
 
   it("exits with 1 if another process uses the ledger", async () => {

@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import type { z } from "zod";
+import { formatFailure } from "#daemon/command-line/start-failure.ts";
 import { createActiveFiles } from "#daemon/files/active-files.ts";
 import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import { createLog } from "#daemon/log/log.ts";
@@ -58,4 +59,17 @@ export async function startInProcess<Schema extends z.ZodObject>(
   });
   const owned = resources.move();
   return { urls, metrics, output: () => output, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Starts a service that must fail to start, and returns the reasons that its command would print. */
+export async function explainStartFailure<Schema extends z.ZodObject>(
+  service: Service<Schema>,
+  env: Environment,
+): Promise<string> {
+  try {
+    await using _started = await startInProcess(service, env);
+  } catch (error) {
+    return formatFailure(error).join("\n");
+  }
+  throw new Error(`the ${service.definition.service} started`);
 }
