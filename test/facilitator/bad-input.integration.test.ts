@@ -40,7 +40,7 @@ test("rejects a payment above the payer's balance, and states balance and amount
   expect((await scene.facilitator.verify(payment)).body).toEqual({
     isValid: false,
     invalidReason: "invalid_exact_evm_insufficient_balance",
-    invalidMessage: `the balance of ${testAccount(12).address} is 0 of ${scene.chain.token}, the payment is 10000.`,
+    invalidMessage: `the balance of ${testAccount(12).address} is 0 of ${scene.chain.token}, but the payment is 10000.`,
     payer: testAccount(12).address,
   });
   expect((await scene.facilitator.settle(payment)).body).toMatchObject({
