@@ -189,7 +189,7 @@ it.concurrent("limits the time for a client to read 64 KiB", async () => {
   const clients = gateway.open(8, asked, { localAddress: "127.0.0.2" });
   for (const { socket } of clients) socket.pause();
   const held = () => gateway.metric("gatehouse_gateway_buffered_bytes");
-  await until("answers wait", generousMs, async () => (await held()) > 0);
+  await until("responses wait", generousMs, async () => (await held()) > 0);
   await gateway.expectOthersServed();
   await until("no memory is held any more", generousMs, async () => (await held()) === 0);
   await until("their connections are closed", generousMs, async () => (await connectionsOf(gateway, "public")) <= 1);

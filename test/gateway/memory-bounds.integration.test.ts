@@ -106,7 +106,7 @@ describe("the gateway with little memory", () => {
     const clients = Array.from({ length: isLong ? 100 : 40 }, (_, at) =>
       connectDeaf(url, `198.51.100.${at}`, storage(at, at)),
     );
-    await until("answers wait", waitMs, async () => (await heldBytes()) > 10_000_000);
+    await until("responses wait", waitMs, async () => (await heldBytes()) > 10_000_000);
     await expectOthersServed();
     await expectNothingHeld();
     await until("all were disconnected", waitMs, () =>
@@ -118,7 +118,7 @@ describe("the gateway with little memory", () => {
   it("limits the memory held per address, while a different address still gets responses", async () => {
     answerWith(8_000_000);
     const clients = Array.from({ length: 20 }, (_, at) => connectDeaf(url, "198.51.100.1", storage(at, 1_000 + at)));
-    await until("answers wait", waitMs, async () => (await heldBytes()) > 20_000_000);
+    await until("responses wait", waitMs, async () => (await heldBytes()) > 20_000_000);
     expect(await heldBytes()).toBeLessThan(45_000_000);
     const text = await askFrom("198.51.100.2", storage(1, 5_000));
     expect(text.length).toBeGreaterThan(8_000_000);
@@ -173,7 +173,7 @@ describe("the gateway with little memory", () => {
       socket.pause();
       for (let id = 0; id < 4; id += 1) socket.send(storage(id, 30_000 + at * 4 + id));
     }
-    await until("answers wait", waitMs, async () => (await heldBytes()) > 10_000_000);
+    await until("responses wait", waitMs, async () => (await heldBytes()) > 10_000_000);
     await expectOthersServed();
     await expectNothingHeld();
     const longest = new Map<WebSocket, number>();

@@ -21,7 +21,7 @@ it("shutdown is not delayed by clients that have sent thousands of requests and 
   for (const { socket } of deaf.clients) socket.pause();
   // Exceeds the kernel's buffers, so that the rest waits in the gateway.
   await until(
-    "answers wait",
+    "responses wait",
     generousMs,
     async () => (await gateway.metric("gatehouse_gateway_buffered_bytes")) > 4_000_000,
   );

@@ -65,7 +65,7 @@ describe("a seller with invalid terms", () => {
     [
       "another token name",
       async () => ({ GATEHOUSE_RESOURCE_SERVER_TOKEN_NAME: "USD Coin" }),
-      /^it rejects every payment to the seller's terms \(token, payTo, price\): invalid_exact_evm_token_name_mismatch: extra\.name is "USD Coin", the token's is "USDC"\.$/,
+      /^it rejects every payment to the seller's terms \(token, payTo, price\): invalid_exact_evm_token_name_mismatch: extra\.name is "USD Coin", but the token's name is "USDC"\.$/,
     ],
     [
       "a token unknown to its facilitator",

@@ -31,7 +31,11 @@ test("gatehouse restart restarts the node once the user confirms, and shows whic
   expect([shown.status, JSON.parse(shown.printed)]).toMatchObject([1, { result: "shown", node: {} }]);
   expect(await node.starts()).toBe(1);
   const done = await restart(upkeep, { yes: false, confirm });
-  expect(done).toMatchObject({ status: 0, errors: "", printed: expect.stringContaining("is restarting the node") });
+  expect(done).toMatchObject({
+    status: 0,
+    errors: "",
+    printed: expect.stringContaining("is restarting and verifying the node"),
+  });
   expect(questions).toEqual(Array(2).fill("The node is unavailable while it restarts. Restart it now? [y/N] "));
   await upkeep.restarted(2);
   expect(upkeep.messages()).toContain("An operator requested a restart of the node.");
@@ -46,7 +50,7 @@ test("gatehouse restart restarts the node once the user confirms, and shows whic
   await upkeep.reason("ConfigReconciled", "NotAFile");
   const { status, printed } = await restart(upkeep);
   expect(status).toBe(0);
-  expect(printed).not.toContain("is restarting the node");
+  expect(printed).not.toContain("is restarting and verifying");
   expect(printed).toContain("can't start yet: the node can't start with the current node.conf (see ConfigReconciled).");
   const document = JSON.parse((await restart(upkeep, { json: true })).printed) as unknown;
   expect(document).toMatchObject({ result: "requested", waitsFor: expect.stringContaining("ConfigReconciled") });

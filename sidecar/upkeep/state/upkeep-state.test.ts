@@ -16,8 +16,8 @@ beforeEach(async () => {
 test.each([
   [{ stage: "copying", newRan: false }, "copying"],
   [{ stage: "migrating", newRan: true }, "installing"],
-  [{ stage: "back-config", newRan: true, failure: "no block came" }, "back-installing"],
-  [{ stage: "back-proving", newRan: true, failure: "no block came" }, "back-proving"],
+  [{ stage: "back-config", newRan: true, failure: "no block arrived" }, "back-installing"],
+  [{ stage: "back-proving", newRan: true, failure: "no block arrived" }, "back-proving"],
   [{ stage: "back-proving", newRan: false, failure: "the disk is full" }, "back-restarting"],
 ])("continues an upgrade left in flight by an earlier release: %o", (record, stage) => {
   const database = new DatabaseSync(join(directory, upkeepStateFile));

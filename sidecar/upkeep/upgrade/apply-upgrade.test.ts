@@ -18,7 +18,7 @@ beforeEach(async () => {
   state = await openTestState();
 });
 
-const stranded: UpgradeRecord = { ...begunUpgrade, stage: "back-proving", attempts: 2, failure: "no block came" };
+const stranded: UpgradeRecord = { ...begunUpgrade, stage: "back-proving", attempts: 2, failure: "no block arrived" };
 
 const settings = readTestSettings();
 

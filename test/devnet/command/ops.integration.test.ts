@@ -24,7 +24,7 @@ describe.each(takeSlice(commandLines, 2))("a v%s node", (version, config) => {
     const started = await node.run("ops", "start", "--config", "./node.conf");
     expect(started).toMatchObject({ status: 0, errors: "" });
     expect(started.output).toMatch(
-      /^the node is started \(process \d+\): http:\/\/\S+, ws:\/\/\S+, block \d+, after \d+ ms\n$/,
+      /^the node was started \(process \d+\): http:\/\/\S+, ws:\/\/\S+, block \d+, after \d+ ms\n$/,
     );
 
     const before = await node.run("node_cli", "prune", ...config, "--get");
@@ -37,7 +37,7 @@ describe.each(takeSlice(commandLines, 2))("a v%s node", (version, config) => {
     expect(enabled.enable_auto_prune).toBe(1);
 
     const height = await node.height();
-    expect((await node.run("ops", "stop", "--force")).output).toMatch(/^the node is stopped \(process \d+\)\n$/);
+    expect((await node.run("ops", "stop", "--force")).output).toMatch(/^the node was stopped \(process \d+\)\n$/);
     expect((await node.run("ops", "start", "--config", "./node.conf")).status).toBe(0);
     expect(await node.height()).toBeGreaterThanOrEqual(height);
     await node.blocks(2n);
