@@ -57,8 +57,8 @@ test.runIf(!isLong)(
 
 /** Faults, the first seed to try, and the invariant that they violate. */
 const sabotage = [
-  ["a leader writes after its term", 40, /was accepted in term/],
-  ["another term begins between a leader's check and its writes", 205, /was accepted in term/],
+  ["a leader writes after its term", 50, /was accepted in term/],
+  ["another term begins between a leader's check and its writes", 230, /was accepted in term/],
   ["a replica acquires the lease of another", 5, /begins term \d+ on \d+ while/],
   ["a request that has waited for a second is lost", 15, /have no end|in flight for ever/],
 ] as const;
