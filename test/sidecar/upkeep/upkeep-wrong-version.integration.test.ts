@@ -23,7 +23,7 @@ async function nodeCliThatLies(node: FakeNode) {
 if [ "$1" != --version ]; then echo enable_auto_prune = 1; exit 0; fi
 printf x >> '${at("asked")}'
 times=$(cat '${at("times")}' 2>/dev/null || echo 0)
-[ "$times" -gt 0 ] || { echo 'node_cli 0.16.2'; exit 0; }
+[ "$times" -gt 0 ] && [ -e '${at("lie")}' ] || { echo 'node_cli 0.16.2'; exit 0; }
 echo $((times - 1)) > '${at("times")}'
 cat '${at("lie")}'
 `,
@@ -38,7 +38,7 @@ cat '${at("lie")}'
       const before = await asked();
       await readUntil(asked, (count) => count >= before + Math.min(times, 10));
     },
-    stop: () => rm(at("times"), { force: true }),
+    stop: () => rm(at("lie")),
     asked,
   };
 }
