@@ -76,8 +76,10 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     if (versions.follow()) onChange();
     const hasBegunToAnswer = failures > 0 && !nodeAnswered && answersNow(health());
     if (clock.monotonicMs() < dueMs && !hasBegunToAnswer) return;
+    dueMs = Infinity;
     await readVersion(signal);
-    dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
+    // A retry requested meanwhile is due at once: the tool may have read the earlier node.conf.
+    dueMs = Math.min(dueMs, clock.monotonicMs() + computeWaitMs(failures, options.intervalMs));
   };
   const everyMs = Math.min(checkMs, options.intervalMs);
   const polling = poll({ ...options, name: "node_cli", failed, intervalMs: everyMs }, lookWhenDue, dependencies);
