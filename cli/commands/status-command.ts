@@ -1,7 +1,6 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { exitStatus } from "#daemon/command-line/command-output.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { listRunningServices } from "#daemon/running-services.ts";
 import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { defaultStatusUrl, parseIntervalSeconds, parseListenerUrl, parseListenPort } from "./option-values.ts";
 import { createTerminalOutput } from "../terminal.ts";
@@ -50,7 +49,7 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
       const everyMs = watch === undefined ? undefined : (watch === true ? 5 : watch) * 1_000;
       const output = createTerminalOutput({ mask });
       try {
-        const where = targets === undefined ? (url ?? findStatusUrl()) : readTargets(targets);
+        const where = targets === undefined ? (url ?? (await findStatusUrl())) : readTargets(targets);
         const signal = AbortSignal.any([createStopSignal(), output.lost]);
         process.exitCode = await run({ where, json: json === true, everyMs }, output, signal);
       } catch (error) {
@@ -62,7 +61,8 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
 }
 
 /** Finds the status listener of the only sidecar or gateway that this user can see running on this machine. */
-function findStatusUrl(): string {
+async function findStatusUrl(): Promise<string> {
+  const { listRunningServices } = await import("#daemon/running-services.ts");
   const [only, ...others] = listRunningServices(process.env).filter(({ service }) => statusServices.has(service));
   return only === undefined || others.length > 0 ? defaultStatusUrl : only.url;
 }
