@@ -23,9 +23,10 @@ export type BoundIdentifier = Readonly<{ id: string; fingerprint: string }>;
 
 /**
  * Caller of an operation, which may own a payment's settlement:
- * - `sale`: one sale of one seller, identified by an `Idempotency-Key`. It gets the outcome of every request. - `seller`: identified by an
- * API key, or by the payment-identifier that the payer put into the payment. It may retry, unless it verified the payment more than once: a
- * middleware that receives copies of a payment verifies each, and its calls are indistinguishable, so only one of them gets a success.
+ * - `sale`: one sale of one seller, identified by an `Idempotency-Key`. It gets the outcome of every request.
+ * - `seller`: identified by an API key, or by the payment-identifier that the payer put into the payment. It may retry, unless it verified
+ * the payment more than once: a middleware that receives copies of a payment verifies each, and its calls are indistinguishable, so only
+ * one of them gets a success.
  * - `upfront-seller`: the same for a payment flow that settles before the work and verifies nothing (`@x402/core`'s flows `upfront` and
  * `escrow`). Copies can't be distinguished from retries, so a success is reported once.
  * - `call`: unidentified. Each call is its own caller.

@@ -2,9 +2,10 @@ import type { SqlRow, SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 
 /**
- * A settlement's refund: one transfer back to its payer. - `sent`: its transaction is signed and may have been sent;
- * its outcome is not recorded; - `refunded`: final; - `failed`: the transaction reverted and moved nothing, so another
- * one may follow.
+ * A settlement's refund: one transfer back to its payer.
+ * - `sent`: its transaction is signed and may have been sent; its outcome is not recorded.
+ * - `refunded`: final.
+ * - `failed`: the transaction reverted and moved nothing, so another one may follow.
  */
 export type Refund = Readonly<{
   id: Hex;
