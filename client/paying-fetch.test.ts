@@ -13,7 +13,7 @@ function buyer(shop: ReturnType<typeof createSeller>, change: Partial<PayingFetc
 }
 
 describe("payingFetch", () => {
-  it("pays an offer and reports each step without the signature", async () => {
+  it("pays for an offer and reports each step, but not the signature", async () => {
     const shop = createSeller();
     const { buy, events } = buyer(shop);
     const response = await buy();

@@ -43,7 +43,7 @@ export class KeyLocations {
     }
   }
 
-  /** Assigns an unused place to a new key. Places are numbered from 0, without gaps. */
+  /** Assigns a free slot to a new key. Places are numbered from 0, without gaps. */
   add(key: string, place: number): void {
     const hash = hashKey(key);
     this.#keys[place] = key;

@@ -52,7 +52,7 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
   const polling = pollCheck(
     {
       name: "disk",
-      what: "The check of the disk of the node's data",
+      what: "The node's disk check",
       types: ["DiskSpaceSufficient"],
       failed: () => metrics.observe(undefined, undefined),
       intervalMs: options.intervalMs,
@@ -135,7 +135,7 @@ type DiskLimits = Readonly<{
   fullWithinSeconds: number;
 }>;
 
-/** Derives whether a disk has enough space, both now and according to the forecast. Pure function. */
+/** Determines whether a disk has enough space, now and by the forecast. Pure function. */
 export function deriveDiskCondition(
   { path, freeBytes, freeBytesRatio, freeFilesRatio, freeRatio }: DiskCheck,
   forecast: DiskForecast | undefined,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { explainUnreadable, readNamedText } from "#daemon/files/regular-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 
-/** Max bytes of stack outputs to read; a stack has fewer. */
+/** Max bytes of stack outputs to read; no stack has that many. */
 const outputsBytes = 4_194_304;
 
 const expected = z.object({ settingsSha256: z.string(), files: z.record(z.string(), z.string()) });

@@ -6,7 +6,7 @@ import type { Variables } from "./child-environment.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Removes the stack's own values for settings that the user's settings file has: a service would prefer the environment to its file. */
+/** Removes the stack's own values for settings in the user's settings file, because a service's environment takes precedence over its file. */
 export function preferFile({ service, schema }: SettingsDefinition, own: Environment, user: Variables): Environment {
   const path = user[toEnvironmentName(service, ["settingsPath"])];
   if (path === undefined || path === "") return own;

@@ -28,7 +28,7 @@ function hold(text: string): void {
 }
 
 /** Makes the system fail to resolve the directory, for any user (ELOOP). */
-function breakFolder(): void {
+function corruptDirectory(): void {
   rmSync(join(folder, "data"), { recursive: true, force: true });
   symlinkSync("data", join(folder, "data"));
 }
@@ -66,7 +66,7 @@ it.each(open)(
     const dependencies = reporting();
     await using _watched = await opened((value) => void taken.push(value), dependencies);
     const problems = () => dependencies.files.list()[0]?.problems;
-    breakFolder();
+    corruptDirectory();
     vi.advanceTimersByTime(1_000);
     await vi.waitUntil(() => problems() !== undefined, { timeout: 20_000 });
     expect(problems()).toEqual(["can't be read (ELOOP); expected a readable JSON5 file."]);
@@ -80,7 +80,7 @@ it.each(open)(
 );
 
 it.each(open)("aborts startup if the folder is unreadable, opened %s", async (_, opened) => {
-  breakFolder();
+  corruptDirectory();
   const wrong = `a.setting: ${path}: can't be read (ELOOP); expected a readable JSON5 file.`;
   await expect(opened(() => undefined, reporting())).rejects.toThrow(new StartupError(wrong));
 });

@@ -173,7 +173,7 @@ function requireAnswer(ended: SettleAnswer | Error): SettleAnswer {
 }
 
 /**
- * Acquires a slot for a settlement that its caller starts. Returns undefined for a caller in this process, which is not limited by slots.
+ * Acquires a slot for a settlement that the caller starts. Returns undefined for a caller in this process, which is not limited by slots.
  *
  * @throws {OverloadError} when the caller has used its share, or no slot is free.
  */

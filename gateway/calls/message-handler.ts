@@ -76,7 +76,7 @@ export function createMessageHandler(context: GatewayContext): MessageHandler {
     return chargeMessage(account, body, sink, (held) => {
       const readAtOnce = () => answer(readMessage(body, limits), account, held);
       if (!account.hasPaidBytes) return turns.isTickUsedUp() ? startInTurn(turns, key, readAtOnce) : readAtOnce();
-      return readInTurns(body, account, (read) => answer(read, account, held));
+      return readInSteps(body, account, (read) => answer(read, account, held));
     });
   };
 }
@@ -110,7 +110,7 @@ function readId(body: Buffer, limits: MessageLimits): string {
 }
 
 /** Parses a message over several event loop ticks, then continues with it in a later tick. */
-function readInTurns(body: Buffer, account: CallAccounting, proceed: (message: Message) => ResponseFlow): ResponseFlow {
+function readInSteps(body: Buffer, account: CallAccounting, proceed: (message: Message) => ResponseFlow): ResponseFlow {
   const { key, context, policy } = account;
   const reading = beginMessage(body, policy.settings.limits);
   const flow = new LateFlow();

@@ -125,7 +125,7 @@ export class HttpHandler {
     request.on("end", () => {
       if (response.headersSent) return;
       const body = received.bytes;
-      // From here on, the body counts while it is used, which may be longer than the request exists.
+      // From here on, the body counts towards the limit for as long as it is in use, which may outlast the request.
       letGo();
       const identity = this.#context.identify(facts);
       const answer = (known: CallerIdentity) => this.#answer(exchange, body, memory, known);

@@ -153,26 +153,26 @@ class ReadsInFlight {
   readonly #reads: (ReadInFlight | undefined)[] = Array.from({ length: places });
 
   get(hash: number, key: string): ReadInFlight | undefined {
-    const read = this.#reads[computePlace(hash)];
+    const read = this.#reads[computePosition(hash)];
     return read?.hash === hash && read.key === key ? read : undefined;
   }
 
   /** Returns whether there may be a read whose key has this hash. */
   mayHave(hash: number): boolean {
-    return this.#reads[computePlace(hash)]?.hash === hash;
+    return this.#reads[computePosition(hash)]?.hash === hash;
   }
 
   add(read: ReadInFlight): void {
-    this.#reads[computePlace(read.hash)] = read;
+    this.#reads[computePosition(read.hash)] = read;
   }
 
   /** Replaces a read, or removes it, unless another read has taken its slot. */
   replace(read: ReadInFlight, by: ReadInFlight | undefined): void {
-    const place = computePlace(read.hash);
+    const place = computePosition(read.hash);
     if (this.#reads[place] === read) this.#reads[place] = by;
   }
 }
 
-function computePlace(hash: number): number {
+function computePosition(hash: number): number {
   return hash & (places - 1);
 }

@@ -139,7 +139,7 @@ export class BatchPiece implements ResponseSink {
 
   /** Reads a response that arrived in parts. It is long, so it is parsed and delivered in its caller's scheduling rounds. */
   end(): void {
-    this.#readInTurns();
+    this.#readInSteps();
   }
 
   fail(failure: ResponseFailure): void {
@@ -154,10 +154,10 @@ export class BatchPiece implements ResponseSink {
   /** Cuts off a response that exceeds the memory limit; its complete elements still count. */
   #cut(why: PartsFailure): void {
     this.#flow?.cancel();
-    this.#readInTurns(why);
+    this.#readInSteps(why);
   }
 
-  #readInTurns(why?: PartsFailure): void {
+  #readInSteps(why?: PartsFailure): void {
     const reading = this.#read(this.#parts?.joined() ?? Buffer.alloc(0), why !== undefined);
     const step = () => {
       const bytes = reading.step();

@@ -109,7 +109,7 @@ const observability = z.strictObject({
     ),
   grafana: grafana
     .optional()
-    .describe("Deploys a Grafana with the dashboards and that Prometheus as data source; default: none"),
+    .describe("Deploys Grafana with the dashboards and that Prometheus as its data source; default: none"),
 });
 
 /** Key that enables a stack's monitoring; if absent, monitoring is off. */

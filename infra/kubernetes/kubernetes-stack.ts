@@ -48,7 +48,7 @@ export function createKubernetesNamespace(
       ...config,
       prefix,
       rendered: config.renderTo !== undefined,
-      // A real node syncs for days, and no other service is ready before it.
+      // A real node takes days to sync, and no other service is ready until then.
       awaitsPods: config.nodeImage === undefined,
       images: listImages(config),
       revisionKey: keepRevisionKey(config, { prefix, scope }),

@@ -30,7 +30,7 @@ const separateMax = 50;
  */
 const chainReasons: ReadonlySet<string> = new Set([reason.claimSimulation, reason.claimTransaction]);
 
-/** Claims the charges of channels, in batches by `getBatchKey`; then, one by one, those that might fail a batch. Returns the claimed channels. */
+/** Claims the charges of channels in batches by `getBatchKey`, then one by one those that could make a batch fail. Returns the claimed channels. */
 export async function claimAll(
   channels: readonly Channel[],
   atMs: number,

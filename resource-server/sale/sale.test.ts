@@ -238,7 +238,7 @@ describe("sell", () => {
     expect(await buy(paid)).toEqual({ kind: "in-progress" });
   });
 
-  it.each(["settled", "settling"])("delivers to a %s payment after its offer was removed", async (state) => {
+  it.each(["settled", "settling"])("delivers for a %s payment whose offer was removed", async (state) => {
     const { buy, facilitation, ledger, offers } = await shop();
     if (state === "settling") facilitation.settlements.unshift(pendingResponse);
     const paid = createPayment();

@@ -30,7 +30,7 @@ const keptBack = new Set(
 );
 
 /** Headers in which proxies forward the origin, and a client's certificate. */
-const keptBackPrefix = /^(?:x-forwarded|(?:x-)?ssl-client)-/;
+const withheldPrefix = /^(?:x-forwarded|(?:x-)?ssl-client)-/;
 
 /** A request's headers by lowercase name, with repeated headers joined as by `node:http`. */
 export type ReceivedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -43,7 +43,7 @@ export function buildForwardedHeaders(received: ReceivedHeaders, origin: Request
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(received)) {
     // WSGI, CGI and PHP treat `X_Forwarded_For` like `X-Forwarded-For`.
-    if (name.includes("_") || keptBack.has(name) || ofConnection.has(name) || keptBackPrefix.test(name)) continue;
+    if (name.includes("_") || keptBack.has(name) || ofConnection.has(name) || withheldPrefix.test(name)) continue;
     if (value !== undefined) headers[name] = String(value);
   }
   const { "X-Request-Id": requestId = "", ...trace } = requestTraceHeaders(origin);

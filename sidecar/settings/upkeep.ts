@@ -54,7 +54,7 @@ export const upkeepSection = section({
     .meta({ expected: "milliseconds, a whole number from 0 to 86400000" }),
   /** Duration from which a node check and its reconcile count as hung. */
   passDeadlineMs: fixed(30_000),
-  /** Timeout for the file systems of node.conf and the state directory before they count as hung. */
+  /** Time in which the file systems of node.conf and the state directory must respond before they count as hung. */
   fileTimeoutMs: fixed(5_000),
   configLimitBytes: fixed(65_536),
 });

@@ -212,7 +212,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "UpgradeVerified",
     "RollbackFailed",
     { upgrade: { record: { ...upgraded, end: "stranded", stage: "back-data", note: "no space is left" } } },
-    "so did the rollback, while restoring the old data: No space is left. Nothing more is tried until gatehouse resume. Manually: stop the node, restore /data from /w/copy",
+    "so did the rollback, while restoring the old data: No space is left. Nothing more is attempted until gatehouse resume. To recover manually, stop the node, restore /data from /w/copy",
   ],
   [
     "UpgradeVerified",
@@ -296,7 +296,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "NotPaused",
     "NotPaused",
     { restarts: { hold: "none" }, adoption: { plan, authority: "acts" } },
-    "The sidecar acts on this node (adopted).",
+    "The sidecar manages this node (adopted).",
   ],
   [
     "NotPaused",

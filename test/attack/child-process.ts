@@ -4,7 +4,7 @@ import { once } from "node:events";
 /** A program of the suite in its own process, stopped on disposal. */
 export type SuiteProcess = AsyncDisposable & Readonly<{ child: ChildProcess; told: () => Promise<unknown> }>;
 
-/** Starts the attackers in their own session, whose priority they lower. */
+/** Starts the attackers in their own session; they lower its priority. */
 export function startAttackers(): SuiteProcess {
   return startProcess("attackers.main.ts", { detached: true });
 }

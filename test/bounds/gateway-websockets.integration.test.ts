@@ -6,7 +6,7 @@ import { readErrorCode } from "../support/gateway/raw-call.ts";
 import { holdReads, startSmallGateway, storage, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
 /** WebSockets of one listener; opening 10,000 takes a minute. */
-const mostClients = isLong ? 10_000 : 600;
+const maxClients = isLong ? 10_000 : 600;
 const wideTier = {
   requestsPerSecond: 1e6,
   requestBurst: 1e6,
@@ -23,7 +23,7 @@ beforeAll(async () => {
     // The smallest heap that fits this many.
     {
       heapMiB: isLong ? 512 : 128,
-      constants: { "webSocket.clients": mostClients, "webSocket.bridgeMs": 60_000 },
+      constants: { "webSocket.clients": maxClients, "webSocket.bridgeMs": 60_000 },
     },
   );
   await until("the gateway follows the node's heads", generousMs, () => gateway.node.subscriptions() === 1);
@@ -173,7 +173,7 @@ it("limits the blocks backfilled per subscriber", async () => {
 
 it("limits the WebSocket clients per listener", async () => {
   await using stack = new AsyncDisposableStack();
-  const addresses = Array.from({ length: mostClients }, (_, at) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`);
+  const addresses = Array.from({ length: maxClients }, (_, at) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`);
   const clients = await openAll(stack, addresses);
   await expect(from("198.51.100.1")).rejects.toThrow("503");
   await gateway.expectOthersServed();

@@ -14,7 +14,7 @@ import { PulumiError } from "../../cli/stack-upgrade/pulumi/pulumi-process.ts";
 import type { StackUpgradeOptions } from "../../cli/stack-upgrade/begin-upgrade.ts";
 import { typeUpgrade } from "../../cli/stack-upgrade/testing/typed-command.ts";
 import { checkWorkspace } from "../../cli/stack-upgrade/workspace-copy.ts";
-import { createCertificateMaker, hasOpenssl, withoutOpenssl } from "../support/certificates.ts";
+import { createCertificateIssuer, hasOpenssl, withoutOpenssl } from "../support/certificates.ts";
 import {
   explainMissingApiServer,
   preparationMs,
@@ -73,7 +73,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(`a stack upgrade in a cluster${sk
     directory = await mkdtemp(join(tmpdir(), "gatehouse-cluster-"));
     resources.defer(() => rm(directory, { recursive: true, force: true }));
     cluster = resources.use(await startApiServer());
-    const certificate = await resources.use(await createCertificateMaker()).make(2);
+    const certificate = await resources.use(await createCertificateIssuer()).make(2);
     for (const kind of [volumeSnapshots, volumeSnapshotClasses]) await define(cluster, kind);
     const annotations = { "snapshot.storage.kubernetes.io/is-default-class": "true" };
     const fast = { apiVersion: "snapshot.storage.k8s.io/v1", kind: "VolumeSnapshotClass" };

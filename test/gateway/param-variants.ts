@@ -71,8 +71,7 @@ export function buildParamValues(subject: TestSubject): ParamValues {
 }
 
 /**
- * Calls of a method: each parameter takes each of its values, combined with the simplest values of the others, and with optional ones
- * absent.
+ * Calls of a method: each value of each parameter, with the simplest values of the others, and without the optional ones.
  */
 export function listVariedCalls({ name, params }: Method, values: ParamValues): readonly VariedCall[] {
   const plainest = params.map(({ shape }) => values[shape][0]);

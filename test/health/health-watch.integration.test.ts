@@ -13,7 +13,7 @@ import {
   watchNode as watch,
 } from "#sidecar/testing/watched-node.ts";
 import { readUntil } from "#daemon/testing/until.ts";
-import { createCertificateMaker, hasOpenssl, withoutOpenssl } from "../support/certificates.ts";
+import { createCertificateIssuer, hasOpenssl, withoutOpenssl } from "../support/certificates.ts";
 
 const closing =
   (answer: string): RequestListener =>
@@ -49,7 +49,7 @@ test("reports an RPC that refuses connections", async () => {
 });
 
 test.skipIf(!hasOpenssl)(`reports a certificate that is not trusted${withoutOpenssl}`, async () => {
-  await using certificates = await createCertificateMaker();
+  await using certificates = await createCertificateIssuer();
   const { key, cert } = await certificates.make(1);
   const node = createServer({ key, cert }, answersRpc(good)).listen(0, "127.0.0.1");
   using _ = { [Symbol.dispose]: () => void node.close() };
@@ -234,7 +234,7 @@ test("reports a height that rose steadily and then stalled, but still serves cal
   expect(readiness(health.board).ready).toBe(true);
 });
 
-test("accepts a stalled height while the references have no more blocks, and reports a stall otherwise", async () => {
+test("accepts a height that does not advance while the references are not ahead, and reports a stall otherwise", async () => {
   await using node = await serveHeight(16);
   let isAnswering = true;
   let height = 16;

@@ -97,7 +97,7 @@ describe("the kustomize tree", { timeout }, () => {
     );
   });
 
-  it("ignores secrets added to a Git repository", async () => {
+  it("keeps secrets out of a Git repository by its .gitignore", async () => {
     const repository = join(directory, "repository");
     await cp(join(root, "infra/kustomize"), repository, { recursive: true });
     const git = (...args: readonly string[]) =>

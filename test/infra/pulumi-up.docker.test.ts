@@ -109,7 +109,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     await stack[Symbol.asyncDispose]();
   });
 
-  test("deploys the system from scratch to a paid request", async () => {
+  test("deploys the system from scratch, and sells a request", async () => {
     const printed = await up("first up, including both image builds");
     expect(printed).not.toContain("warning:");
     await pay();

@@ -172,7 +172,7 @@ describe.skipIf(!found.ok)(`a stack upgrade on a real engine${skipReason(found)}
     expect(await readConfig()).toMatchObject({ nodeImage: await image("0.17.0"), nodeVersion: "0.17.0" });
   });
 
-  test("verifies a version that the node does not report by its image ID, with a warning", async () => {
+  test("verifies the image ID, with a warning, if the node reports no version", async () => {
     const config = { ...(await readConfig()), nodeImage: await image("0.17.5", "secretive"), nodeVersion: "0.17.5" };
     await writeFile(configPath(), JSON.stringify(config));
     await pulumi("up", "--yes", "--skip-preview");

@@ -16,7 +16,7 @@ const buildStartTime = (values: string): InputSeries => [
   `process_start_time_seconds{job="${target.job}",instance="${who}"}`,
   values,
 ];
-/** Cases of the alerts on the sidecar's work. */
+/** Test cases of the alerts on the sidecar's work. */
 export const upkeepCases: readonly AlertCase[] = [
   buildConditionCase({
     alert: "GatehousePaused",

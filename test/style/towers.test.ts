@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { readImports, listSourceFiles } from "./rooms.ts";
-import { findCircles, findFloors } from "./towers.ts";
+import { findCircles, findMinimums } from "./towers.ts";
 
 const isTest = (path: string) => path.endsWith(".test.ts") || path.startsWith("test/") || path.includes("/testing/");
-const floors = findFloors(
+const floors = findMinimums(
   listSourceFiles()
     .filter((path) => !isTest(path))
     .flatMap(readImports)

@@ -3,7 +3,7 @@ import type { ImportEdge } from "./rooms.ts";
 export type Floors = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
 
 /** Assigns each import to the deepest directory that contains both paths, between the children that lead to them. */
-export function findFloors(edges: readonly Pick<ImportEdge, "from" | "to">[]): Floors {
+export function findMinimums(edges: readonly Pick<ImportEdge, "from" | "to">[]): Floors {
   const floors = new Map<string, Map<string, Set<string>>>();
   for (const { from, to } of edges) {
     const a = from.split("/");

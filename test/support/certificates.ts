@@ -19,7 +19,7 @@ export type CertificateMaker = AsyncDisposable &
     make: (days: number, issuer?: Certificate) => Promise<Certificate>;
   }>;
 
-export async function createCertificateMaker(): Promise<CertificateMaker> {
+export async function createCertificateIssuer(): Promise<CertificateMaker> {
   const all = await mkdtemp(join(tmpdir(), "gatehouse-tls-"));
   return {
     make: async (days, issuer) => {

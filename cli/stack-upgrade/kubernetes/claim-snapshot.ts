@@ -32,7 +32,7 @@ const claimShape = z.object({
 });
 
 /** Max wait for a snapshot that no controller picks up or that keeps failing; the node is stopped during the wait. */
-const hopelessMs = 180_000;
+const giveUpAfterMs = 180_000;
 
 export function findClaim(cluster: Cluster) {
   return cluster.find(claimShape, "persistentvolumeclaim", names.claim);
@@ -63,7 +63,7 @@ export async function takeSnapshot(
     const why = explainUnready(snapshot);
     const nowMs = clock.monotonicMs();
     if (why === undefined) hopefulMs = nowMs;
-    return { isReady, why, isDone: isReady || nowMs - hopefulMs >= hopelessMs };
+    return { isReady, why, isDone: isReady || nowMs - hopefulMs >= giveUpAfterMs };
   };
   const { isReady, why } = await pollCluster(look, ({ isDone }) => isDone, record.limits.copyMs, work);
   if (isReady) return;

@@ -120,7 +120,7 @@ test("fills the second account's nonce gap", async () => {
   expect(state.submits).toEqual([1_000]);
 });
 
-test("keeps a reverted settlement open while the node lags behind another of its transactions", async () => {
+test("keeps a settlement open after one of its transactions reverted, until the node has seen the other", async () => {
   const [reverted, later] = [sampleAttempt, { ...sampleAttempt, hash: `0x${"bb".repeat(32)}` as Hex, nonce: 6 }];
   const receipt = { status: 0, blockNumber: 90, transactionHash: reverted.hash, gasUsed: 1n, logs: [] };
   let isBehind = true;

@@ -202,7 +202,7 @@ async function finish(
   }
 }
 
-/** Returns whether one of the transactions of an in-flight settlement was mined: it failed, while another is open. */
+/** Returns whether a transaction of an in-flight settlement was mined. It failed, or the settlement would be finished. */
 function hasMined({ attempts }: InFlightSettlement, { receipts }: Observation): boolean {
   return attempts.some(({ hash }) => receipts.has(hash));
 }

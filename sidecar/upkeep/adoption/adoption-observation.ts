@@ -51,11 +51,14 @@ export function derivePauseConditions(
     return [{ type, status: "True", reason: "Observing", message }];
   }
   if (authority === "acts") {
-    const since = adopted === undefined ? "" : ` since ${new Date(adopted.atMs).toISOString()}`;
+    const manages =
+      adopted === undefined
+        ? "manages this node"
+        : `has managed this node since ${new Date(adopted.atMs).toISOString()}`;
     const message =
       mode === "enforce"
         ? "upkeep.mode is enforce: the sidecar acts without approval."
-        : `The sidecar acts on this node${since} (${adopted === undefined ? "adopted" : adoptedBy[adopted.by]}).`;
+        : `The sidecar ${manages} (${adopted === undefined ? "adopted" : adoptedBy[adopted.by]}).`;
     return [{ type, status: "True", reason: "NotPaused", message }];
   }
   const message = `The sidecar has changed nothing yet and is waiting for your approval. ${describePlan(plan)} To approve, run \`${command("adopt")}\`.`;

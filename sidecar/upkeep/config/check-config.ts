@@ -76,7 +76,7 @@ function needsStart({ restartInFlight, retry }: UpkeepState): boolean {
   return restartInFlight.get()?.phase === "commanded" || retry.get() !== undefined;
 }
 
-/** Finds the content to restore, or the reason why it may not belong to this node; undefined if there is none or no change is allowed. */
+/** Finds the content to restore, or why it might belong to another node; undefined if there is nothing to restore or no change is allowed. */
 async function findLastGood(
   isOwedStart: boolean,
   authority: Authority,

@@ -61,8 +61,7 @@ export type ConfigState = Readonly<{
   document?: ConfigDocument | undefined;
   lastUsable?: Readonly<{ contentHash: string; bytes: Uint8Array }> | undefined;
   /**
-   * Fingerprint of the configuration that the node had read before node.conf drifted, and the last time at which that was certain (wall
-   * clock).
+   * Fingerprint of the configuration that the node read before node.conf drifted, and when that was last certain (wall clock).
    */
   previousFingerprint?: Readonly<{ fingerprint: string; untilMs: number }> | undefined;
   comparison?: ConfigComparison | undefined;

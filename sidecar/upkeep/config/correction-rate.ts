@@ -7,7 +7,7 @@ export type CorrectionRate = ReturnType<typeof createCorrectionRate>;
 type CorrectionKind = Readonly<{ fingerprint: string; restartMs: number | undefined }>;
 
 /** Number of consecutive starts that overwrite the same content after which the next start is expected to do so too. */
-const startsMax = 2;
+const maxStarts = 2;
 
 const contestedPerMinute = 60;
 
@@ -27,7 +27,7 @@ export function createCorrectionRate(clock: Clock) {
   let recent = createSlidingWindow(minuteMs, clock.monotonicMs);
   let contents: readonly Correction[] = [];
   let undone: Readonly<{ fingerprint: string; starts: number; restartMs: number }> | undefined;
-  const findUndone = () => (undone !== undefined && undone.starts >= startsMax ? undone.fingerprint : undefined);
+  const findUndone = () => (undone !== undefined && undone.starts >= maxStarts ? undone.fingerprint : undefined);
   /** Records whether the node's start script wrote the content being corrected. A writer that writes twice during one restart must be another program. */
   const recordStart = ({ fingerprint, restartMs }: CorrectionKind) => {
     const before = undone?.fingerprint === fingerprint ? undone : undefined;

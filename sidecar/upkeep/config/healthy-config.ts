@@ -115,7 +115,7 @@ export async function saveConfigBeforeEdit(
 
 type Restorable = Readonly<{ ok: true; document: ConfigDocument } | { ok: false; why: string }>;
 
-type RestoreOver = Readonly<{
+type RestoreContext = Readonly<{
   standing?: ConfigDocument | undefined;
   /** Fingerprint of the configuration with which this node is known to have run until now. */
   ran?: string | undefined;
@@ -128,7 +128,7 @@ type RestoreOver = Readonly<{
 export function checkRestorable(
   copy: Uint8Array,
   pathsDirectory: string,
-  { standing, ran }: RestoreOver,
+  { standing, ran }: RestoreContext,
   { nodeValues }: EarlierDependencies["state"],
 ): Restorable {
   const parsed = parseConfig(copy);

@@ -13,12 +13,12 @@ export type ObservedData = Observation<DataState>;
 
 export function deriveDataConditions(seen: DataState): readonly ConditionReport[] {
   const found = seen.found === undefined ? undefined : deriveDataSound(seen.found);
-  const sound = seen.failed === undefined ? found : deriveNotLooked(seen.failed, found);
+  const sound = seen.failed === undefined ? found : deriveUnchecked(seen.failed, found);
   return sound === undefined ? [] : [sound];
 }
 
 /** Reports a failed check. The previous finding no longer counts, but any fault that it found is still mentioned. */
-function deriveNotLooked(
+function deriveUnchecked(
   { why, againAtMs }: NonNullable<DataState["failed"]>,
   before: ConditionReport<"DataIntact"> | undefined,
 ): ConditionReport<"DataIntact"> {

@@ -47,7 +47,7 @@ test("treats key names as uncertain while node_cli and the running node differ i
   expect(resolveVersion({ ...staged, nodeCli: "node_cli 0.15.9" }).doubt).toBeUndefined();
 });
 
-test("does not doubt the version of the binaries because a setting contradicts it", () => {
+test("trusts the binaries' version although a setting contradicts it", () => {
   expect(resolveVersion({ setting: "0.15.0", nodeCli: "node_cli 0.16.2" })).toMatchObject({
     version: { release: "0.16.2" },
     disagreements: ["node.version says 0.15.0"],

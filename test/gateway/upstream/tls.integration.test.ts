@@ -5,13 +5,13 @@ import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { call, startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { RedisConnector } from "#gateway/limits/redis-rate-limiter.ts";
 import { listenLocally } from "#daemon/testing/local-server.ts";
-import { createCertificateMaker, hasOpenssl, withoutOpenssl, type Certificate } from "../../support/certificates.ts";
+import { createCertificateIssuer, hasOpenssl, withoutOpenssl, type Certificate } from "../../support/certificates.ts";
 
 describe.skipIf(!hasOpenssl)(`a server with TLS${withoutOpenssl}`, () => {
   const trusted = getCACertificates("default");
   let certificate: Certificate;
   beforeAll(async () => {
-    await using certificates = await createCertificateMaker();
+    await using certificates = await createCertificateIssuer();
     certificate = await certificates.make(1);
     setDefaultCACertificates([...trusted, certificate.cert]);
   });

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { price } from "../../support/payments/replicated-market.ts";
 import { testAccount } from "../../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import type { SelfSupervisedMarket, Supervised } from "./supervised-market.ts";
+import type { SupervisedMarketThatSettles, Supervised } from "./supervised-market.ts";
 
 /** Expectations about a market's ledgers, logs and chain, for the payments since a given moment. */
 export type ChargedPayments = Readonly<{
@@ -21,7 +21,7 @@ export async function watchPayments({
   chain,
   shop,
   facilitator,
-}: SelfSupervisedMarket & Readonly<{ facilitator?: Supervised }>): Promise<ChargedPayments> {
+}: SupervisedMarketThatSettles & Readonly<{ facilitator?: Supervised }>): Promise<ChargedPayments> {
   const payee = testAccount(2).address;
   const listClaims = () => shop.rows("SELECT nonce, state FROM claims") as readonly Row[];
   const listSettlements = () =>

@@ -5,7 +5,7 @@ import { explainMissingPostgres, startPostgres } from "../../support/postgres.ts
 import {
   openShopDependencies,
   superviseFacilitator,
-  superviseSettlingShop,
+  superviseShopThatSettles,
   type Supervised,
 } from "./supervised-market.ts";
 
@@ -17,7 +17,7 @@ describe.skipIf(missing !== undefined)(`settings changed while the database is d
     await using postgres = await startPostgres();
     const url = await postgres.createDatabase();
     await using facilitator = await superviseFacilitator(dependencies, { GATEHOUSE_FACILITATOR_LEDGER_URL: url });
-    await using shop = await superviseSettlingShop(dependencies, { GATEHOUSE_RESOURCE_SERVER_LEDGER_URL: url });
+    await using shop = await superviseShopThatSettles(dependencies, { GATEHOUSE_RESOURCE_SERVER_LEDGER_URL: url });
     const both = await Promise.all([follow(facilitator, "/supported", 200), follow(shop, "/health", 200)]);
     await postgres.stop();
     await Promise.all(both.map(({ expectServedOn }) => expectServedOn()));

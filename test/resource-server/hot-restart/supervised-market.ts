@@ -32,26 +32,26 @@ export type Supervised = AsyncDisposable &
   }>;
 
 /** A hot-restarted resource server that settles by itself; its ledgers are files. */
-export type SelfSupervisedMarket = AsyncDisposable &
+export type SupervisedMarketThatSettles = AsyncDisposable &
   Readonly<{ chain: PaymentChain; upstream: TestUpstream; shop: Supervised }>;
 
 /** A hot-restarted facilitator and resource server, each with a ledger in a file. */
-export type SupervisedMarket = SelfSupervisedMarket & Readonly<{ facilitator: Supervised }>;
+export type SupervisedMarket = SupervisedMarketThatSettles & Readonly<{ facilitator: Supervised }>;
 
 /** What the services share, except for a settler. */
 export type ShopDependencies = Awaited<ReturnType<typeof openShopDependencies>>;
 
 /** Starts a resource server and its dependencies. */
-export async function openSelfSupervisedMarket(): Promise<SelfSupervisedMarket> {
+export async function openSelfSupervisedMarket(): Promise<SupervisedMarketThatSettles> {
   await using resources = new AsyncDisposableStack();
   const dependencies = resources.use(await openShopDependencies());
-  const shop = resources.use(await superviseSettlingShop(dependencies));
+  const shop = resources.use(await superviseShopThatSettles(dependencies));
   const owned = resources.move();
   return { ...dependencies, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** Starts a resource server that settles by itself. */
-export function superviseSettlingShop(
+export function superviseShopThatSettles(
   dependencies: ShopDependencies,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Supervised> {

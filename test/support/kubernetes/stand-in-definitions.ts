@@ -28,7 +28,7 @@ export const volumeSnapshotClasses: Kind = {
 
 const deadlineMs = 30_000;
 
-/** Registers a kind with an API server by name, without its field validation, which is the controller's. */
+/** Registers a kind with an API server by name only: validating its fields is left to the controller. */
 export async function define(cluster: ApiServer, { group, version, kind, plural, isClusterWide }: Kind): Promise<void> {
   const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   const approved = { "api-approved.kubernetes.io": "unapproved, a stand-in of a test" };
