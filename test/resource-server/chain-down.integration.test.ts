@@ -3,7 +3,15 @@ import { startRpcTap, type RpcTap, type TapRule } from "../support/facilitator/r
 import { accelerateWaits } from "../support/accelerated-waits.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { openMarket, pay, payee, readSettlement, signPaymentFor, type Market } from "../support/payments/shop.ts";
+import {
+  openMarket,
+  pay,
+  payee,
+  readRequired,
+  readSettlement,
+  signOffer,
+  type Market,
+} from "../support/payments/shop.ts";
 
 const resources = new AsyncDisposableStack();
 let market: Market;
@@ -37,8 +45,10 @@ const settling = new Set(["eth_sendRawTransaction", "eth_getTransactionCount", "
 
 /** Signs a payment once the server has detected that its node responds again. */
 const sign = async () => {
-  await until("payment is requested", generousMs, async () => (await fetch(url)).status === 402);
-  return signPaymentFor(url);
+  let response = await fetch(url);
+  // A check that began before the node responded again may still fail after this.
+  await until("payment is requested", generousMs, async () => (response = await fetch(url)).status === 402);
+  return signOffer(readRequired(response).accepts[0]!);
 };
 
 const buy = (header: string) => pay(url, header);
