@@ -61,6 +61,9 @@ export function createSettler(
     entry.unrecorded = recorded === undefined;
     if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry, ownership);
     if (recorded !== undefined && recorded.state !== "begun") return recorded;
+    // Zero needs no transaction. Another amount of the payment was being settled before, and may have ended without a trace.
+    if (payment.amount === 0n)
+      return recorded === undefined ? { state: "unused" } : { state: "pending", transaction: "" };
     if (await ledger.hasConflict(entry.settlement)) return { state: "rejected", rejection: nonceUsed };
     using spending = funds.open(entry.settlement);
     const rejection =

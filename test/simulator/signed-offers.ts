@@ -96,7 +96,8 @@ export type PaymentCall = Readonly<{ offer: SignedOffer; amount: bigint }>;
 export function findCalled({ to: contract, data }: ContractCall): PaymentCall | undefined {
   const to = contract.toLowerCase();
   const exact = byCall.get(`${to} ${data}`);
-  if (exact !== undefined) return { offer: exact, amount: exact.value };
+  // The calls of `upto` are found by that with an amount of 0, which the proxy rejects.
+  if (exact !== undefined) return { offer: exact, amount: exact.signing.method === "upto" ? 0n : exact.value };
   // In a call of the proxy of `upto`, the amount follows the approval, of five words, and the permit, of four.
   const start = 10 + 64 * (approvesPermit2(data) ? 9 : 4);
   const offer = byCall.get(`${to} ${data.slice(0, start)}${"0".repeat(64)}${data.slice(start + 64)}`);

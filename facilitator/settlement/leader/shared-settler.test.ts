@@ -103,6 +103,20 @@ test("reports pending in a stopping replica when the request is declined during 
   expect(await settler.settle(payment, caller)).toEqual({ state: "pending", transaction: "" });
 });
 
+test("settles an amount of zero without a request, unless another amount was requested", async () => {
+  const { settler, requests, watch, poll } = startReplica();
+  await using _ = watch;
+  const unused = { ...payment, amount: 0n };
+  expect(await settler.settle(unused, createSale("first"))).toEqual({ state: "unused" });
+  expect((await requests.states([payment.id])).size).toBe(0);
+  await requests.add(toSettlement(payment, "first", sampleMs));
+  const joined = settler.settle(unused, createSale("first"));
+  await new Promise(setImmediate);
+  expect(watch.size()).toBe(1);
+  poll();
+  void joined;
+});
+
 test("limits a seller to its share of the settlements in flight", async () => {
   const payments = Array.from({ length: 9 }, (_, index) => createPayment(index + 1));
   const { settler, watch } = startReplica();

@@ -114,6 +114,8 @@ export function createSharedSettler(
       using _call = calls.add(payment);
       if (watch.size() >= inFlightMax) throw createSettlementOverload("all", inFlightMax);
       let state = await onRecord(payment);
+      // Zero needs no transaction. Another amount of the payment was being settled before, and has ended without a trace.
+      if (state === undefined && payment.amount === 0n) return { state: "unused" };
       using _slot = state === undefined ? acquireSettlementSlot(slots, caller) : undefined;
       if (state === undefined) {
         const rejection = await check(payment);
