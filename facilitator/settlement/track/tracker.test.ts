@@ -58,6 +58,7 @@ function startTracking({
     lines: [] as string[],
     ends: [] as Hex[],
     replaces: [] as (readonly [number, number | undefined])[],
+    sent: [] as Hex[],
     culprits: [] as string[],
   };
   const book = createInFlightSettlements({ clock: () => sampleMs, monotonicMs: () => sampleMs });
@@ -78,7 +79,10 @@ function startTracking({
       payer.logged
         .filter((block) => topics[0] === null && block >= from && block <= head)
         .map(() => ({ address: settlement.asset, topics: [], data: "0x", transactionHash: "0xff" })),
-    send: async () => ({ kind: "accepted" }),
+    send: async (rawTransaction: Hex) => {
+      state.sent.push(rawTransaction);
+      return { kind: "accepted" };
+    },
   } as unknown as Chain;
   const context = {
     settlement: options,
@@ -235,6 +239,14 @@ test("fills a gap with the max gas, by a settlement whose mined transaction ran 
   await lookFor(options.bumpAfterMs + lookEveryMs);
   expect(state.replaces).toEqual([[options.bumpAfterMs, 6]]);
   expect(entry.lackedGas).toBe(true);
+});
+
+test("resends no transaction that would fail after a newer one with a lower nonce", async () => {
+  const before = { ...sampleAttempt, hash: `0x${"bb".repeat(32)}` as Hex, nonce: 7, rawTransaction: "0x07" as Hex };
+  const filler = { ...sampleAttempt, nonce: 6, rawTransaction: "0x06" as Hex };
+  const { state, lookFor } = startTracking({ attempts: [before, filler], pending: 8 });
+  await lookFor(lookEveryMs);
+  expect(state.sent).toEqual(["0x06"]);
 });
 
 test("logs a transaction that is lost again, and diagnoses it immediately", async () => {

@@ -134,7 +134,8 @@ async function applyDecisions(
     if (decision.kind === "replace") queues.replace(together.get(findNewest(entry)?.hash) ?? [entry], decision.nonce);
     if (decision.kind === "resend" || (decision.kind === "replace" && decision.resends)) {
       entry.sentAtMs = seen.nowMs;
-      for (const attempt of entry.attempts) if (isOpen(attempt, seen)) resent.set(attempt.hash, attempt);
+      for (const attempt of entry.attempts)
+        if (isOpen(attempt, seen) && !isSuperseded(attempt, entry, seen)) resent.set(attempt.hash, attempt);
     }
     if (decision.kind === "diagnose") later.push(resolveByDiagnosis(entry, decision.cause, seen, context));
   }
@@ -200,6 +201,12 @@ async function finish(
     if (receipt !== undefined && showsSharedTransfer(receipt, settlement)) recordUses(settlement.asset);
     book.end(entry, outcome);
   }
+}
+
+/** Returns whether a newer transaction of the settlement, which fills a nonce gap, comes first: this one would then fail. */
+function isSuperseded({ signer, nonce }: Attempt, entry: InFlightSettlement, seen: Observation): boolean {
+  const newest = findNewest(entry);
+  return newest !== undefined && newest.signer === signer && newest.nonce < nonce && isOpen(newest, seen);
 }
 
 /** Returns whether a transaction of an in-flight settlement was mined. It failed, or the settlement would be finished. */
