@@ -49,7 +49,7 @@ export type HealthWatch = Readonly<{
 }>;
 
 /** Share of a query's timeout at which a late event loop may be the reason that the query failed, and max queries per check. */
-const stoodStillShare = 0.1;
+const stalledShare = 0.1;
 const maxAttempts = 4;
 
 /** Number of checks after which client version and sync state are queried again; height and chain ID are queried at every check. */
@@ -178,7 +178,7 @@ async function repeatIfStalled(
   for (let attempt = 1; ; attempt += 1) {
     const lateMs = eventLoop.lateMs();
     const found = await query();
-    const stoodStill = eventLoop.lateMs() - lateMs > timeoutMs * stoodStillShare;
+    const stoodStill = eventLoop.lateMs() - lateMs > timeoutMs * stalledShare;
     if (found.failure === undefined || !stoodStill || attempt >= maxAttempts) return found;
   }
 }

@@ -15,7 +15,7 @@ export type ListenAddress = Readonly<{
 
 export type ListeningSockets = Readonly<{
   port: number;
-  /** Stops accepting connections, and leaves accepted ones open; resolves when these are closed. */
+  /** Stops accepting connections, but leaves accepted ones open; resolves once they are closed. */
   stopAccepting: () => Promise<void>;
   /** Stops accepting connections, and waits until all accepted ones are closed. */
   close: () => Promise<void>;

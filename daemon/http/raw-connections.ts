@@ -47,7 +47,7 @@ export function filterConnections(server: NetServer, mayCome: (remoteAddress: st
   Object.assign(server, { blockList: new Admission(mayCome) });
 }
 
-/** Makes a server that accepts connections for another one apply the same check. */
+/** Applies the same check in a server that accepts connections on another server's behalf. */
 export function copyConnectionFilter(server: NetServer, other: NetServer): void {
   Object.assign(server, { blockList: (other as NetServer & Readonly<{ blockList?: BlockList }>).blockList });
 }

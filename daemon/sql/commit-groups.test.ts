@@ -115,7 +115,7 @@ it("stops after a failed flush, since the state on disk is unknown", async () =>
   all.push(write(2));
   flushes[0]?.reject(new Error("EIO"));
   await Promise.all(all);
-  const message = "the ledger's file could not be flushed to its disk; check the disk, then restart";
+  const message = "the ledger file could not be flushed to disk; check the disk, then restart";
   expect(done).toEqual([`1: ${message}`, `2: ${message}`]);
   await expect(groups.read(ids)).rejects.toBeInstanceOf(StoreError);
   await expect(groups.flushed()).rejects.toThrow(message);

@@ -139,7 +139,7 @@ export class CommitGroups {
       this.#flushedCommits = commits;
       for (const { resolve } of waiters) resolve();
     } catch (cause) {
-      const message = "the ledger's file could not be flushed to its disk; check the disk, then restart";
+      const message = "the ledger file could not be flushed to disk; check the disk, then restart";
       this.#broken ??= new StoreError(message, { cause });
       for (const { reject } of waiters) reject(this.#broken);
     }

@@ -92,7 +92,7 @@ describe("a token missing from the node", () => {
 });
 
 /** Checks again at once, after other tasks. */
-const waitNothing: Pause = () => setImmediate();
+const skipWait: Pause = () => setImmediate();
 
 it.each([
   ["behind", -1_200_000, /^the facilitator's clock is 11\d\d s behind .* not yet valid; .*timedatectl/],
@@ -100,7 +100,7 @@ it.each([
 ])("reports a clock that is %s, until it is corrected", async (_, clockAheadMs, message) => {
   const { node, start, warned } = createNode();
   Object.assign(node, { has: separator, clockAheadMs });
-  await using watch = await start({ pause: waitNothing });
+  await using watch = await start({ pause: skipWait });
   node.passedMs += 2_000;
   await until("it is noticed", generousMs, () => !watch.checks().chain.ok);
   expect(watch.checks().chain.message).toMatch(message);
@@ -116,7 +116,7 @@ it.each([
 ])("does not judge the clock by old blocks of %s", async (_, old, passedMs) => {
   const { node, start, warned } = createNode();
   Object.assign(node, { has: separator, ...old });
-  await using watch = await start({ pause: waitNothing });
+  await using watch = await start({ pause: skipWait });
   node.passedMs += passedMs;
   const { heads } = node;
   await until("it was checked again", generousMs, () => node.heads >= heads + 5);

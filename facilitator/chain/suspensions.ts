@@ -10,8 +10,7 @@ import type { Chain } from "./chain.ts";
 import { isWithinChannels } from "./transfer-method.ts";
 
 /**
- * Party that made a transaction fail although its simulation succeeded. A wallet is a payer with code, `0x` if its payment was to create
- * it.
+ * Party that made a transaction fail although its simulation succeeded. A wallet is a payer with code; its code is `0x` if the payment was to create the wallet.
  */
 export type SuspectedParty = Readonly<{ kind: "token" | "payer" } | { kind: "wallet"; code: Hex }>;
 

@@ -7,7 +7,7 @@ import { createOutages, type Outages } from "#status/outages.ts";
 import { servesTraffic, type Verdict } from "#status/verdict.ts";
 import { createHistory, sampleEveryMs, type History, type HistorySources } from "./history.ts";
 
-/** Interval at which the page records whether the node serves. */
+/** Interval at which the page records whether the node is serving. */
 const recordIntervalMs = 1_000;
 
 export type PageState = Readonly<{

@@ -4,7 +4,14 @@ import { WebSocketServer, type WebSocket } from "ws";
 import { pause } from "#daemon/time.ts";
 import { formatResultResponse } from "../json-rpc/read-answer.ts";
 import { splitElements } from "../json-rpc/read-object.ts";
-import { respondBatchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, type HttpLimits } from "./geth-http.ts";
+import {
+  respondBatchTooLarge,
+  gethLimits,
+  joinLikeGeth,
+  readAsGeth,
+  sendAsGeth,
+  type HttpLimits,
+} from "./geth-http.ts";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 
 export type NodeRequest = Readonly<{ id: unknown; method: string; params: readonly unknown[]; raw: string }>;
@@ -157,7 +164,7 @@ function createBodyAnswer({ state, httpLimits, builtIn, requests, batches }: Ans
       if (text === byHand) return byHand;
       answers.push({ id: readId(raw), text });
     }
-    const made = state.batchHabit?.(answers.map(({ text }) => text)) ?? joinAsGeth(answers, httpLimits);
+    const made = state.batchHabit?.(answers.map(({ text }) => text)) ?? joinLikeGeth(answers, httpLimits);
     if (typeof made === "string") return made;
     response.writeHead(made, { "Content-Type": "text/plain" }).end("no batches");
     return byHand;

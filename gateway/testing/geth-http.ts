@@ -48,7 +48,7 @@ export function respondBatchTooLarge(firstId: string): string {
 }
 
 /** Formats geth's response to a batch: once the results exceed the limit, each remaining call gets an error. */
-export function joinAsGeth(
+export function joinLikeGeth(
   answers: readonly Readonly<{ id: string; text: string }>[],
   { batchResponseBytes }: HttpLimits,
 ): string {

@@ -24,8 +24,7 @@ export type NodeCall = Readonly<{
 export type NodeFlow = ResponseFlow &
   Readonly<{
     /**
-     * Adds another caller that is waiting for the same response. While queued, the call also uses that caller's scheduling rounds, and its
-     * timeout restarts.
+     * Adds another caller that is waiting for the same response. While queued, the call also uses up that caller's turns, and its timeout starts over.
      */
     join: (caller: string) => void;
   }>;

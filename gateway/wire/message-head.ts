@@ -27,7 +27,7 @@ const shared = { max: 64, nameLength: 2_048 };
 
 export type KeepMessageHead = typeof createMessageHead;
 
-/** Creates a store with one object for all heads that differ only in length: compared constantly, it stays in the CPU's caches. */
+/** Creates a store that shares one object among heads that differ only in length: it is compared so often that it stays in the CPU's caches. */
 export function shareMessageHeads(): KeepMessageHead {
   const keep = memoize(shared, (text) => ({ head: createMessageHead(text) }));
   return (head) => keep(head.replace(lengthDigits, "$<name>0")).head;

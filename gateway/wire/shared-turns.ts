@@ -1,6 +1,6 @@
 /** Time per event loop tick for deferrable work; a single step may exceed it. */
 const turnMs = 1;
-/** Max number of work items started in one tick: part of their work, mainly further reading, is done after the tick. */
+/** Max number of work items started in one tick: part of their work, mostly more reads, runs after the tick. */
 const perTurnMax = 8;
 
 /** A monotonic clock, and a way to run functions in a later event loop tick. */

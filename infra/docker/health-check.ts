@@ -27,7 +27,7 @@ export function buildHealthcheck(spec: ServiceSpec, startInterval = false): Heal
   return {
     tests: ["CMD", ...command],
     startPeriod: formatEngineDuration(spec.health.startWithinSeconds),
-    ...(startInterval ? timesWithStartInterval : buildTimesWithoutStartInterval(command[1] === program[1])),
+    ...(startInterval ? timesFromStartInterval : buildTimesWithoutStartInterval(command[1] === program[1])),
   };
 }
 
@@ -35,7 +35,7 @@ type Times = Pick<Healthcheck, "interval" | "startInterval" | "timeout" | "retri
 
 const { process: times, startingEvery, timeout } = healthTimes;
 
-const timesWithStartInterval: Times = {
+const timesFromStartInterval: Times = {
   interval: formatEngineDuration(times.every),
   startInterval: formatEngineDuration(startingEvery),
   timeout: formatEngineDuration(timeout),

@@ -18,7 +18,7 @@ type Context = DataContext & PruneContext;
 
 const nothing = { get: () => undefined, set: () => undefined };
 
-/** The context of an upkeep that may act and has observed nothing yet, with the given parts and those others that need no node. */
+/** The context of an upkeep that may act and has observed nothing yet: the given parts, and defaults for the others that need no node. */
 export function makeContext(parts: Partial<Readonly<Record<keyof Context, unknown>>> = {}): Context {
   const seen = createObservations({ directory: "/state", upgrade: nothing, dataEvidence: nothing }, () => undefined);
   return {

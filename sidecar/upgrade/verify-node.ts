@@ -52,7 +52,7 @@ export function findDataConcern({ block }: Pick<NodeBaseline, "block">, hash: st
   return `${differs} is not returned`;
 }
 
-/** Explains why a height does not show that the node advances. `isIdle`: the chain has not produced a block for longer than usual. Pure. */
+/** Explains why a height does not prove that the node is advancing. `isIdle`: the chain has not produced a block for longer than usual. Pure. */
 export function findHeightConcern(
   before: Pick<NodeBaseline, "height">,
   height: number | undefined,

@@ -32,8 +32,8 @@ export type IterationResult = Readonly<{ wakeInMs?: number }>;
 const checkAgainMs = 1_000;
 
 /** node.conf could not be observed, so nothing that depends on it can be reported or done. */
-class NothingSeen extends Error {
-  override readonly name = "NothingSeen";
+class NoObservation extends Error {
+  override readonly name = "NoObservation";
   readonly code = "nothing_seen";
 }
 
@@ -63,7 +63,7 @@ export function createIteration(parts: UpkeepParts, watch: IterationWatch) {
     if (!moved && !isHanging) await renewWatch(reading, isFirst, parts);
     progress.step = `judging ${path}`;
     const judged = await checkConfig({ reading, auditedThen }, authority, parts);
-    if (isHanging) throw new NothingSeen(`${path} can't be read, because its file system hangs`);
+    if (isHanging) throw new NoObservation(`${path} can't be read, because its file system hangs`);
     if (isFirst && authority === "acts") await tidyConfig(parts);
     await saveConfigBeforeEdit(reading, { isFirst }, parts);
     if (judged.again) return { wakeInMs: 1 };

@@ -14,7 +14,7 @@ const seconds = Number(process.env["GATEHOUSE_ATTACK_SECONDS"] ?? 7 * (1 + chose
 /** Max time that other callers wait even during an attack; each of them gets a response. */
 const mostWaitMs = 10_000;
 
-/** Callers notice such waits if they occur in most seconds, but not if they never occur. */
+/** Callers notice such waits only if they occur in most seconds. */
 const [slowMs, quickMs] = [2_000, 50];
 
 function tell(phase: Phase): void {

@@ -6,7 +6,7 @@ const onTheNode: ReadonlySet<string> = new Set(["calls with much gas"]);
 /**
  * Others' p99 may be this many times its undisturbed value, or a minimum if that value is below the machine's own noise.
  */
-const mostSlowdown = 3;
+const maxSlowdown = 3;
 /**
  * Delay that a shared machine adds by itself: nothing below it can be distinguished, so on a quiet machine the limit is
  * three times this, which is more than three times others' undisturbed wait (5 to 9 ms). In the first second of an
@@ -34,7 +34,7 @@ export function judgeMs({ requests, p99Ms, secondP95Ms }: Phase): number {
  * noise.
  */
 export function computeMaxP99Ms(undisturbed: Phase, phase: Phase): number {
-  return mostSlowdown * Math.max(undisturbed.p99Ms, onTheNode.has(phase.attack) ? 0 : phase.controlP99Ms, noiseMs);
+  return maxSlowdown * Math.max(undisturbed.p99Ms, onTheNode.has(phase.attack) ? 0 : phase.controlP99Ms, noiseMs);
 }
 
 function judgePhase(undisturbed: Phase, phase: Phase): Row {

@@ -139,7 +139,7 @@ it(
   "limits the concurrent calls to the node in total",
   async () => {
     const reads = holdReads(gateway.node);
-    // As many callers as needed, each with as many calls as may wait for the node.
+    // As many callers as needed, each with the max number of calls that may wait for the node.
     const calls = Array.from({ length: 2_048 }, (_, at) =>
       openRaw(gateway.urls.internal, buildRequest(storage(10_000 + at)), { localAddress: `127.0.0.${2 + (at % 4)}` }),
     );

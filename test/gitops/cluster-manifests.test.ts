@@ -37,7 +37,7 @@ describe("the manifests for Pulumi's Kubernetes operator", () => {
   });
 
   it.each(["gatehouse-production", "gatehouse-production-preview"])(
-    "%s has a valid configuration, a pinned commit, and no destroy on deletion",
+    "%s has a valid configuration and a pinned commit, and is not destroyed on deletion",
     (name) => {
       const spec = stackNamed(name);
       const config = toRawConfig(spec["config"] as Readonly<Record<string, unknown>>);

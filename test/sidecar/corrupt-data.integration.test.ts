@@ -134,7 +134,7 @@ test.each(takeSlice(hindrances, 4))(
   },
 );
 
-test("rolls back a node.conf with which the node does not start, without suspecting the data; one that was never verified is no evidence of corrupt data either", async () => {
+test("rolls back a node.conf with which the node does not start, without suspecting the data, even if it was never verified", async () => {
   await using fake = await startFake();
   const { node, upkeep } = fake;
   const good = await node.config();

@@ -14,7 +14,7 @@ export type Want = {
   /** Identifies the request to the seller. */
   readonly fingerprint: string;
   readonly identifier: string | undefined;
-  /** What it has paid according to the response, once it has what it wants. */
+  /** The amount paid according to the response, once it has received what it asked for. */
   got: bigint | undefined;
   /** How often a response was sent; without an identifier, a lost response may cost the price again. */
   sent: number;

@@ -32,7 +32,7 @@ export type Weather = Readonly<{
   contractWallets: "none" | "steady" | "fickle";
   /** Whether the resource server also sells through channels. */
   hasMembers: boolean;
-  /** Time for which the resource server retains channels without charges to claim. */
+  /** How long the resource server retains channels that have no charges left to claim. */
   channelRetentionMs: number;
   /** Whether reorgs may replace blocks whose transactions had their confirmations. */
   hasDeepReorgs: boolean;
@@ -46,7 +46,7 @@ export type Weather = Readonly<{
 export type World = Readonly<{
   time: VirtualTime;
   weather: Weather;
-  /** Whether processes are killed and calls fail; ends after a while. */
+  /** Whether faults are injected: killed processes and failed calls. False after a while. */
   isUnrest: () => boolean;
   note: (step: string) => void;
   /** Reports a violated invariant. */

@@ -130,9 +130,9 @@ async function settleDeposit(
   const [checked] = (await isBegun())
     ? []
     : await Promise.allSettled([unserved ?? rejectDeposit(order, amount, transfers, states)]);
-  const isFailed = checked !== undefined && (checked.status === "rejected" || checked.value !== undefined);
+  const hasFailed = checked !== undefined && (checked.status === "rejected" || checked.value !== undefined);
   // A copy may have started in the meantime.
-  if (isFailed && !(await isBegun())) {
+  if (hasFailed && !(await isBegun())) {
     if (checked.status === "rejected") throw checked.reason;
     if (checked.value !== undefined) return reject(checked.value, payer);
   }

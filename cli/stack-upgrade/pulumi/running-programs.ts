@@ -37,7 +37,7 @@ async function readPrograms(): Promise<readonly RunningProgram[]> {
   if (process.platform !== "linux") return await readProgramsByPs();
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const programs = pids.map(async (pid) => {
-    const [words, stat] = [await readOfProcess(pid, "cmdline"), await readOfProcess(pid, "stat")];
+    const [words, stat] = [await readProcessFile(pid, "cmdline"), await readProcessFile(pid, "stat")];
     // The program's name, in parentheses, may contain anything (proc_pid_stat(5)).
     const [, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return { pid: Number(pid), parent: Number(parent ?? 0), command: words.replaceAll("\0", " ") };
@@ -46,7 +46,7 @@ async function readPrograms(): Promise<readonly RunningProgram[]> {
 }
 
 /** Reads a process's file; empty if the process has exited since, or belongs to another user. */
-function readOfProcess(pid: string, file: string): Promise<string> {
+function readProcessFile(pid: string, file: string): Promise<string> {
   return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
 }
 

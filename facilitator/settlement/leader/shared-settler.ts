@@ -136,7 +136,7 @@ export function createSharedSettler(
       const answer = await waitFor(payment, watch, context);
       if (answer === "gone") return answerDeclined(payment, requests, context);
       // A request that could not be sent is removed from the record, and the next caller owns it: what matters is who owns the outcome.
-      // Without an outcome, another caller owns the settlement only if that is recorded.
+      // If there is no outcome yet, another caller owns the settlement only if the ledger says so.
       const isTheirs =
         answer.state === "pending"
           ? isOwner || (await onRecord(payment)) === undefined

@@ -24,7 +24,7 @@ export type PushWatchDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** Check of the Pushgateway. `unreachable`: it could not be reached; `missing`: it has no group of the node. */
+/** Check of the Pushgateway. `unreachable`: it could not be reached; `missing`: it has no group for this node. */
 export type PushCheck = Readonly<
   { state: "notPushing" | "unreachable" | "missing" } | { state: "pushed"; lastPushSeconds: number }
 >;

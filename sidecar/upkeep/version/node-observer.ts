@@ -74,8 +74,8 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   };
   const lookWhenDue = async (signal: AbortSignal) => {
     if (versions.follow()) onChange();
-    const hasBegunToAnswer = failures > 0 && !nodeAnswered && answersNow(health());
-    if (clock.monotonicMs() < dueMs && !hasBegunToAnswer) return;
+    const hasStartedResponding = failures > 0 && !nodeAnswered && answersNow(health());
+    if (clock.monotonicMs() < dueMs && !hasStartedResponding) return;
     dueMs = Infinity;
     await readVersion(signal);
     // A retry requested meanwhile is due at once: the tool may have read the earlier node.conf.

@@ -38,7 +38,7 @@ export async function asMany(
   await Promise.all(Array.from({ length: count }, (_, attacker) => one(attacker)));
 }
 
-/** Opens a connection for one attacker, which ignores the outcome. */
+/** Opens a connection for one attacker, and ignores the outcome. */
 export function openAttackingSocket({ host, port }: Target, attacker: number, signal: AbortSignal): Promise<Socket> {
   const socket = connect({ host, port, localAddress: formatAttackerAddress(attacker) });
   const end = () => socket.destroy();

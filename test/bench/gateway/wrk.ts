@@ -77,7 +77,7 @@ export const rate = ({ requestsPerSecond }: LoadResult) => requestsPerSecond;
 export const p50 = ({ p50Ms }: LoadResult) => p50Ms;
 export const p99 = ({ p99Ms }: LoadResult) => p99Ms;
 
-/** Reads the memory of a process, current or peak (proc(5)). */
+/** Reads a process's memory usage, current or peak (proc(5)). */
 export function readMemoryMiB(pid: number, kind: "VmRSS" | "VmHWM"): number {
   const kilobytes = new RegExp(`${kind}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Math.round(Number(kilobytes) / 102.4) / 10;
