@@ -40,14 +40,8 @@ const fuzzTests = ["gateway/calls/message-handler.test.ts"];
 
 const costlyTests = ["**/*.{integration,e2e,docker,long,package}.test.ts"];
 
-/**
- * Integration tests that need a process of their own: one replaces a module; the patterns of the other contain a modifier, `(?-i:)`, with
- * which V8 14.6 sometimes loses the flag `i` in a process that has run thousands of other tests.
- */
-const unsharedIntegrationTests = [
-  "test/x402/one-line-scheme.integration.test.ts",
-  "test/node/secret-names.integration.test.ts",
-];
+/** An integration test that needs a process of its own: it replaces a module. */
+const unsharedIntegrationTests = ["test/x402/one-line-scheme.integration.test.ts"];
 
 const scratchFolder = findScratchFolder();
 

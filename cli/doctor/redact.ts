@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import {
   hexKey,
+  inAnyCase,
   isUnmistakableKey,
   keyInPath,
   pemLine,
@@ -15,7 +16,7 @@ import { english } from "viem/accounts";
 const shownInstead = "[masked]";
 
 /** Fields of requests are secrets, too, if no other word follows: `signature_checks` describes a service. */
-const marking = String.raw`(?:${secretName}|(?:authorization|signature|cookie)s?)\\?["']?`;
+const marking = String.raw`(?:${secretName}|${inAnyCase("(?:authorization|signature|cookie)s?")})\\?["']?`;
 
 const shapes: readonly RegExp[] = [...secretShapes, pemLine, uuidInPath, /\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}/gi];
 
@@ -24,7 +25,7 @@ const valuesBehind: readonly RegExp[] = [
   // A whole header, with any scheme or with several cookies.
   /(\b(?:authorization|cookie)\\?["']?\s*[:=]\s*\\?["']?)[^\r\n"',\\]+/gi,
   // A command-line option.
-  new RegExp(String.raw`(--[\w-]{0,40}?${secretName}\s+)\S+`, "gi"),
+  new RegExp(String.raw`(--[\w-]{0,40}?${secretName}\s+)\S+`, "g"),
   // Keys of any kind in a variable or a query.
   /(\b(?:[A-Z0-9_]*KEYS|keys)=)[^\s"'{}[\]&;]+/g,
   // A passphrase in a sentence, unless the sentence goes on.
@@ -35,7 +36,7 @@ const valuesBehind: readonly RegExp[] = [
   new RegExp(String.raw`([?&](?:${secretParameters})=)[^&\s"']+`, "gi"),
 ];
 
-const namedList = new RegExp(String.raw`((?:${marking}|keys\\?["']?)\s*[:=]\s*\[)([^\]]*)`, "gi");
+const namedList = new RegExp(String.raw`((?:${marking}|${inAnyCase("keys")}\\?["']?)\s*[:=]\s*\[)([^\]]*)`, "g");
 /** An entry of such a list; a shorter one is a name, e.g. of a payment token. */
 const listEntry = /[\w.~+/=-]{8,}/g;
 
@@ -47,7 +48,7 @@ const anyPath = /(?<=["'\s=(])\/[^\s"'<>?#\\]*/g;
 /** A value whose name marks it as a secret: in JSON, a header, a query or a variable; several with commas between them. */
 const namedSecret = new RegExp(
   String.raw`(${marking}\s*[:=]\s*)("(?:[^"\\]|\\.)*"|\\"[^"]*"|'[^'\r\n]*'|[^\s,;&{}[\]"]+(?:,[^\s,;&{}[\]"]+)*)`,
-  "gi",
+  "g",
 );
 
 /** 32 bytes or more in hexadecimal. A private key looks like a hash, so both are masked. */

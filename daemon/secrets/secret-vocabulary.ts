@@ -1,14 +1,31 @@
 /*
  * Names and shapes of secrets, for everything that finds them in text it did not write: node.conf, containers' variables, the bundle of
- * `gatehouse doctor`. Each use states its exceptions beside it. Patterns are sources for the flag `i`.
+ * `gatehouse doctor`. Each use states its exceptions beside it. Patterns are sources for the flag `i`, except `secretName`.
  */
+
+/**
+ * Writes a pattern's letters in both cases, for a pattern that must also tell cases apart. The modifier `(?-i:)` would do, but with it,
+ * V8 14.6 sometimes loses the flag `i` in a process that has compiled many patterns. The pattern must contain no range of letters.
+ */
+export function inAnyCase(source: string): string {
+  return source.replace(/\\.|\[(?:\\.|[^\]\\])*\]|[a-z]/gi, (part) => {
+    if (part.startsWith("\\")) return part;
+    return part.startsWith("[") ? part.replace(/\\.|[a-z]/gi, addOtherCase) : `[${addOtherCase(part)}]`;
+  });
+}
+
+/** Adds a letter's other case to it; an escape stays. */
+function addOtherCase(letter: string): string {
+  return letter.startsWith("\\") ? letter : letter.toLowerCase() + letter.toUpperCase();
+}
 
 /** Words before `key` that make it a secret one; keys of caches, tables and objects are not. */
 const keyKinds =
   "private|secret|access|api|auth|account|signer|signing|encryption|master|shared|license|domain|stabilizing";
 
 /** A word for a secret, not as the start of a longer one (`secretive`). */
-const secretWord = String.raw`(?:(?:(?:${keyKinds})[ _-]?key|secret|passw(?:or)?d|passphrase|pwd|(?:key|store)[ _-]?pass|mnemonic|token|credential)s?(?-i:(?![a-z]))|[_-]pass(?![\w-]))`;
+const words = `(?:(?:${keyKinds})[ _-]?key|secret|passw(?:or)?d|passphrase|pwd|(?:key|store)[ _-]?pass|mnemonic|token|credential)s?`;
+const secretWord = String.raw`(?:${inAnyCase(words)}(?![a-z])|${inAnyCase("[_-]pass")}(?![\w-]))`;
 
 /** The end of a name whose value describes the secret instead. */
 const describing =
@@ -17,8 +34,11 @@ const describing =
 /** The end of a file's name, e.g. before a line number. */
 const extension = String.raw`\.(?:[cm]?[jt]s|json5?|ya?ml|txt|pem|md)`;
 
-/** A name, which may have dots (`db.password.value`), with a secret word in any position, up to the name's end. */
-export const secretName = String.raw`${secretWord}[\w-]{0,64}(?:\.[\w-]{1,64}){0,4}(?![\w-]|\.\w)(?<!${describing}|${extension})`;
+/**
+ * A name, which may have dots (`db.password.value`), with a secret word in any position, up to the name's end: for patterns without the
+ * flag `i`, because a word ends before a capital (`secretKey`), but not before another letter.
+ */
+export const secretName = String.raw`${secretWord}[\w-]{0,64}(?:\.[\w-]{1,64}){0,4}(?![\w-]|\.\w)(?<!${inAnyCase(`${describing}|${extension}`)})`;
 
 /** Parameters of a query, besides those with a secret name, that contain a key. */
 export const secretParameters = "key|auth|sig|jwt|session|access";

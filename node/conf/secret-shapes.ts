@@ -1,7 +1,14 @@
-import { hexKey, pemLine, secretName, secretShapes, urlWithPassword } from "#daemon/secrets/secret-vocabulary.ts";
+import {
+  hexKey,
+  inAnyCase,
+  pemLine,
+  secretName,
+  secretShapes,
+  urlWithPassword,
+} from "#daemon/secrets/secret-vocabulary.ts";
 
 /** The whole name `pass` is one, too. */
-const secretKey = new RegExp(`${secretName}|^pass$`, "i");
+const secretKey = new RegExp(`${secretName}|${inAnyCase("^pass$")}`);
 const passwordName = /(^|_)(password|passwd|pwd)$/i;
 /** A path, or a file name with an extension. */
 const path = /[/\\]|^[\w-]*\.[a-z]{2,8}$/i;
@@ -18,7 +25,7 @@ const shapes: readonly RegExp[] = [
 /** A secret's name, followed by quoted text or by text with a digit, which can't be an ordinary word in a sentence. */
 const named = new RegExp(
   String.raw`(${secretName}["']?[ \t]*[:=][ \t]*)(?:(["'])[^"'\n/\\.]{4,}\2|(?=\S*\d)[^\s"',;/\\.]{6,}(?![/\\.]))`,
-  "gi",
+  "g",
 );
 
 /** A numeric password, in property syntax. */

@@ -1,5 +1,6 @@
 import {
   hexKey,
+  inAnyCase,
   isUnmistakableKey,
   secretName,
   secretParameters,
@@ -12,7 +13,7 @@ import type { Variable } from "../workload.ts";
 import { checkContainers } from "../workload-of.ts";
 
 /** URLs of stores are secrets, too: most have a password. */
-const secretVariable = new RegExp(`${secretName}|(?:REDIS|DATABASE|POSTGRES)_URL`, "i");
+const secretVariable = new RegExp(`${secretName}|${inAnyCase("(?:REDIS|DATABASE|POSTGRES)_URL")}`);
 
 /** A shell's working directories. */
 const harmless = /^(?:OLD)?PWD$/i;
@@ -26,7 +27,7 @@ const secretValues = [
   ...secretShapes,
   urlWithPassword,
   /\b(https?|wss?):\/\/[^/\s@]+@/i,
-  new RegExp(String.raw`[?&](?:[\w-]{0,64}?${secretName}|${secretParameters})=[^&\s]`, "i"),
+  new RegExp(String.raw`[?&](?:[\w-]{0,64}?${secretName}|${inAnyCase(secretParameters)})=[^&\s]`),
 ];
 
 const webUrl = /\b(?:https?|wss?):\/\/[^\s,"'?#]+/gi;
