@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { ignoreStreamErrors } from "#daemon/log/bounded-output.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
@@ -37,7 +38,7 @@ function createExportCommand(mask: Mask) {
       if (from >= to) command.error("ledger export: --from must be before --to");
       mask.hide(claims);
       // Each write reports its own failure.
-      process.stdout.on("error", () => undefined);
+      ignoreStreamErrors(process.stdout);
       process.exitCode = await runOnLedger("ledger export", file, mask, async (books, resources) => {
         const { exportLedger } = await import("#facilitator/commands/export-ledger.ts");
         const { openClaimLookup } = await import("#resource-server/claims/open-claim-ledger.ts");

@@ -209,7 +209,7 @@ function isSuperseded({ signer, nonce }: Attempt, entry: InFlightSettlement, see
   return newest !== undefined && newest.signer === signer && newest.nonce < nonce && isOpen(newest, seen);
 }
 
-/** Returns whether a transaction of an in-flight settlement was mined. It failed, or the settlement would be finished. */
+/** Returns whether a transaction of an in-flight settlement was mined: it failed, or is not confirmed yet. */
 function hasMined({ attempts }: InFlightSettlement, { receipts }: Observation): boolean {
   return attempts.some(({ hash }) => receipts.has(hash));
 }
