@@ -145,10 +145,12 @@ browserTest(
     await adopt.click();
     await page.getByRole("button", { name: "Cancel" }).click();
     expect(await isUntouched(node)).toBe(true);
-    await act(page, "Let Gatehouse act");
-    await until("it is adopted", generousMs, async () =>
-      (await result(page).innerText()).startsWith("Gatehouse now acts on this node."),
-    );
+    // The plan may change until it is approved; the new one is then on the page.
+    await until("it is adopted", generousMs, async () => {
+      await act(page, "Let Gatehouse act");
+      const answer = result(page).filter({ hasText: /Gatehouse now acts on this node|The plan has changed/ });
+      return (await answer.innerText()).startsWith("Gatehouse now acts on this node.");
+    });
     await until("the plan's restart is complete", generousMs, async () => (await node.starts()) === 2);
     await waitUntilSettled(url);
     await expectWellMade(page, "actions");
