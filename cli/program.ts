@@ -13,7 +13,7 @@ import { createDoctorCommand } from "./commands/doctor-command.ts";
 import { createLedgerCommand } from "./commands/ledger-command.ts";
 import { createPayCommand } from "./commands/pay-command.ts";
 import { createRestoreCommand, createVolumeSnapshotCommand } from "./commands/job-commands.ts";
-import { addHelpers, addProducts } from "./commands/service-commands.ts";
+import { addHelpers, addProducts, isServiceCommand } from "./commands/service-commands.ts";
 import { createUpgradeCommand } from "./commands/upgrade-command.ts";
 import { isServiceName, loadDefinition } from "./service-definitions.ts";
 import { createStatusCommand } from "./commands/status-command.ts";
@@ -72,8 +72,7 @@ function addSettingsHelp(program: Command): void {
     const name = chosen.name();
     if (!isServiceName(name) || !process.argv.some((word) => helpWords.has(word))) return;
     const { formatSettingsHelp } = await import("./settings-help.ts");
-    const isService = chosen.options.some(({ long }) => long === "--all");
-    const showsAll = !isService || process.argv.includes("--all");
+    const showsAll = !isServiceCommand(name) || process.argv.includes("--all");
     help = formatSettingsHelp(await loadDefinition(name), showsAll ? "all" : "usual");
   });
   for (const command of program.commands) {

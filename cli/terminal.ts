@@ -1,6 +1,39 @@
-import type { Mask } from "#daemon/secrets/mask.ts";
 import { once } from "node:events";
+import { fstatSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
+import type { Writable } from "node:stream";
+import type { Mask } from "#daemon/secrets/mask.ts";
+
+/** Makes each write to a file complete or fail: Node's stream for files ignores that a full disk took only a part. */
+export function completeFileWrites(stream: Writable & Readonly<{ fd?: number }>): void {
+  const { fd } = stream;
+  if (fd === undefined || !fstatSync(fd).isFile()) return;
+  stream._write = (chunk: Buffer, _encoding, done) => {
+    try {
+      for (let written = 0; written < chunk.length;) written += writeSync(fd, chunk, written);
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    done();
+  };
+}
+
+/**
+ * Ignores a command's failing standard output until the returned function, at the process's exit, reports the cause and makes the status
+ * 1. A closed reader is no failure.
+ */
+export function watchOutput(stream: Writable): () => void {
+  let lost: NodeJS.ErrnoException | undefined;
+  stream.on("error", (error) => (lost ??= error));
+  return () => {
+    // A command that exits right after its write leaves no time for the event.
+    const { code } = lost ?? (stream.errored as NodeJS.ErrnoException | null) ?? {};
+    if (code === undefined || code === "EPIPE") return;
+    process.stderr.write(`standard output can't be written (${code}); free space there, or redirect it elsewhere.\n`);
+    process.exitCode ||= 1;
+  };
+}
 
 /**
  * Creates a command's masked terminal output, and decides whether to use colours (https://no-color.org). A closed reader or a full disk
@@ -8,13 +41,7 @@ import { createInterface } from "node:readline/promises";
  */
 export function createTerminalOutput({ mask }: Readonly<{ mask: Mask }>) {
   const lost = new AbortController();
-  process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
-    if (lost.signal.aborted) return;
-    lost.abort("standard output failed");
-    if (code === "EPIPE") return;
-    process.stderr.write(`standard output can't be written (${code}); free space there, or redirect it elsewhere.\n`);
-    process.once("exit", () => (process.exitCode ||= 1));
-  });
+  process.stdout.once("error", () => lost.abort("standard output failed"));
   return {
     lost: lost.signal,
     out: (text: string) => void process.stdout.write(mask.text(text)),

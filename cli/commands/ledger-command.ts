@@ -1,5 +1,4 @@
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { ignoreStreamErrors } from "#daemon/log/bounded-output.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
@@ -37,8 +36,6 @@ function createExportCommand(mask: Mask) {
     .action(async ({ settings: file, from = 0, to = Number.MAX_SAFE_INTEGER, seller, claims }, command) => {
       if (from >= to) command.error("ledger export: --from must be before --to");
       mask.hide(claims);
-      // Each write reports its own failure.
-      ignoreStreamErrors(process.stdout);
       process.exitCode = await runOnLedger("ledger export", file, mask, async (books, resources) => {
         const { exportLedger } = await import("#facilitator/commands/export-ledger.ts");
         const { openClaimLookup } = await import("#resource-server/claims/open-claim-ledger.ts");

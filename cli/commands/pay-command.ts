@@ -1,7 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { exitStatus, exitStatusHelp } from "#client/exit-status.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
-import { ignoreStreamErrors } from "#daemon/log/bounded-output.ts";
 import { waitUntilPrinted } from "#daemon/process/end-process.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
@@ -76,7 +75,6 @@ function createBodyOutput() {
   const note = (error?: NodeJS.ErrnoException | null) => {
     if (error && error.code !== "EPIPE") failure ??= error;
   };
-  ignoreStreamErrors(process.stdout);
   return {
     write: (data: string | Uint8Array) => process.stdout.write(data, note),
     async finish() {

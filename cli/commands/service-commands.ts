@@ -70,6 +70,11 @@ const helpers: readonly ServiceCommand[] = [
   },
 ];
 
+/** Returns whether a command runs a service, rather than a job with settings of its own. */
+export function isServiceCommand(name: string): boolean {
+  return [...products, ...helpers].some((service) => service.name === name);
+}
+
 export function addProducts(program: Command, mask: Mask): void {
   for (const service of products) addService(program, service, mask, { hidden: false });
 }

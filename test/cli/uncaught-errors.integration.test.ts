@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { writeFile } from "node:fs/promises";
+import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { listenLocally } from "#daemon/testing/local-server.ts";
@@ -65,16 +65,38 @@ function runInShell(words: string) {
 }
 
 describe("a command whose standard output fails", () => {
-  it.each(["config dump sidecar", "config lint /nowhere"])("reports a full disk in one line: %s", async (words) => {
+  it.each([
+    "config dump sidecar",
+    "config lint /nowhere",
+    "--help",
+    "--version",
+    "pay --help",
+    "facilitator --help",
+    "completion bash",
+  ])("reports a full disk in one line: %s", async (words) => {
     const { status, stderr } = await runInShell(`${words} > /dev/full`);
     expect(stderr).toMatch(/^(lint: .+\n)?standard output can't be written \(ENOSPC\); [^\n]+\n$/);
     expect(status).toBe(1);
   });
 
+  it.each(["--help", "config dump sidecar"])("reports a disk that took only a part: %s", async (words) => {
+    const file = join(await makeTestDirectory(), "cut");
+    const { status, stderr } = await runProgram(
+      "/bin/sh",
+      ["-c", `ulimit -f 1; exec "${process.execPath}" "${gatehouseProgram}" ${words} > ${file}`],
+      {},
+      undefined,
+    );
+    expect((await stat(file)).size, "a shell's unit").toBeLessThanOrEqual(1_024);
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^standard output can't be written \(EFBIG\); .+\n$/)]);
+  });
+
   it("pay reports the lost resource and does not exit with 0", async () => {
     await using local = await listenLocally(createServer((_, response) => response.end("the goods")));
     const { status, stderr } = await runInShell(`pay ${local.url} > /dev/full`);
-    expect(stderr).toMatch(/\npay: .+ can't be written to stdout \(ENOSPC.*\n$/);
+    expect(stderr).toMatch(
+      /\npay: .+ can't be written to stdout \(ENOSPC.*\nstandard output can't be written \(ENOSPC\); .+\n$/,
+    );
     expect(status).toBe(1);
   });
 
