@@ -50,7 +50,8 @@ function startSending({ pooledTip, maxFeePerGasGwei = 500 }: { pooledTip: bigint
     const [newest] = entry.attempts;
     await sendBatch([{ entries: [entry], replaced: newest && { ...newest, nonce: 5 } }]);
   };
-  return { replace, entry, offered };
+  const fillGap = () => sendBatch([{ entries: [entry], replaced: undefined }]);
+  return { replace, fillGap, entry, offered };
 }
 
 test("raises the fees after each replacement that the node rejects as underpriced", async () => {
@@ -66,4 +67,10 @@ test("falls back to the settlement's own fees once the raised ones exceed the li
   for (let tries = 0; tries < 3; tries += 1) await replace();
   expect(entry.attempts).toHaveLength(1);
   expect(offered).toEqual([(5n * gwei) / 4n, (5n * gwei) / 4n]);
+});
+
+test("signs no third transaction if another one filled the gap first, because the first is still waiting", async () => {
+  const { fillGap, entry } = startSending({ pooledTip: 3n * gwei });
+  expect(await fillGap()).toMatchObject({ signed: 1, again: [], unsent: [] });
+  expect(entry.attempts.map(({ nonce }) => nonce)).toEqual([6, 5]);
 });

@@ -118,7 +118,9 @@ async function handleUntaken(
       { event: "transaction-nonce-taken", ...facts },
       "another transaction used this nonce; signing again with the next one",
     );
-    const isAgain = entries.every(({ attempts }) => attempts.length <= foreignNoncesMax);
+    // One that waits at a higher nonce was signed again to fill a gap; whoever filled it, the tracker sends what is left.
+    const isWaiting = ({ attempts }: InFlightSettlement) => attempts.some(({ nonce }) => nonce > transaction.nonce);
+    const isAgain = entries.every((entry) => entry.attempts.length <= foreignNoncesMax && !isWaiting(entry));
     return { again: isAgain ? [{ entries, replaced }] : [], unsent: [] };
   }
   log.warn({ event: "transaction-rejected", ...facts }, "the node rejected a transaction");

@@ -29,11 +29,15 @@ test("assigns the lowest nonce that is neither reserved nor used, in any order o
           held.add(nonce);
           continue;
         }
-        nonces[next.do](next.nonce);
+        const kept = [{ nonce: next.nonce + 1 }];
+        nonces[next.do](next.nonce, kept);
         if (next.do === "hold") held.add(next.nonce);
         if (next.do === "release") held.delete(next.nonce);
         if (next.do === "startFrom" || next.do === "reset") floor = next.nonce;
-        if (next.do === "reset") held.clear();
+        if (next.do === "reset") {
+          held.clear();
+          for (const { nonce } of kept) held.add(nonce);
+        }
         if (next.do === "rebase") {
           floor = next.nonce;
           for (const nonce of held) if (nonce < floor) held.delete(nonce);

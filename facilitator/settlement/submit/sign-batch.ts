@@ -42,10 +42,11 @@ export function createNonceAllocator() {
     startFrom: (poolNext: number): void => {
       floor = poolNext;
     },
-    /** Sets the chain's next nonce and frees all nonces from there; their transactions must be signed again. */
-    reset: (chainNext: number): void => {
+    /** Sets the chain's next nonce and frees all nonces from there but these; the other transactions must be signed again. */
+    reset: (chainNext: number, kept: readonly Readonly<{ nonce: number }>[]): void => {
       floor = chainNext;
       held.clear();
+      for (const { nonce } of kept) held.add(nonce);
     },
     heldCount: (): number => held.size,
   };

@@ -9,7 +9,7 @@ import { channelsAddress, encodeDeposit, encodeSettle } from "#x402/batch-settle
 import { encodeInteger, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { buildChannelConfig, sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { readGasLimit } from "../../chain/transaction-signer.ts";
-import { createInFlightSettlements } from "../settlement.ts";
+import { createInFlightSettlements, type Attempt } from "../settlement.ts";
 import { createNonceAllocator } from "../submit/sign-batch.ts";
 import type { SettlementContext } from "../context.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -44,6 +44,7 @@ const idle = {
 /** A settlement with these transactions (by default one whose nonce is used); it can't be signed again. */
 function startTracking({
   attempts = [sampleAttempt],
+  others = [] as readonly (readonly Attempt[])[],
   pending = 6,
   receipt = undefined as Receipt | undefined,
   countAtHead = (latest: number) => latest,
@@ -55,6 +56,8 @@ function startTracking({
     nowMs: sampleMs,
     nextNonce: 6,
     submits: [] as number[],
+    /** Nonces of the settlements' newest transactions when they are to be signed again. */
+    moved: [] as (number | undefined)[],
     lines: [] as string[],
     ends: [] as Hex[],
     replaces: [] as (readonly [number, number | undefined])[],
@@ -63,6 +66,11 @@ function startTracking({
   };
   const book = createInFlightSettlements({ clock: () => sampleMs, monotonicMs: () => sampleMs });
   const entry = book.add(tracked, attempts);
+  for (const [index, own] of others.entries()) {
+    const digit = String(index + 1);
+    const authorizationNonce: Hex = `0x${digit.repeat(64)}`;
+    book.add({ ...tracked, id: authorizationNonce, authorizationNonce }, own);
+  }
   const chain = {
     head: async () => ({ number: 100, timestamp: Math.floor(state.nowMs / 1_000), baseFeePerGas: 1n }),
     transactionCount: async (account: Hex, block: unknown) => {
@@ -93,20 +101,24 @@ function startTracking({
     log: pino({ level: "info" }, { write: (line: string) => void state.lines.push(line) }),
   } as unknown as SettlementContext;
   const finish = async (ended: ReadonlyMap<Hex, unknown>) => void state.ends.push(...ended.keys());
+  const nonces = openNonces(accounts);
   const track = createTracker(context, {
     book,
     ledger: { finish } as unknown as Ledger,
     recordUses: () => undefined,
     queues: {
-      nonces: openNonces(accounts),
-      submit: () => state.submits.push(state.nowMs - sampleMs),
+      nonces,
+      submit: (entries) => {
+        state.submits.push(state.nowMs - sampleMs);
+        state.moved.push(entries[0]?.attempts.at(-1)?.nonce);
+      },
       replace: (_, nonce) => void state.replaces.push([state.nowMs - sampleMs, nonce]),
     },
   });
   const lookFor = async (durationMs: number) => {
     for (const until = state.nowMs + durationMs; state.nowMs < until; state.nowMs += lookEveryMs) await track();
   };
-  return { state, entry, lookFor };
+  return { state, entry, nonces, lookFor };
 }
 
 test("diagnoses a lost transaction with a growing backoff, and logs it once", async () => {
@@ -122,6 +134,41 @@ test("fills the second account's nonce gap", async () => {
   const { state, lookFor } = startTracking({ attempts: [{ ...sampleAttempt, nonce: 7 }], accounts });
   await lookFor(2_000);
   expect(state.submits).toEqual([1_000]);
+});
+
+const transfer = {
+  address: settlement.asset,
+  topics: [transferTopic, ...[settlement.payer, settlement.payTo].map(encodeAddressTopic)],
+  data: `0x${encodeInteger(settlement.amount)}` as Hex,
+};
+
+const signAt = (nonce: number): Attempt => ({
+  ...sampleAttempt,
+  nonce,
+  hash: `0x${String(nonce).repeat(64).slice(0, 64)}`,
+  rawTransaction: `0x${String(nonce).padStart(2, "0")}`,
+});
+
+test.each([
+  ["with the highest nonce's settlement, and resends the others", [7, 8, 40], { moved: [40], to: [6], resent: [7, 8] }],
+  ["of three nonces with three settlements", [9, 10, 11, 12], { moved: [10, 11, 12], to: [6, 7, 8], resent: [9] }],
+  ["far below all transactions with all settlements", [60, 61], { moved: [60, 61], to: [6, 7], resent: [] }],
+])("fills a gap %s", async (_, [first = 0, ...later], { moved, to, resent }) => {
+  const others = later.map((nonce) => [signAt(nonce)]);
+  const { state, nonces, lookFor } = startTracking({ attempts: [signAt(first)], others });
+  await lookFor(1_000);
+  state.sent.length = 0;
+  await lookFor(2 * lookEveryMs);
+  expect(state.moved).toEqual(moved);
+  expect(state.sent).toEqual(resent.map((nonce) => signAt(nonce).rawTransaction));
+  expect(moved.map(() => nonces.get(sampleAttempt.signer)?.acquire())).toEqual(to);
+});
+
+test("keeps a mined settlement that waits for its confirmations out of a gap", async () => {
+  const receipt = { status: 1, blockNumber: 101, transactionHash: sampleAttempt.hash, gasUsed: 1n, logs: [transfer] };
+  const { state, lookFor } = startTracking({ receipt, others: [[signAt(7)]] });
+  await lookFor(1_500);
+  expect(state.moved).toEqual([7]);
 });
 
 test("keeps a settlement open after one of its transactions reverted, until the node has seen the other", async () => {
@@ -275,11 +322,6 @@ test("rejects a poll with the ledger's error, without an unhandled rejection fro
   book.add(settlement, [{ ...sampleAttempt, hash: settled, nonce: 5 }]);
   const another = { id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
   book.add({ ...settlement, ...another }, [{ ...sampleAttempt, hash: missing, nonce: 6 }]);
-  const transfer = {
-    address: settlement.asset,
-    topics: [transferTopic, ...[settlement.payer, settlement.payTo].map(encodeAddressTopic)],
-    data: `0x${encodeInteger(settlement.amount)}` as Hex,
-  };
   const receipt = { status: 1, blockNumber: 90, transactionHash: settled, gasUsed: 65_000n, logs: [transfer] };
   const chain = {
     head: async () => ({ number: 100, timestamp: Math.floor(sampleMs / 1_000), baseFeePerGas: 1n }),

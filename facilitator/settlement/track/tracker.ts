@@ -2,7 +2,7 @@ import { doubleWait } from "#daemon/time.ts";
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { Hex } from "#x402/hex.ts";
 import { showsSharedTransfer } from "../../chain/transfer-method.ts";
-import { decide, isOpen, type Decision, type Observation } from "./decision.ts";
+import { decide, isExecuted, isOpen, type Decision, type Observation } from "./decision.ts";
 import { diagnose, ranOutOfGas, type Cause } from "./diagnosis.ts";
 import type { Journal } from "../ledger/ledger.ts";
 import type { SettlementContext } from "../context.ts";
@@ -48,28 +48,40 @@ export function createTracker(context: SettlementContext, parts: TrackerParts): 
     seen: Observation,
   ) => {
     const nextNonce = seen.nextNonces.get(signer);
-    const sinceMs = hasGap(signer, entries, seen) ? (gapsSinceMs.get(signer) ?? seen.nowMs) : undefined;
+    if (nextNonce === undefined) return;
+    const waiting = listWaiting(signer, entries, seen, book);
+    const sinceMs = (waiting[0]?.nonce ?? 0) > nextNonce ? (gapsSinceMs.get(signer) ?? seen.nowMs) : undefined;
     if (sinceMs === undefined) gapsSinceMs.delete(signer);
     else gapsSinceMs.set(signer, sinceMs);
-    if (nextNonce === undefined || sinceMs === undefined || seen.nowMs - sinceMs < gapAfterMs) return;
+    if (sinceMs === undefined || seen.nowMs - sinceMs < gapAfterMs) return;
     if ((await chain.transactionCount(signer, "pending")) > nextNonce) {
       if (seen.nowMs - sinceMs < options.bumpAfterMs) return;
       // An expired payment's transaction with too low a fee is replaced by the next payment's.
       gapsSinceMs.set(signer, seen.nowMs);
       for (const entry of entries)
         if (hasMined(entry, seen) && (await ranOutOfGas(entry, seen.receipts, context))) entry.lackedGas = true;
-      const waiting = listWaiting(signer, entries, book);
-      const next = waiting.find((shared) => !shared.some((entry) => hasMined(entry, seen))) ?? waiting[0];
-      if (next !== undefined) queues.replace(next, nextNonce);
+      const unmined = waiting.find((each) => !each.entries.some((entry) => hasMined(entry, seen)));
+      queues.replace((unmined ?? waiting[0])?.entries ?? [], nextNonce);
       return;
     }
     log.warn(
       { event: "transactions-missing", signer, nextNonce },
-      "earlier transactions of the signer are missing on the chain, as after a reorg or rollback; signing ours again",
+      "earlier transactions of the signer are missing on the chain, as after a reorg or rollback; filling the gap with later ones",
     );
     gapsSinceMs.delete(signer);
-    nonces.reset(nextNonce);
-    for (const shared of listWaiting(signer, entries, book)) queues.submit(shared, signer);
+    fillGap(signer, nonces, nextNonce, waiting);
+  };
+
+  /**
+   * Signs only as many settlements again as it takes to leave no gap: those with the highest nonces, because the pool may still have the
+   * transactions of all. What it has of those signed again fails once it is mined.
+   */
+  const fillGap = (signer: Hex, nonces: NonceAllocator, nextNonce: number, waiting: readonly Waiting[]) => {
+    const end = nextNonce + waiting.length;
+    const { kept = [], moved = [] } = Object.groupBy(waiting, ({ nonce }) => (nonce < end ? "kept" : "moved"));
+    nonces.reset(nextNonce, kept);
+    for (const entry of kept.flatMap(({ entries }) => entries)) entry.sentAtMs = undefined;
+    for (const { entries } of moved) queues.submit(entries, signer);
   };
 
   return async () => {
@@ -214,24 +226,31 @@ function hasMined({ attempts }: InFlightSettlement, { receipts }: Observation): 
   return attempts.some(({ hash }) => receipts.has(hash));
 }
 
-/** Returns whether the chain is waiting for a nonce below those of the account's transactions. */
-function hasGap(account: Hex, entries: readonly InFlightSettlement[], seen: Observation): boolean {
-  const nonces = entries.flatMap(({ attempts }) =>
-    attempts.filter((attempt) => attempt.signer === account && isOpen(attempt, seen)).map(({ nonce }) => nonce),
-  );
-  return nonces.length > 0 && Math.min(...nonces) > (seen.nextNonces.get(account) ?? 0);
-}
+/** Settlements that wait for their transaction, and the lowest nonce at which one of theirs may still be mined. */
+type Waiting = Readonly<{ nonce: number; entries: readonly InFlightSettlement[] }>;
 
+/** Lists an account's settlements that no mined transaction has executed, by their nonces. */
 function listWaiting(
   account: Hex,
   entries: readonly InFlightSettlement[],
+  seen: Observation,
   book: Pick<InFlightSettlements, "get">,
-): readonly (readonly InFlightSettlement[])[] {
+): readonly Waiting[] {
+  const findNonce = ({ attempts }: InFlightSettlement): number =>
+    Math.min(...attempts.filter((each) => each.signer === account && isOpen(each, seen)).map(({ nonce }) => nonce));
   const own = entries.filter(
-    (entry) => book.get(entry.settlement.id) === entry && findNewest(entry)?.signer === account,
+    (entry) =>
+      book.get(entry.settlement.id) === entry &&
+      findNewest(entry)?.signer === account &&
+      !entry.attempts.some(({ hash }) => {
+        const receipt = seen.receipts.get(hash);
+        return receipt !== undefined && isExecuted(entry, receipt);
+      }),
   );
-  const byNonce = own.toSorted((a, b) => (findNewest(a)?.nonce ?? 0) - (findNewest(b)?.nonce ?? 0));
-  return [...groupByTransaction(byNonce).values()];
+  return [...groupByTransaction(own).values()]
+    .map((shared) => ({ nonce: Math.min(...shared.map(findNonce)), entries: shared }))
+    .filter(({ nonce }) => nonce < Infinity)
+    .toSorted((a, b) => a.nonce - b.nonce);
 }
 
 function groupByTransaction(
