@@ -22,6 +22,8 @@ export type RpcTap = AsyncDisposable &
     url: string;
     counts: Map<string, number>;
     total: () => number;
+    /** Number of received calls of a method without a response yet. */
+    open: (method: string) => number;
     rule: (decide: Decide) => void;
     /** Closes the connections of all hanging requests. */
     release: () => void;
@@ -29,6 +31,7 @@ export type RpcTap = AsyncDisposable &
 
 export async function startRpcTap(nodeUrl: string): Promise<RpcTap> {
   const counts = new Map<string, number>();
+  const open = new Set<readonly TappedCall[]>();
   const hanging = new Set<ServerResponse>();
   let decide: Decide | undefined;
   const server = createServer(async (request, response) => {
@@ -36,6 +39,8 @@ export async function startRpcTap(nodeUrl: string): Promise<RpcTap> {
     const message = JSON.parse(body) as TappedCall | TappedCall[];
     const calls = Array.isArray(message) ? message : [message];
     for (const { method } of calls) counts.set(method, (counts.get(method) ?? 0) + 1);
+    open.add(calls);
+    response.once("close", () => open.delete(calls));
     const rule = (await decide?.(calls)) ?? "forward";
     if (rule === "hang") {
       hanging.add(response);
@@ -47,6 +52,7 @@ export async function startRpcTap(nodeUrl: string): Promise<RpcTap> {
     ...local,
     counts,
     total: () => [...counts.values()].reduce((sum, count) => sum + count, 0),
+    open: (method) => [...open].flat().filter((call) => call.method === method).length,
     rule: (next) => (decide = next),
     release: () => {
       for (const response of hanging) response.destroy();
