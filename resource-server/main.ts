@@ -1,5 +1,4 @@
 import { createAuditLog } from "#daemon/audit/audit-log.ts";
-import { systemClock } from "#daemon/clock.ts";
 import { createApp } from "#daemon/http/app.ts";
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
@@ -25,7 +24,7 @@ import { createHttpClient } from "#daemon/http/http-client.ts";
 import { formatSpendControls } from "./payment-answers.ts";
 import { describeResourceServerApi } from "./resource-server-api.ts";
 import type { Route } from "./routes/route.ts";
-import { openSoldRoutes, type SoldRoutes } from "./routes/sold-routes.ts";
+import { openSoldRoutes } from "./routes/sold-routes.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { createPaymentsInFlight } from "./sale/claim-settlement.ts";
 import { createSales } from "./sale/sale.ts";
@@ -64,8 +63,8 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const sale = { ledger, facilitation, payments, onSettled: metrics.charge, clock, audit, log };
   const port = trackPort(context.signal);
   const settlesNothing = () => facilitation.settlesNothing() || !claims.readiness().ok;
-  const upstreams = createUpstreamWatch(systemClock);
-  const readiness = createReadiness({ facilitation, claims, upstreams, routes, port, settlesNothing });
+  const upstreams = createUpstreamWatch(settings.upstream, { client, listRoutes: routes.current, signal });
+  const readiness = createReadiness({ facilitation, claims, upstreams, port, settlesNothing });
   const connections = resources.use(limitProcessConnections(settings.listen, { metrics: registry }));
   // Opened before the selling port, so that it closes later and shows the shutdown while purchases in flight complete.
   const operations = resources.use(
@@ -120,18 +119,17 @@ type ReadinessParts = Readonly<{
   facilitation: Pick<Facilitation, "readiness">;
   claims: Readonly<{ readiness: () => ReadinessCheck }>;
   upstreams: Pick<UpstreamWatch, "check">;
-  routes: Pick<SoldRoutes, "current">;
   port: PortState;
   /** Whether no payment could be settled now, so that none is requested. */
   settlesNothing: () => boolean;
 }>;
 
-function createReadiness({ facilitation, claims, upstreams, routes, port, settlesNothing }: ReadinessParts) {
+function createReadiness({ facilitation, claims, upstreams, port, settlesNothing }: ReadinessParts) {
   return () =>
     evaluateReadiness({
       facilitator: facilitation.readiness(),
       ledger: claims.readiness(),
-      upstreams: upstreams.check(routes.current()),
+      upstreams: upstreams.check(),
       sales: checkSales(port, settlesNothing),
     });
 }

@@ -1,5 +1,5 @@
 import { Registry } from "prom-client";
-import { systemClock } from "#daemon/clock.ts";
+import { createHttpClient } from "#daemon/http/http-client.ts";
 import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
@@ -24,6 +24,7 @@ export async function openTestSelling(
   const ledger = await openTestLedger();
   const payments = createPaymentsInFlight();
   const registry = new Registry();
+  const { signal } = new AbortController();
   const memory = new MemoryBudget({
     totalBytes: memoryBytes,
     addressBytes: memoryBytes,
@@ -34,7 +35,10 @@ export async function openTestSelling(
     find,
     sales: createSales({ inFlightMax: 20 }, sale),
     settlesNothing: () => facilitation.settlesNothing(),
-    upstreams: createUpstreamWatch(systemClock),
+    upstreams: createUpstreamWatch(
+      { timeoutMs: 5_000 },
+      { client: createHttpClient({ signal }), listRoutes: () => [], signal },
+    ),
     work: async () =>
       onWork() ?? { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } },
     memory,

@@ -105,6 +105,30 @@ export function createUpstream(
   };
 }
 
+/**
+ * Result of a probe: `sells`: the response could be sold; `responds`: it couldn't, but a paid one may; `fails`: no response, or the
+ * server's own error; `unreachable`: no connection was accepted.
+ */
+type UpstreamProbeResult = "sells" | "responds" | "fails" | "unreachable";
+
+/** Creates the probe of failing upstreams: HEAD, which is safe (RFC 9110, 9.2.1), with the route's URL and its credentials. */
+export function createUpstreamProbe({ timeoutMs }: Readonly<{ timeoutMs: number }>, client: HttpClient) {
+  return async (route: Route): Promise<UpstreamProbeResult> => {
+    const { upstream } = route;
+    if (upstream === undefined) return "fails";
+    const { origin } = upstream;
+    const request = { origin, path: buildUpstreamPath(upstream, route.path), headers: readCredentials(upstream) };
+    try {
+      const head = await client({ ...request, method: "HEAD", timeoutMs, limitBytes: 0, isWanted: () => false });
+      if (head.status >= 500) return "fails";
+      const couldBeSold = route.method === "GET" && isSuccess(head.status);
+      return couldBeSold && explainUnsellableResponse(head, route) === undefined ? "sells" : "responds";
+    } catch (error) {
+      return hasNeverConnected(error) ? "unreachable" : "fails";
+    }
+  };
+}
+
 function explainFailedExchange(error: unknown): string {
   if (wasClosedEarly(error)) return "the upstream closed the connection before its response was complete";
   if (hasRejectedCertificate(error)) return "the upstream's certificate is not accepted";

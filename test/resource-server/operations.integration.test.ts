@@ -1,8 +1,11 @@
 import { rename } from "node:fs/promises";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { accelerateWaits } from "../support/accelerated-waits.ts";
 import { openIdleConnections } from "../support/idle-connections.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startFacilitatorProxy } from "./facilitator-proxy.ts";
 import {
@@ -134,11 +137,81 @@ it("names an upstream that accepts no connection, stays ready as degraded, and r
   for (let sent = 0; sent < 3; sent += 1) expect((await pay(url, payment)).status).toBe(502);
   expect((await fetch(url)).status).toBe(503);
   const readyz = await fetch(`${own.operationsUrl}/readyz`);
-  const message = "the last 3 paid requests to http://127.0.0.1:1 failed, uncharged: the upstream can't be reached";
+  const message =
+    "the last 3 paid requests to http://127.0.0.1:1 failed, uncharged: the upstream can't be reached; it is probed every 5 s";
   expect([readyz.status, await readyz.json()]).toMatchObject([
     200,
     { status: "degraded", checks: { upstreams: { ok: false, message, tolerated: true } } },
   ]);
+});
+
+/** A seller of one route of an upstream that fails three payments, and whether it is degraded from then on. */
+async function openFailingShop(key: "GET /data" | "POST /data", status: 500 | "unreachable") {
+  await using resources = new AsyncDisposableStack();
+  const asked: string[] = [];
+  let answered = 200;
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response.writeHead(answered).end("{}");
+  });
+  const upstream = resources.use(await listenLocally(server));
+  const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
+  const routes = { [key]: { accepts, upstream: `${upstream.url}/data` } };
+  const own = resources.use(await market.openOwnShop({}, { routes }));
+  const url = `${own.origin}/data`;
+  const method = key.startsWith("GET") ? "GET" : "POST";
+  const buy = async () => (await pay(url, await signPaymentFor(url, { method }), { method })).status;
+  const fail = async () => {
+    if (status === "unreachable") await upstream[Symbol.asyncDispose]();
+    else answered = status;
+  };
+  await fail();
+  for (let sent = 0; sent < 3; sent += 1) expect(await buy()).toBe(502);
+  const recover = async () => {
+    answered = 200;
+    if (status === "unreachable") await once(server.listen(upstream.port, "127.0.0.1"), "listening");
+  };
+  const check = async () => {
+    const answer = await fetch(`${own.operationsUrl}/readyz`);
+    return ((await answer.json()) as { checks: { upstreams: { ok: boolean; message: string } } }).checks.upstreams;
+  };
+  const kept = resources.move();
+  return { url, asked, buy, fail, recover, check, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+it.each(["unreachable", 500] as const)(
+  "probes a failing upstream (%s) until it recovers, without a payment",
+  async (status) => {
+    using _sooner = accelerateWaits({ waitsMs: [5_000], times: 20 });
+    await using own = await openFailingShop("GET /data", status);
+    const failed = own.asked.length;
+    if (status === 500) await until("it is probed twice", generousMs, () => own.asked.length >= failed + 2);
+    const message = expect.stringMatching(
+      /^the last 3 paid requests to .* failed, uncharged: .*; it is probed every 5 s$/,
+    );
+    expect(await own.check()).toEqual({ ok: false, message, tolerated: true });
+    expect((await fetch(own.url)).status).toBe(status === 500 ? 402 : 503);
+    await own.recover();
+    await until("it is healthy", generousMs, async () => (await own.check()).ok);
+    expect((await fetch(own.url)).status).toBe(402);
+    expect(new Set(own.asked.slice(failed))).toEqual(new Set(["HEAD /data"]));
+    await own.fail();
+    expect([await own.buy(), (await own.check()).ok], "a single failure counts again").toEqual([502, false]);
+    await own.recover();
+    await until("it is healthy again", generousMs, async () => (await own.check()).ok);
+    expect(await own.buy()).toBe(200);
+  },
+);
+
+it("reports an upstream that failed POST requests until a payment succeeds, and sends it none without a payment", async () => {
+  using _sooner = accelerateWaits({ waitsMs: [5_000], times: 1_000 });
+  await using own = await openFailingShop("POST /data", 500);
+  await own.recover();
+  const message = expect.stringMatching(/: the upstream returned HTTP 500; the next one that succeeds clears this$/);
+  expect(await own.check()).toEqual({ ok: false, message, tolerated: true });
+  expect(await own.buy()).toBe(200);
+  expect(await own.check()).toEqual({ ok: true, message: "no upstream fails" });
+  expect(own.asked).toEqual(Array(4).fill("POST /data"));
 });
 
 it("requests no payment and is not ready while its ledger's file is missing", async () => {
