@@ -1,8 +1,15 @@
+import { StartupError } from "#daemon/process/startup-error.ts";
+import { findNearestWord } from "#daemon/settings/problem.ts";
 import type { Hex } from "#x402/hex.ts";
 import { namePayment, type PaymentKey } from "#x402/payment-identifier.ts";
 import type { Receipt } from "../chain/chain.ts";
 import { describeMissingOnChain } from "../settlement/ledger-comparison.ts";
-import { readSettlements, type ExportedSettlement, type ExportRange } from "../settlement/ledger/settlement-queries.ts";
+import {
+  listSellers,
+  readSettlements,
+  type ExportedSettlement,
+  type ExportRange,
+} from "../settlement/ledger/settlement-queries.ts";
 import { showsTransfer } from "../chain/transfer-method.ts";
 import { isExecuted } from "../settlement/track/decision.ts";
 import { computeGasCost } from "../chain/gas-limits.ts";
@@ -49,12 +56,27 @@ const columns: Readonly<Record<string, (found: Found) => string>> = {
  * many do not reconcile. Reads page by page, so that memory use does not grow with the ledger.
  *
  * @throws {ChainError | StoreError} when the node or the ledger does not respond.
+ * @throws {StartupError} when neither the settings nor the ledger have the seller.
  */
 export async function exportLedger(range: ExportRange, dependencies: ExportDependencies): Promise<number> {
   let unreconciled = 0;
+  if (range.seller !== undefined) await requireSeller(range.seller, dependencies);
   await dependencies.write(formatCsv(Object.keys(columns)));
   for (const network of dependencies.networks) unreconciled += await exportNetwork(range, network, dependencies);
   return unreconciled;
+}
+
+const shownSellersMax = 20;
+
+async function requireSeller(seller: string, { sellers, store }: LedgerAccess): Promise<void> {
+  if (sellers.includes(seller)) return;
+  const known = [...new Set([...sellers, ...(await listSellers({ store }))])];
+  if (known.includes(seller)) return;
+  const nearest = findNearestWord(seller, known);
+  const hint = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
+  const more = known.length > shownSellersMax ? `, and ${known.length - shownSellersMax} more` : "";
+  const list = known.slice(0, shownSellersMax).join(", ") || "none";
+  throw new StartupError(`unknown seller "${seller}".${hint} The settings and the ledger have ${list}${more}.`);
 }
 
 async function exportNetwork(

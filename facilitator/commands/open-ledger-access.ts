@@ -33,6 +33,8 @@ export type LedgerAccess = AsyncDisposable &
   Readonly<{
     store: SqlStore;
     networks: readonly NetworkOptions[];
+    /** Names of the settings' sellers. */
+    sellers: readonly string[];
     /** @throws {StartupError} when the node is on another chain. */
     connect: (network: NetworkOptions) => Promise<LedgerChain>;
   }>;
@@ -65,6 +67,7 @@ export async function openLedgerAccess({
   return {
     store,
     networks,
+    sellers: settings.sellers.map(({ name }) => name),
     connect: async ({ chain: options }) => {
       const rpc = owned.use(connectToNode(options, { observe: () => undefined, monotonicMs, log }));
       const chain = createChain({ rpc });

@@ -26,8 +26,8 @@ beforeAll(async () => {
   chain = resources.use(await startPaymentChain());
   const ledgers = resources.use(await createLedgerFolder());
   const sellers = {
-    GATEHOUSE_FACILITATOR_API_KEYS: "alice=the-key-of-seller-A, the-key-of-seller-B",
-    GATEHOUSE_FACILITATOR_SELLERS: JSON.stringify([{ name: "alice" }]),
+    GATEHOUSE_FACILITATOR_API_KEYS: "alice=the-key-of-seller-A, zoe=the-key-of-seller-Z, the-key-of-seller-B",
+    GATEHOUSE_FACILITATOR_SELLERS: JSON.stringify([{ name: "alice" }, { name: "zoe" }]),
   };
   const place = { rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path("refunds"), env: sellers };
   env = buildFacilitatorEnvironment(place);
@@ -110,6 +110,17 @@ describe("gatehouse ledger export", () => {
     expect(await exportRows(["--to", "2026-01-01"])).toEqual([]);
     // Nothing could match: an empty list would look like a month without sales.
     expect(await exportRows(["--from", "2026-12-01", "--to", "2026-11-01"], 1)).toEqual([]);
+    expect(await runGatehouse(["ledger", "export", "--seller", "alise"], env)).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /^ledger export: unknown seller "alise"\. Did you mean "alice"\? The settings and the ledger have alice, zoe\.\n$/,
+      ),
+    });
+    expect(await exportRows(["--seller", "zoe"]), "in the settings").toEqual([]);
+    const dismissed = { ...env, GATEHOUSE_FACILITATOR_SELLERS: "[]" };
+    const { status, stdout } = await runGatehouse(["ledger", "export", "--seller", "alice"], dismissed);
+    expect([status, stdout.match(/,alice,/g)?.length], "in the ledger").toEqual([0, 6]);
   });
 
   it("exits with 1 and the count of settlements missing on the chain", async () => {

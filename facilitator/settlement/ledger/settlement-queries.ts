@@ -86,6 +86,12 @@ export async function* readSettlements(
   }
 }
 
+/** Lists the named sellers in the ledger, of all chains, perhaps removed from the settings since. */
+export async function listSellers({ store }: Dependencies): Promise<readonly string[]> {
+  const rows = await store.rows("SELECT DISTINCT seller FROM sale ORDER BY seller");
+  return rows.map(({ seller }) => String(seller));
+}
+
 const foundSql = "SELECT * FROM settlement WHERE chain_id = $1 AND state = 'settled' AND state <> 'failed' AND";
 const idSql = `${foundSql} id = $2`;
 // Lists the nonce spaces of a token's payments, so that the authorization index applies.
