@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { describe, expect, it } from "vitest";
 import {
+  parseDirectory,
   parseIntervalSeconds,
   parseLimitSeconds,
   parseListenPort,
@@ -53,6 +54,15 @@ describe("parseIntervalSeconds", () => {
 
   it.each(["0.5", "3601", "", "x"])("rejects %j", (text) => {
     expect(() => parseIntervalSeconds(text)).toThrow("Expected seconds, a number from 1 to 3600.");
+  });
+});
+
+describe("parseDirectory", () => {
+  it("accepts a path, but not one that a shell left unexpanded, as in --state-dir=~/x", () => {
+    expect(parseDirectory("./~x")).toBe("./~x");
+    expect(() => parseDirectory("~/x")).toThrow(
+      'only a shell expands "~", at the start of a word; write the whole path, from "/" on.',
+    );
   });
 });
 

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from "@commander-js/extra-typings";
 import { defaultPorts } from "#daemon/default-ports.ts";
+import { isShellPath, shellPathAdvice } from "#daemon/files/shell-path.ts";
 
 export const defaultStatusUrl = `http://127.0.0.1:${defaultPorts.sidecar.status}`;
 
@@ -9,6 +10,12 @@ export function addControlOptions(command: Command) {
     .option("--settings <file>", "JSON5 file with the sidecar's settings; environment variables override it")
     .option("--url <url>", "the sidecar's status listener, e.g. http://10.0.0.7:9600, where upkeep.controlToken is set")
     .option("--token-file <path>", "file with that token; default: GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN");
+}
+
+/** For a directory that the command creates. */
+export function parseDirectory(path: string): string {
+  if (isShellPath(path)) throw new InvalidArgumentError(`${shellPathAdvice}.`);
+  return path;
 }
 
 export function parseListenerUrl(text: string): string {

@@ -4,7 +4,7 @@ import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { waitUntilPrinted } from "#daemon/process/end-process.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
-import { parseWholeNumber } from "./option-values.ts";
+import { parseDirectory, parseWholeNumber } from "./option-values.ts";
 
 const keyVariable = "GATEHOUSE_PAY_SIGNER_PRIVATE_KEY";
 
@@ -24,6 +24,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option(
       "--channels <directory>",
       "pay through channels, too: deposits up to --max-total, at most 5 payments; remembers them in this directory",
+      parseDirectory,
     )
     .option(
       "--rpc-url <url>",

@@ -1,7 +1,7 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import { createPaint } from "#daemon/command-line/paint.ts";
 import { hasColors } from "../terminal.ts";
-import { parsePort } from "./option-values.ts";
+import { parseDirectory, parsePort } from "./option-values.ts";
 
 export function createStackCommand() {
   return new Command("stack")
@@ -22,7 +22,9 @@ export function createStackCommand() {
       "one JSON document once the request is bought, { parts, purchase, paidAfterMs }; everything else goes to standard error",
       false,
     )
-    .option("--state-dir <path>", "folder for the stack's state", ".gatehouse")
+    .addOption(
+      new Option("--state-dir <path>", "folder for the stack's state").argParser(parseDirectory).default(".gatehouse"),
+    )
     .action(async (options) => {
       const output = options.json ? process.stderr : process.stdout;
       const paint = createPaint(hasColors(output));

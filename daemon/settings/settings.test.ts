@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { secret } from "../secrets/secret.ts";
-import { httpUrl, milliseconds, port, privateKey } from "./types.ts";
+import { filePath, httpUrl, milliseconds, port, privateKey } from "./types.ts";
 import { SettingsError } from "./problem.ts";
 import { fixed } from "./fixed.ts";
 import { section } from "./section.ts";
@@ -14,6 +14,7 @@ import { defineSettings, readSettings } from "./settings.ts";
 const address = z.string().min(42).meta({ expected: "an address" });
 const shape = {
   listen: section({ port: port.default(3000).describe("Port of the till") }),
+  books: section({ path: filePath.optional().describe("File of the books") }),
   signer: section({ privateKey: secret(privateKey).describe("Key that pays") }),
   chain: section({ rpcUrl: httpUrl.describe("The node"), timeoutMs: milliseconds.default(30_000), attempts: fixed(3) }),
   assets: z.array(address).default([]).describe("Tokens taken").meta({ expected: "a list of addresses" }),
@@ -43,6 +44,19 @@ function problemsOf(env: Record<string, string>, file?: string): readonly string
 }
 
 describe("readSettings", () => {
+  it.each(["~/books", "~", "~clerk/books"])(
+    "rejects %s, which only a shell expands, and says what to write",
+    (path) => {
+      const line = `found "${path}"; only a shell expands "~", at the start of a word; write the whole path, from "/" on (File of the books).`;
+      const file = temporaryFile(JSON.stringify({ books: { path } }));
+      expect(problemsOf({ ...right, GATEHOUSE_TILL_BOOKS_PATH: path })).toEqual([
+        `till: GATEHOUSE_TILL_BOOKS_PATH: ${line}`,
+      ]);
+      expect(problemsOf(right, file)).toEqual([`till: ${file}: line 1: books.path: ${line}`]);
+      expect(problemsOf({ ...right, GATEHOUSE_TILL_BOOKS_PATH: `./${path}` })).toEqual([]);
+    },
+  );
+
   it("applies defaults and parses text from the environment by the schema types", () => {
     const settings = readSettings(definition, {
       env: {

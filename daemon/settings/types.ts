@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isShellPath, shellPathAdvice } from "../files/shell-path.ts";
 import { Secret } from "../secrets/secret.ts";
 
 /**
@@ -45,7 +46,11 @@ export const seconds = z.int().min(1).max(86_400).meta({ expected: "seconds, a w
 export const bytes = z.int().min(1).meta({ expected: "a number of bytes, 1 or more" });
 
 /** A file system path, resolved against the working directory if relative. */
-export const filePath = z.string().min(1).meta({ expected: "a file system path" });
+export const filePath = z
+  .string()
+  .min(1)
+  .refine((path) => !isShellPath(path), { error: shellPathAdvice })
+  .meta({ expected: "a file system path" });
 
 /** An `http:` or `https:` URL. */
 export const httpUrl = z.url({ protocol: /^https?$/ }).meta({ expected: "an http:// or https:// URL" });
