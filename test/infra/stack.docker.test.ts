@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
@@ -11,7 +9,7 @@ import { buildTestImages, type TestImages } from "./test-images.ts";
 import { startTestStack, type TestStack } from "./test-stack.ts";
 
 const found = await findEngine();
-const proxySocket = "/run/gatehouse/engine/engine.sock";
+
 const nodeConf = "/data/bin/node.conf";
 let images: TestImages;
 let stack: TestStack;
@@ -22,12 +20,6 @@ const withControlToken = (controlToken: string) => ({
   settings: JSON.stringify({ sidecar: { upkeep: { controlToken } } }),
 });
 const print = (program: string) => ["node", "-e", program];
-type EngineCall = Readonly<{ method: string; target: string; body?: string }>;
-const callProxy = async (calls: readonly EngineCall[]): Promise<number[]> => {
-  const program = readFileSync(join(import.meta.dirname, "engine-caller.mjs"), "utf8");
-  const command = ["node", "--input-type=module", "-e", program, proxySocket, JSON.stringify(calls)];
-  return JSON.parse(await stack.api.run(sidecar, command)) as number[];
-};
 const readConf = () => stack.api.run(node, print(`process.stdout.write(require("fs").readFileSync("${nodeConf}"))`));
 const rpc = (method: string, params: unknown[]) => callRpc(urls.gateway, method, params);
 
@@ -143,23 +135,6 @@ describe.skipIf(!found.ok)(`the deployed stack on a real engine${skipReason(foun
       "the gateway responds",
       generousMs,
       async () => (await rpc("eth_blockNumber", [])).result !== undefined,
-    );
-  });
-
-  test("allows inspect, node_cli and restart through the engine proxy", async () => {
-    const startedAt = (await stack.inspect(node)).State.StartedAt;
-    const path = `/v1.41/containers/${node}`;
-    const statuses = await callProxy([
-      { method: "GET", target: `${path}/json` },
-      { method: "POST", target: `${path}/exec`, body: JSON.stringify({ Cmd: ["./node_cli", "--version"] }) },
-      { method: "POST", target: `${path}/restart?t=60` },
-    ]);
-    // The restart's response arrives once the node has a new process; its connection may be dropped before that.
-    expect(statuses.slice(0, 2)).toEqual([200, 201]);
-    await until(
-      "the node has a new process",
-      60_000,
-      async () => (await stack.inspect(node)).State.StartedAt !== startedAt,
     );
   });
 });
