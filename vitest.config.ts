@@ -19,7 +19,7 @@ export const sizedTests = [
   "test/cli/{exit-codes,masked-urls,workspace-copy}.integration.test.ts",
   "test/devnet/command/ops.integration.test.ts",
   "test/facilitator/{batches,crash,refund,signers}.integration.test.ts",
-  "test/bounds/{engine-proxy,gateway-answers,gateway-callers,gateway-connections,gateway-websockets,overview,payments,sidecar}.integration.test.ts",
+  "test/bounds/{engine-proxy,gateway-connections,gateway-websockets,overview,payments}.integration.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",
   "test/gateway/memory-bounds.integration.test.ts",
   "test/docs/command-blocks.e2e.test.ts",

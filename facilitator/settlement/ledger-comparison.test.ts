@@ -33,11 +33,14 @@ function comparedLedger(isSettler = true) {
   const state = { nowMs: sampleMs, isNodeDown: false, headMs: undefined as number | undefined, isSettler };
   const lost = new Set<Hex>();
   const reported: unknown[] = [];
-  const seen = { asked: 0 };
+  const seen = { asked: 0, atOnce: 0, atOnceMost: 0 };
   const chain = {
     head: async () => ({ number: 1, timestamp: Math.floor((state.headMs ?? state.nowMs) / 1_000) }),
     receipt: async (hash: Hex) => {
       seen.asked += 1;
+      seen.atOnceMost = Math.max(seen.atOnceMost, (seen.atOnce += 1));
+      await Promise.resolve();
+      seen.atOnce -= 1;
       if (state.isNodeDown) throw new Error("the node is down");
       return lost.has(hash) ? undefined : receiptOf(hash);
     },
@@ -120,6 +123,25 @@ test("with more settlements than one check's max, compares each once before any 
     counts.push(ledger.comparison()?.mismatches);
   }
   expect(counts).toEqual([1, 2, 3]);
+});
+
+test("limits the receipts per check, and the stored mismatches", async () => {
+  await using ledger = comparedLedger();
+  lose(ledger, ...Array.from({ length: 1_300 }, (_, at) => at + 1));
+  await ledger.settle(1_300);
+  const [asked, counts]: [number[], unknown[]] = [[], []];
+  for (let look = 0; look < 3; look += 1) {
+    const before = ledger.seen.asked;
+    await ledger.minute();
+    asked.push(ledger.seen.asked - before);
+    counts.push(ledger.comparison()?.mismatches);
+  }
+  // A hundred known mismatches, and up to five hundred others.
+  expect([asked, counts]).toEqual([
+    [500, 600, 400],
+    [500, 1_000, 1_000],
+  ]);
+  expect([ledger.seen.atOnceMost, ledger.reported.length]).toEqual([20, 1_000]);
 });
 
 test("reports no count after a failed check, and keeps the last successful check's time", async () => {

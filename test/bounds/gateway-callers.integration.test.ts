@@ -1,46 +1,34 @@
 import { hash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey } from "jose";
+import { startCollector } from "../support/gateway/trace-collector.ts";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
 import { byHand } from "#gateway/testing/fake-node.ts";
-import { startCollector } from "../support/gateway/trace-collector.ts";
-import { isLong } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask, readErrorCode, openRaw, buildRequest } from "../support/gateway/raw-call.ts";
-import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "../support/gateway/small-gateway.ts";
+import { holdReads, startSmallGateway, storage, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
-/** Max callers and tokens to remember; the default numbers would take a minute. */
-const remembered = isLong ? { callers: 100_000, tokens: 10_000 } : { callers: 2_000, tokens: 300 };
 const key = "a-key-of-the-operator";
 const constant = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
-const code = (at: number) =>
-  JSON.stringify({ jsonrpc: "2.0", id: at, method: "eth_call", params: [{ gasPrice: `0x${at}` }, "latest"] });
-/** Long enough for a busy machine to sign and send all of them. */
+/** Long enough for a busy machine to send all of them. */
 const longMs = 240_000;
 
 const folder = makeSharedDirectory();
-let signer: CryptoKey;
 let gateway: SmallGateway;
 
 beforeAll(async () => {
-  const { publicKey, privateKey } = await generateKeyPair("ES256");
-  signer = privateKey;
-  writeFileSync(join(folder, "jwks.json"), JSON.stringify({ keys: [await exportJWK(publicKey)] }));
   const entry = { name: "ops", sha256: hash("sha256", key), tier: "paid" };
   writeFileSync(join(folder, "keys.json5"), JSON.stringify({ keys: [entry] }));
   const env = {
     GATEHOUSE_GATEWAY_PRIVATE_ENABLED: "true",
     GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
     GATEHOUSE_GATEWAY_CALLERS_KEYS_PATH: join(folder, "keys.json5"),
-    GATEHOUSE_GATEWAY_JWT_JWKS_PATH: join(folder, "jwks.json"),
     GATEHOUSE_GATEWAY_METHODS:
       '{ "eth_getStorageAt": { "timeoutMs": 60000 }, "debug_traceTransaction": { "timeoutMs": 60000 } }',
   };
   const constants = {
     "overload.waitMs": 100,
-    "jwt.cacheEntries": remembered.tokens,
     "listener.newConnectionsPerAddress": 100_000,
   };
   gateway = await startSmallGateway(env, { constants });
@@ -73,46 +61,6 @@ function holdTraces(): Readonly<{ ends: (() => void)[] }> {
   });
   return { ends };
 }
-
-it("limits the bytes sent per caller", async () => {
-  // 60,000 units, which refill at 6,000 per second: a message of 5,000 KiB costs 10,000.
-  const message = syncing.padEnd(5_000 * 1_024);
-  const statuses: (number | undefined)[] = [];
-  for (let sent = 0; sent < 30 && statuses.at(-1) !== 429; sent += 1) {
-    const { status, text, headers } = await ask(gateway.url, message, { address: "198.51.100.1" });
-    statuses.push(status);
-    if (status === 429) expect([readErrorCode(text), headers["retry-after"]]).toEqual([-32_005, expect.any(String)]);
-  }
-  expect(statuses.length).toBeGreaterThan(6);
-  expect(statuses.at(-1)).toBe(429);
-});
-
-it("limits the response bytes per caller", async () => {
-  gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(8_000_000) : "0x1"));
-  const answers: { status: number | undefined; bytes: number }[] = [];
-  for (let at = 0; at < 40 && answers.at(-1)?.status !== 429; at += 1) {
-    const { status, text } = await ask(gateway.url, storage(1_000 + at), { address: "198.51.100.2" });
-    answers.push({ status, bytes: text.length });
-  }
-  // 60 MB, plus the refill during the test.
-  expect(answers.at(-1)?.status).toBe(429);
-  expect(answers.length).toBeGreaterThan(7);
-  gateway.node.answer(() => "0x1");
-});
-
-it("limits the node's time for contract code per caller", async () => {
-  gateway.node.answer(({ id, method }, response) => {
-    if (method !== "eth_call") return "0x1";
-    setTimeout(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x"}`), 2_000);
-    return byHand;
-  });
-  const address = "198.51.100.90";
-  // 2,000 units each, out of 60,000 plus 12,000 refilled during the test; 26 of each were paid in advance.
-  const answers = await Promise.all(Array.from({ length: 48 }, (_, at) => ask(gateway.url, code(at), { address })));
-  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 48 }, () => 200));
-  expect((await ask(gateway.url, constant, { address })).status).toBe(429);
-  gateway.node.answer(() => "0x1");
-});
 
 it.each([
   ["limits the concurrent calls per caller, public listener", "public", 48],
@@ -164,67 +112,6 @@ it(
     await gateway.expectOthersServed();
     for (const end of traces.ends) end();
     expect((await Promise.all(heavy)).every(({ status }) => status === 200)).toBe(true);
-  },
-  longMs,
-);
-
-it(
-  "limits the callers with a stored rate",
-  async () => {
-    const { callers } = remembered;
-    // A caller's used-up rate limit is not refilled during the test.
-    const tier = { requestsPerSecond: 0.001, requestBurst: 5, computeUnitsPerSecond: 1e6, computeUnitBurst: 1e6 };
-    await using few = await startSmallGateway(
-      { GATEHOUSE_GATEWAY_TIERS: JSON.stringify({ public: { ...tier, concurrency: 48 } }) },
-      { constants: { "rateStore.clients": callers } },
-    );
-    const askAs = async (address: string) => (await ask(few.url, constant, { address })).status;
-    let come = 0;
-    const bringOthers = async (count: number) => {
-      for (const most = come + count; come < most; come += 100) {
-        const some = Array.from({ length: 100 }, (_, at) => come + at);
-        const statuses = await Promise.all(some.map((at) => askAs(`10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`)));
-        expect(new Set(statuses)).toEqual(new Set([200]));
-      }
-    };
-    for (let call = 0; call < 5; call += 1) expect(await askAs("198.51.100.5")).toBe(200);
-    await bringOthers(callers - 100);
-    expect(await askAs("198.51.100.5")).toBe(429);
-    await bringOthers(callers + 100);
-    expect(await askAs("198.51.100.5")).toBe(200);
-    await few.expectOthersServed();
-  },
-  longMs,
-);
-
-const tokenOf = (subject: number) =>
-  new SignJWT({ tier: "paid" })
-    .setProtectedHeader({ alg: "ES256" })
-    .setSubject(`0x${String(subject).padStart(40, "0")}`)
-    .setExpirationTime("1h")
-    .sign(signer);
-
-/** Calls with a token, each from a different address: those of one address are not all verified at once. */
-const bearing = (token: string, index: number) =>
-  ask(gateway.urls.private, constant, {
-    address: `10.0.${Math.floor(index / 250)}.${index % 250}`,
-    headers: { Authorization: `Bearer ${token}` },
-  });
-
-it(
-  "limits the cached verified tokens",
-  async () => {
-    const { tokens } = remembered;
-    const first = await tokenOf(0);
-    expect((await bearing(first, 0)).status).toBe(200);
-    for (let at = 1; at <= tokens; at += 50) {
-      const more = await Promise.all(Array.from({ length: 50 }, (_, next) => tokenOf(at + next)));
-      expect(
-        (await Promise.all(more.map((token, next) => bearing(token, at + next)))).every(({ status }) => status === 200),
-      ).toBe(true);
-    }
-    // The first token was evicted, and is verified again.
-    expect((await bearing(first, 0)).status).toBe(200);
   },
   longMs,
 );

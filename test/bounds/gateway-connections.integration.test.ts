@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { isLong } from "../support/run-size.ts";
 import { ask, halfRequest, openMany, openRaw, buildRequest, type RawClient } from "../support/gateway/raw-call.ts";
-import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "../support/gateway/small-gateway.ts";
+import { holdReads, startSmallGateway, storage, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
 
@@ -167,31 +167,5 @@ it.concurrent("limits the first bytes of a trusted proxy with `proxyProtocol`", 
   await until("late ones are closed", generousMs, () => late!.isClosed());
   expect(performance.now() - began).toBeGreaterThan(waitMs - 100);
   expect([late!.received(), long!.received()]).toEqual(["", ""]);
-  await gateway.expectOthersServed();
-});
-
-it.concurrent("limits the time to receive a request", async () => {
-  const waitMs = isLong ? 15_000 : 2_000;
-  await using gateway = await startGateway({}, isLong ? {} : { constants: { "listener.requestTimeoutMs": waitMs } });
-  const began = performance.now();
-  const clients = gateway.open(500, halfRequest);
-  await have(gateway, 500);
-  await gateway.expectOthersServed();
-  await until("all have it", generousMs, () => clients.every(({ received }) => received().startsWith("HTTP/1.1 408 ")));
-  expect(performance.now() - began).toBeGreaterThan(waitMs - 100);
-  await gateway.expectOthersServed();
-});
-
-it.concurrent("limits the time for a client to read 64 KiB", async () => {
-  await using gateway = await startGateway({}, isLong ? {} : { constants: { "listener.slowReaderTimeoutMs": 2_000 } });
-  gateway.node.answer(({ method }) => (method === "eth_gasPrice" ? "z".repeat(200_000) : "0x1"));
-  const asked = buildRequest(syncing.replace("eth_syncing", "eth_gasPrice")).repeat(100);
-  const clients = gateway.open(8, asked, { localAddress: "127.0.0.2" });
-  for (const { socket } of clients) socket.pause();
-  const held = () => gateway.metric("gatehouse_gateway_buffered_bytes");
-  await until("responses wait", generousMs, async () => (await held()) > 0);
-  await gateway.expectOthersServed();
-  await until("no memory is held any more", generousMs, async () => (await held()) === 0);
-  await until("their connections are closed", generousMs, async () => (await connectionsOf(gateway, "public")) <= 1);
   await gateway.expectOthersServed();
 });

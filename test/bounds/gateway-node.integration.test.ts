@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { ask, readErrorCode, openMany, openRaw, buildRequest, type RawClient } from "../support/gateway/raw-call.ts";
+import { ask, openMany, openRaw, buildRequest, type RawClient } from "../support/gateway/raw-call.ts";
 import {
   holdReads,
   startSmallGateway,
@@ -72,8 +72,6 @@ const openCalls = (count: number, of: number) =>
     return openRaw(internal, buildRequest(storage(opened, account(of))), { localAddress: `127.0.0.${of}` });
   });
 const tooMany = '"code":-32005,"message":"rate limit exceeded: too many calls are queued; try again later"';
-const batchOf = (count: number, from: number) =>
-  `[${Array.from({ length: count }, (_, at) => storage(from + at)).join(",")}]`;
 
 it("limits the connections to the node", async () => {
   const calls = Array.from({ length: 80 }, (_, at) => ask(gateway.url, storage(at), { address: `198.51.100.${at}` }));
@@ -173,30 +171,4 @@ it("limits the connections to the node held by slow clients", async () => {
   );
   expect([whole(few.clients), whole(many.clients)]).toEqual([4, 12]);
   await held.expectOthersServed();
-});
-
-it("limits the reads per batch to the node", async () => {
-  gateway.node.answer(() => "0x1");
-  gateway.node.batches.length = 0;
-  const { text } = await ask(gateway.url, batchOf(250, 1_000), { address: "198.51.100.210" });
-  expect(JSON.parse(text)).toHaveLength(250);
-  expect(text).not.toContain("error");
-  expect(Math.max(...gateway.node.batches)).toBe(100);
-});
-
-it("limits the response size of a batch to the node", async () => {
-  gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(300_000) : "0x1"));
-  gateway.node.batches.length = 0;
-  const alone = () => gateway.node.requests.length;
-  for (const from of [2_000, 3_000]) {
-    const before = alone();
-    const { text } = await ask(gateway.url, batchOf(10, from), { address: "198.51.100.211" });
-    const answers = JSON.parse(text) as { result?: string }[];
-    expect(answers.map(({ result }) => result?.length)).toEqual(Array.from({ length: 10 }, () => 300_000));
-    expect(alone() - before).toBeGreaterThanOrEqual(10);
-  }
-  expect(gateway.node.batches[0]).toBe(10);
-  // Six responses of 300,000 bytes fit into 2 MiB.
-  expect(Math.max(...gateway.node.batches.slice(1))).toBeLessThanOrEqual(6);
-  expect(readErrorCode((await ask(gateway.url, storage(4_000), { address: "198.51.100.212" })).text)).toBeUndefined();
 });

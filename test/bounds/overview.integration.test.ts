@@ -78,14 +78,6 @@ function sayStatus(bytes: number): RequestListener {
   return (_, response) => void response.end(body);
 }
 
-it("limits the overview targets", async () => {
-  answer = sayStatus(4_096);
-  await using overview = await startSmallOverview();
-  expect(await overview.all("all were checked", ({ answers }) => answers)).toHaveLength(64);
-  await expect(startSmallOverview({ count: 65 })).rejects.toThrow("65 targets given; the limit is 64.");
-  await overview.expectServing();
-});
-
 it("limits the response size of an overview target", async () => {
   answer = sayStatus(answerBytesMax);
   await using overview = await startSmallOverview({ count: largeCount, accelerated: quick });
