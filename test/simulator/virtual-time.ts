@@ -37,8 +37,12 @@ export function createVirtualTime(seed: number, startMs: number): VirtualTime {
     pause: (ms, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted === true) return resolve();
-        signal?.addEventListener("abort", () => resolve(), { once: true });
-        after(ms, resolve);
+        const end = () => {
+          signal?.removeEventListener("abort", end);
+          resolve();
+        };
+        signal?.addEventListener("abort", end);
+        after(ms, end);
       }),
     run: async (isDone, untilMs) => {
       await finishMicrotasks();
