@@ -2,8 +2,8 @@ import type { z } from "zod";
 import { chainId, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/section.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
-import { gatewayShape, removedGatewaySettings } from "./settings/sections.ts";
-import { removedCertificate, referencesShape, rpcHealthShape } from "#health/settings.ts";
+import { gatewayShape } from "./settings/sections.ts";
+import { referencesShape, rpcHealthShape } from "#health/settings.ts";
 import { listenSection } from "#status/listen-settings.ts";
 
 const nodeSection = section({
@@ -17,17 +17,12 @@ const nodeSection = section({
 const usual = ["node.webSocketUrl", "public.port", "policyPath", "callers.trustedProxies", "callers.keysPath"];
 
 /** All settings of a standalone gateway (without a sidecar). Settings that a sidecar has too are in `settings/sections.ts`. */
-export const gatewaySettings = defineSettings(
-  "gateway",
-  usual,
-  {
-    node: nodeSection,
-    listen: listenSection,
-    health: section(rpcHealthShape),
-    lag: section(referencesShape),
-    ...gatewayShape,
-  },
-  { certificate: removedCertificate, ...removedGatewaySettings },
-);
+export const gatewaySettings = defineSettings("gateway", usual, {
+  node: nodeSection,
+  listen: listenSection,
+  health: section(rpcHealthShape),
+  lag: section(referencesShape),
+  ...gatewayShape,
+});
 
 export type StandaloneGatewaySettings = z.output<typeof gatewaySettings.schema>;

@@ -56,6 +56,3 @@ export const lagSection = section({
     .default(300_000)
     .describe("How long a node may stall, or lag behind lag.references without catching up, before it is restarted"),
 });
-
-/** Replacement for the certificate watch, shown to operators who still configure it. */
-export const removedCertificate = "probe the public URL with Prometheus's blackbox exporter (docs/observability.md)";

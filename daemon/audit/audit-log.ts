@@ -41,6 +41,3 @@ export function createAuditLog(log: Logger): AuditLog {
   const lines = log.level === "silent" ? log : log.child({}, { level: "info" });
   return { add: ({ message, ...change }) => lines.info({ event: "change-made", ...change }, message) };
 }
-
-/** Replacement of the removed audit file settings, for operators who still set them. */
-export const auditLogReplacement = "changes are in the service's log as change-made (docs/logs.md)";

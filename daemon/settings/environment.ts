@@ -3,7 +3,6 @@ import { describeDuplicateKey } from "../files/json5-tree.ts";
 import { readRegularText, explainUnreadable } from "../files/regular-file.ts";
 import { toEnvironmentName, type SettingsLeaf } from "./leaf.ts";
 import { type SettingsProblem, isSimilar, findNearestWord } from "./problem.ts";
-import { type RemovedSettings, explainRemovedSetting } from "./removed.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -39,7 +38,6 @@ export function findUnknownVariables(
   service: string,
   leaves: readonly SettingsLeaf[],
   env: Environment,
-  removed: RemovedSettings = {},
 ): SettingsProblem[] {
   const prefix = `${toEnvironmentName(service, [])}_`;
   const known = new Set(leaves.flatMap((leaf) => (leaf.secret ? [leaf.env, `${leaf.env}_FILE`] : [leaf.env])));
@@ -48,9 +46,6 @@ export function findUnknownVariables(
     .filter((name) => name.startsWith("GATEHOUSE_") && !known.has(name) && !isServiceLink(name, env[name]))
     .flatMap((name) => {
       if (!name.startsWith(prefix)) return findMisspeltService(name, prefix, [...known]);
-      const [, instead] =
-        Object.entries(removed).find(([key]) => isOf(name, toEnvironmentName(service, key.split(".")))) ?? [];
-      if (instead !== undefined) return [{ name, message: `${explainRemovedSetting(instead)}.` }];
       const meant = findNearestVariable(name, prefix, [...known]);
       const hint = meant === undefined ? "no such setting;" : `no such setting; did you mean ${meant}?`;
       const list = `"gatehouse ${service} --help" lists them.`;
@@ -66,9 +61,6 @@ function findNearestVariable(name: string, prefix: string, known: readonly strin
   );
   return nearest === undefined ? undefined : `${prefix}${nearest}`;
 }
-
-/** Checks whether a variable matches a setting, or a setting of a section. */
-const isOf = (name: string, setting: string) => name === setting || name.startsWith(`${setting}_`);
 
 /** Reports a variable whose service name nearly matches this service's, as in `GATEHOUSE_SIDCAR_…`: no other service would report it either. */
 function findMisspeltService(name: string, prefix: string, known: readonly string[]): readonly SettingsProblem[] {

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { explainRemovedSetting } from "./removed.ts";
 
 type Fixed = number | string;
 
@@ -14,7 +13,7 @@ export function fixed(value: number): z.ZodDefault<z.ZodType<number>>;
 export function fixed(value: string): z.ZodDefault<z.ZodType<string>>;
 export function fixed(value: Fixed): z.ZodDefault<z.ZodType<Fixed>> {
   return z
-    .custom<Fixed>(isNever, { error: explainRemovedSetting(explainFixed(value)) })
+    .custom<Fixed>(isNever, { error: `is always ${value} and can't be set; remove it` })
     .default(value)
     .meta({ fixed: true });
 }
@@ -23,7 +22,7 @@ export function fixed(value: Fixed): z.ZodDefault<z.ZodType<Fixed>> {
 export function derived(): z.ZodDefault<z.ZodType<number | undefined>> {
   return (
     z
-      .custom<number | undefined>(isNever, { error: explainRemovedSetting(explainFixed(undefined)) })
+      .custom<number | undefined>(isNever, { error: "is derived and can't be set; remove it" })
       // The type requires a value, but there is none.
       .default(undefined as never)
       .meta({ fixed: true })
@@ -48,8 +47,3 @@ export function listFixed(object: z.ZodObject, at: readonly string[] = []): read
 }
 
 type FixedValue = { path: readonly string[]; value: Fixed | undefined };
-
-/** Explains what an older configuration should do instead of setting a constant. */
-export function explainFixed(value: Fixed | undefined): string {
-  return value === undefined ? "it is derived" : `it is always ${value}`;
-}

@@ -4,13 +4,11 @@ import { createMask } from "../secrets/mask.ts";
 import type { SettingsFile } from "./file.ts";
 import { describeExpectedAt, type SettingsLeaf } from "./leaf.ts";
 import { type SettingsProblem, findNearestWord } from "./problem.ts";
-import { type RemovedSettings, explainRemovedSetting } from "./removed.ts";
 import { getValueAt } from "./value.ts";
 
 /** Origin of the values that a schema validated. */
 export type SettingsOrigin = Readonly<{
   schema: z.ZodObject;
-  removed?: RemovedSettings | undefined;
   /** All values, nested, as passed to the schema. */
   raw: unknown;
   /** Names of the environment variables that supplied a value. */
@@ -50,10 +48,6 @@ function describeUnknownKey(
   leaves: readonly SettingsLeaf[],
   origin: SettingsOrigin,
 ): SettingsProblem {
-  const removed = new Map(Object.entries(origin.removed ?? {}));
-  const instead = removed.get(path.join("."));
-  if (instead !== undefined)
-    return { name: formatKeyPlace(path, origin), message: `${explainRemovedSetting(instead)}.` };
   const siblings = leaves.filter((candidate) => path.slice(0, -1).every((key, index) => candidate.path[index] === key));
   const words = [...new Set(siblings.flatMap((candidate) => candidate.path[path.length - 1] ?? []))];
   const meant = findNearestWord(path.at(-1) ?? "", words);

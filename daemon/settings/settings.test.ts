@@ -19,8 +19,7 @@ const shape = {
   chain: section({ rpcUrl: httpUrl.describe("The node"), timeoutMs: milliseconds.default(30_000), attempts: fixed(3) }),
   assets: z.array(address).default([]).describe("Tokens taken").meta({ expected: "a list of addresses" }),
 };
-const removed = { "chain.waitMs": "set chain.timeoutMs", lottery: "play elsewhere" };
-const definition = defineSettings("till", [], shape, removed);
+const definition = defineSettings("till", [], shape);
 
 const key = `0x${"11".repeat(32)}`;
 const right = { GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: key, GATEHOUSE_TILL_CHAIN_RPC_URL: "http://127.0.0.1:18100" };
@@ -177,20 +176,10 @@ describe("readSettings", () => {
     expect(readSettings(definition, { env: right }).chain.attempts).toBe(3);
     const file = temporaryFile("{ chain: { attempts: 3 } }");
     expect(problemsOf({ ...right, GATEHOUSE_TILL_CHAIN_ATTEMPTS: "4" })).toEqual([
-      "till: GATEHOUSE_TILL_CHAIN_ATTEMPTS: was removed: it is always 3; remove it.",
+      'till: GATEHOUSE_TILL_CHAIN_ATTEMPTS: no such setting; "gatehouse till --help" lists them. Correct the name or remove it.',
     ]);
     expect(problemsOf(right, file)).toEqual([
-      `till: ${file}: line 1: chain.attempts: was removed: it is always 3; remove it.`,
-    ]);
-  });
-
-  it("reports the replacement for a removed setting or section", () => {
-    const file = temporaryFile("{ chain: { waitMs: 1 }, lottery: { on: true } }");
-    expect(problemsOf({ ...right, GATEHOUSE_TILL_CHAIN_WAIT_MS: "1", GATEHOUSE_TILL_LOTTERY_ON: "1" }, file)).toEqual([
-      "till: GATEHOUSE_TILL_CHAIN_WAIT_MS: was removed: set chain.timeoutMs; remove it.",
-      "till: GATEHOUSE_TILL_LOTTERY_ON: was removed: play elsewhere; remove it.",
-      `till: ${file}: line 1: chain.waitMs: was removed: set chain.timeoutMs; remove it.`,
-      `till: ${file}: line 1: lottery: was removed: play elsewhere; remove it.`,
+      `till: ${file}: line 1: chain.attempts: is always 3 and can't be set; remove it.`,
     ]);
   });
 

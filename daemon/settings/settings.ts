@@ -2,12 +2,10 @@ import { z } from "zod";
 import { commandSections, serviceSections } from "./common-settings.ts";
 import { readEnvironment, findUnknownVariables, type Environment } from "./environment.ts";
 import { readSettingsFile } from "./file.ts";
-import { explainFixed, listFixed } from "./fixed.ts";
 import { describeIssues } from "./issue.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "./leaf.ts";
 import { findPortConflicts } from "./port-conflicts.ts";
 import { SettingsError, type NameOrigin, type SettingsProblem } from "./problem.ts";
-import type { RemovedSettings } from "./removed.ts";
 import { assignAt, getValueAt } from "./value.ts";
 
 /** A service's name and the schema of its settings. The deployment validates with the same object. */
@@ -16,7 +14,6 @@ export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Reado
   schema: Schema;
   /** The few settings that most deployments set, by their path in the settings file; listed first in help and documentation. */
   usual: readonly string[];
-  removed?: RemovedSettings | undefined;
 }>;
 
 /**
@@ -32,10 +29,9 @@ export function defineSettings<Shape extends z.core.$ZodLooseShape>(
   service: string,
   usual: readonly string[],
   shape: Shape,
-  removed?: RemovedSettings,
 ) {
   // The service's own sections come first, and win: it may have its own shutdown.
-  return defineCommandSettings(service, usual, { ...shape, ...serviceSections, ...shape }, removed);
+  return defineCommandSettings(service, usual, { ...shape, ...serviceSections, ...shape });
 }
 
 /** Defines the settings of a command that runs to its end, like {@link defineSettings}; adds `log`. */
@@ -43,11 +39,8 @@ export function defineCommandSettings<Shape extends z.core.$ZodLooseShape>(
   service: string,
   usual: readonly string[],
   shape: Shape,
-  removed?: RemovedSettings,
 ) {
-  const schema = z.strictObject({ ...shape, ...commandSections });
-  const constants = listFixed(schema).map(({ path, value }) => [path.join("."), explainFixed(value)] as const);
-  return { service, usual, schema, removed: { ...Object.fromEntries(constants), ...removed } } as const;
+  return { service, usual, schema: z.strictObject({ ...shape, ...commandSections }) } as const;
 }
 
 export type SettingsSources = Readonly<{
@@ -87,9 +80,7 @@ export function resolveSettings<Schema extends z.ZodObject>(
   sources: SettingsSources,
 ): ResolvedSettings<Schema> {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
-  const problems: SettingsProblem[] = [
-    ...findUnknownVariables(definition.service, leaves, sources.env, definition.removed),
-  ];
+  const problems: SettingsProblem[] = findUnknownVariables(definition.service, leaves, sources.env);
   const path = sources.file ?? (sources.env[toEnvironmentName(definition.service, ["settingsPath"])] || undefined);
   const file = path === undefined ? undefined : readSettingsFile(path, leaves, problems);
   // If the file can't be read, all its settings are lost: don't report them as missing.

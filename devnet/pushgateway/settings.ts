@@ -8,26 +8,21 @@ import { fixed } from "#daemon/settings/fixed.ts";
 
 const usual = ["listen.port", "implementation", "persistenceFile"];
 
-export const pushgatewaySettings = defineSettings(
-  "pushgateway",
-  usual,
-  {
-    listen: section({
-      host: host.default("127.0.0.1").describe("Listen address of the Pushgateway"),
-      port: port.default(defaultPorts.pushgateway.http).describe("Listen port of the Pushgateway"),
-      /** Timeout for receiving a request. */
-      requestTimeoutMs: fixed(10_000),
-      bodyLimitBytes: fixed(4_194_304),
-    }),
-    shutdown: defineShutdown(5_000),
-    implementation: z
-      .enum(["auto", "stand-in"])
-      .default("auto")
-      .describe("auto: the real Pushgateway if it is on PATH, otherwise the stand-in; stand-in: always the stand-in")
-      .meta({ expected: "auto or stand-in" }),
-    persistenceFile: filePath
-      .optional()
-      .describe("File in which the real Pushgateway persists metrics; default: in memory only"),
-  },
-  { limits: "the stand-in has fixed limits", program: "it is always prometheus-pushgateway" },
-);
+export const pushgatewaySettings = defineSettings("pushgateway", usual, {
+  listen: section({
+    host: host.default("127.0.0.1").describe("Listen address of the Pushgateway"),
+    port: port.default(defaultPorts.pushgateway.http).describe("Listen port of the Pushgateway"),
+    /** Timeout for receiving a request. */
+    requestTimeoutMs: fixed(10_000),
+    bodyLimitBytes: fixed(4_194_304),
+  }),
+  shutdown: defineShutdown(5_000),
+  implementation: z
+    .enum(["auto", "stand-in"])
+    .default("auto")
+    .describe("auto: the real Pushgateway if it is on PATH, otherwise the stand-in; stand-in: always the stand-in")
+    .meta({ expected: "auto or stand-in" }),
+  persistenceFile: filePath
+    .optional()
+    .describe("File in which the real Pushgateway persists metrics; default: in memory only"),
+});

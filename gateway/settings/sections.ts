@@ -14,7 +14,6 @@ import { connectionSettings, networks, proxySettings } from "#daemon/http/settin
 import { secret } from "#daemon/secrets/secret.ts";
 import { section } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
-import { rpcCodes } from "../errors.ts";
 import { policyShape, ratio } from "./policy.ts";
 import { derived, fixed } from "#daemon/settings/fixed.ts";
 
@@ -210,15 +209,6 @@ const tracingSection = section({
   /** Timeout for sending spans. */
   timeoutMs: fixed(5_000),
 });
-
-/** Removed settings of the gateway, by path. */
-export const removedGatewaySettings = {
-  "cache.coalesce": "identical reads in flight are always merged",
-  "cache.enabled": "cache.totalBytes 0 disables the cache",
-  "internal.tier": "it is always internal",
-  "public.tier": "it is always public",
-  "ranges.errorCode": `it is always ${rpcCodes.invalidParams}`,
-};
 
 /** All settings of the gateway. Those that `policyPath` can change at runtime are in `policy.ts`. */
 export const gatewayShape = {

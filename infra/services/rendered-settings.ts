@@ -1,7 +1,6 @@
 import { parseText } from "#daemon/settings/environment.ts";
 import { listSettingsLeaves, toEnvironmentName, type SettingsLeaf } from "#daemon/settings/leaf.ts";
 import { findNearestWord, SettingsError } from "#daemon/settings/problem.ts";
-import { explainRemovedSetting } from "#daemon/settings/removed.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
 import { assignAt } from "#daemon/settings/value.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
@@ -131,8 +130,6 @@ function findUnknownKeys(
     .filter((path) => !known.has(path.join(".")))
     .map((path) => {
       const key = buildSettingKey(definition.service, path);
-      const instead = definition.removed?.[path.join(".")];
-      if (instead !== undefined) return { key, message: `${explainRemovedSetting(instead)}.` };
       const meant = findNearestWord(path.join("."), [...known]);
       const hint = meant === undefined ? ";" : `; did you mean ${meant}?`;
       return {

@@ -57,7 +57,6 @@ const connectedSettings = [
   ["gateway", "tracing", "otlpUrl"],
   ["gateway", "jwt", "jwksUrl"],
   ["lag", "references"],
-  ["certificate", "urls"],
   ["upgrade", "releasesUrl"],
   ["chain", "rpcUrl"],
   ["settlement", "rpcUrl"],
