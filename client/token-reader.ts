@@ -11,6 +11,7 @@ import {
   type Address,
   type Hex,
 } from "viem";
+import { describeChainFailure } from "#x402/chain-failure.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { locatePermit2Nonce } from "#x402/transfer-payload.ts";
 import { decimalsMax } from "#x402/price.ts";
@@ -79,7 +80,8 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
       return value;
     } catch (error) {
       if (error instanceof TokenReadError) throw error;
-      throw fail(describeFailure(error), error);
+      if (!(error instanceof BaseError)) throw error;
+      throw fail(describeChainFailure(error), error);
     }
   }
 
@@ -125,7 +127,8 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
       try {
         return await client.readContract(call as Parameters<typeof client.readContract>[0]);
       } catch (error) {
-        const message = `${call.functionName} of contract ${call.address} can't be read at ${host}: ${describeFailure(error)}`;
+        if (!(error instanceof BaseError)) throw error;
+        const message = `${call.functionName} of contract ${call.address} can't be read at ${host}: ${describeChainFailure(error)}`;
         throw new TokenReadError(message, { cause: error });
       }
     },
@@ -139,14 +142,4 @@ export function isRevert({ cause }: TokenReadError): boolean {
 
 function isRevertCause(error: unknown): boolean {
   return error instanceof ContractFunctionRevertedError || error instanceof ContractFunctionZeroDataError;
-}
-
-/** Describes a failure by the first line of its message and the system's cause; the library's other lines contain the full URL. */
-function describeFailure(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (!(error instanceof BaseError)) return error.message.split("\n")[0] ?? "";
-  const deepest: unknown = error.walk();
-  if (!(deepest instanceof Error) || deepest instanceof BaseError) return error.shortMessage;
-  // If several addresses refused the connection, the error has only a code.
-  return `${error.shortMessage} ${deepest.message || (deepest as NodeJS.ErrnoException).code}`;
 }

@@ -3,6 +3,7 @@ import { BaseError, createPublicClient, formatEther, http, type Address, type He
 import { privateKeyToAccount } from "viem/accounts";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
+import { describeChainFailure } from "#x402/chain-failure.ts";
 import { contractUses, type CanonicalContract } from "#x402/contracts.ts";
 import { findCreationOnChain } from "./creation.ts";
 import { readCreation, type Creation } from "./creation.ts";
@@ -121,9 +122,5 @@ async function reportFailure(command: string, rpcUrl: string, output: CommandOut
 function describeFailure(error: unknown): string {
   if (error instanceof DeploymentError) return error.message;
   if (!(error instanceof BaseError)) throw error;
-  const deepest: unknown = error.walk();
-  const isSystemError = deepest instanceof Error && !(deepest instanceof BaseError);
-  // If several addresses refused the connection, the error has only a code.
-  const cause = isSystemError ? deepest.message || (deepest as NodeJS.ErrnoException).code : error.details;
-  return [error.shortMessage, cause].filter((part) => part !== undefined && part !== "").join(" ");
+  return describeChainFailure(error);
 }

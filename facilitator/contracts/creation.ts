@@ -1,4 +1,5 @@
 import {
+  BaseError,
   concat,
   getContractAddress,
   isAddressEqual,
@@ -14,6 +15,7 @@ import {
   type PublicClient,
   type Transaction,
 } from "viem";
+import { describeChainFailure, isNodeError } from "#x402/chain-failure.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 
 /**
@@ -70,10 +72,19 @@ async function readPresigned(raw: Hex): Promise<Extract<Creation, { kind: "presi
  * Needs an archive node: it searches for the first block whose state has the code.
  *
  * @returns a phrase that explains why there is none.
- * @throws {BaseError} when the node does not respond, or lacks old states.
+ * @throws {BaseError} when the node does not respond.
  */
 export async function findCreationOnChain(source: PublicClient, address: Address): Promise<Creation | string> {
   if (!(await hasCode(source, address))) return "that chain does not have it either";
+  try {
+    return await searchCreation(source, address);
+  } catch (error) {
+    if (!(error instanceof BaseError && isNodeError(error))) throw error;
+    return `its node rejects queries of old blocks, and may be pruned (${describeChainFailure(error)}); specify an archive node of that chain with --copy-from`;
+  }
+}
+
+async function searchCreation(source: PublicClient, address: Address): Promise<Creation | string> {
   if (await hasCode(source, address, 0n)) return "that chain has it since genesis, without a transaction";
   let [without, withCode] = [0n, await source.getBlockNumber()];
   while (withCode - without > 1n) {

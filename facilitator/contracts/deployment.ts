@@ -9,6 +9,7 @@ import {
   type PrivateKeyAccount,
   type Transport,
 } from "viem";
+import { isNodeError } from "#x402/chain-failure.ts";
 import { canonicalContracts, type CanonicalContract } from "#x402/contracts.ts";
 import type { Creation } from "./creation.ts";
 
@@ -169,7 +170,7 @@ async function sendPresigned(
   try {
     await chain.sendRawTransaction({ serializedTransaction: raw });
   } catch (error) {
-    if (!(error instanceof BaseError)) throw error;
+    if (!(error instanceof BaseError && isNodeError(error))) throw error;
     // An interrupted run may already have sent it.
     const known = await chain.getTransaction({ hash }).catch(() => undefined);
     if (known === undefined) {

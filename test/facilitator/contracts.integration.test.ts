@@ -20,6 +20,7 @@ import { runContractsCheck, runContractsDeploy, type DeployOptions } from "#faci
 import { canonicalContracts, type CanonicalContract } from "#x402/contracts.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { startAnvil, type Anvil } from "#devnet/anvil/anvil.ts";
+import { retainedStatesMax } from "#devnet/anvil/anvil-process.ts";
 import { createTemporaryFolder } from "../support/payments/shop.ts";
 import { readShellBlocks } from "../support/readme-blocks.ts";
 import { runGatehouse } from "../support/run-command.ts";
@@ -129,6 +130,27 @@ test("deploys missing contracts from a file and another chain after confirmation
   expect(await runContractsCheck({ rpcUrl: target.url, contracts }, output)).toBe(1);
   expect(table).toMatch(/on chain 1672 [^]*Copied +│ 0x\w+ │ there [^]*Lacking +│ 0x\w+ │ missing/);
   expect(await runContractsCheck({ rpcUrl: target.url, contracts: contracts.slice(0, 3) }, output)).toBe(0);
+});
+
+test("names a pruned node, and a proxy's page in one line, as the reason for a contract that can't be copied", async () => {
+  const { contract, data } = makeCreate2("Copied");
+  const parts = { log: createLog({ service: "test", level: "silent" }), signal: new AbortController().signal };
+  await using pruned = await startAnvil({ chainId: 1, blockTimeSeconds: 3_600 }, parts);
+  await pruned.request("anvil_setBalance", [payer.address, toHex(parseEther("1"))]);
+  const wallet = createWalletClient({ account: payer, transport: http(pruned.url) });
+  await wallet.sendTransaction({ to: deployer, data, gas: 200_000n, chain: null });
+  for (let blocks = 0; blocks <= retainedStatesMax; blocks += 1) await pruned.mine();
+  const copied = await run([contract], { copyFrom: [pruned.url] });
+  expect(copied.status).toBe(1);
+  expect(copied.printed).toMatch(
+    /can't be deployed: 127[\d.:]+: its node rejects queries of old blocks, and may be pruned \(the node's error: BlockOutOfRangeError: .+\); specify an archive node of that chain with --copy-from\n/,
+  );
+  await using proxy = await listenLocally(
+    createServer((_request, response) => response.writeHead(404).end("<html>\n".repeat(1_000))),
+  );
+  expect((await run([contract], { copyFrom: [proxy.url] })).printed).toMatch(
+    /can't be deployed: 127[\d.:]+: HTTP 404: <html>\nnothing/,
+  );
 });
 
 test("continues a killed deployment without resending its transactions", async () => {
