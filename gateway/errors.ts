@@ -30,6 +30,10 @@ export const rpcErrors = {
   timeout: { code: rpcCodes.timeout, message: "request timed out" },
   responseTooLarge: { code: rpcCodes.responseTooLarge, message: "response too large" },
   nodeUnavailable: { code: rpcCodes.internal, message: "the node is not responding; try again later" },
+  cutAnswer: {
+    code: rpcCodes.internal,
+    message: "the node closed the connection before its response was complete; try again later",
+  },
   badAnswer: { code: rpcCodes.internal, message: "the node's response is not JSON-RPC; try again later" },
   nodeLimits: {
     code: rpcCodes.limitExceeded,
@@ -62,7 +66,8 @@ export const responseErrors = {
   timeout: rpcErrors.timeout,
   tooLarge: rpcErrors.responseTooLarge,
   unavailable: rpcErrors.nodeUnavailable,
-  slowReader: rpcErrors.nodeUnavailable,
+  cutAnswer: rpcErrors.cutAnswer,
+  slowReader: rpcErrors.tooMuchHeld,
   queueFull: rpcErrors.queueFull,
   badAnswer: rpcErrors.badAnswer,
   limited: rpcErrors.nodeLimits,

@@ -46,17 +46,17 @@ export function parseSplit(
     flows.clear();
     done(outcome);
   };
-  const fail = (text: string) => {
+  const fail = (failure: ResponseFailure, text = formatErrorResponse(id, responseErrors[failure])) => {
     if (state.isFinished) return;
     finish("failed");
-    if (writer.hasBegun) read.fail("unavailable");
+    if (writer.hasBegun) read.fail(failure);
     else read.text(text, "gateway");
   };
   const settle = (place: number, answer: TextResponse | ResponseFailure) => {
     const piece = readPiece(answer, id);
-    if (piece.kind === "error") return fail(piece.text);
+    if (piece.kind === "error") return fail(typeof answer === "string" ? answer : "unavailable", piece.text);
     const { elements } = piece;
-    if (writer.bytes + elements.length > limitBytes) return fail(formatErrorResponse(id, rpcErrors.responseTooLarge));
+    if (writer.bytes + elements.length > limitBytes) return fail("tooLarge");
     writer.put(place, elements, piece.source);
     return run();
   };

@@ -228,7 +228,7 @@ export class NodeConnection implements Disposable {
     else if (head === undefined && this.#served > 0 && ticket.call.repeatable) this.#pool.again(ticket);
     else {
       this.#body?.drop();
-      (this.#sink ?? ticket.call.sink).fail("unavailable");
+      (this.#sink ?? ticket.call.sink).fail(this.#connected ? "cutAnswer" : "unavailable");
     }
   }
 }

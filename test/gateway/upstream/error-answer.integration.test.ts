@@ -11,6 +11,8 @@ const request = (id: string, method = "eth_estimateGas", params = "[{}]") =>
 const answer = (id: string, error = reverted) => `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
 const badAnswer = '{"code":-32603,"message":"the node\'s response is not JSON-RPC; try again later"}';
 const limited = '{"code":-32005,"message":"rate limit exceeded: the node rate-limits calls; try again later"}';
+const cut =
+  '{"code":-32603,"message":"the node closed the connection before its response was complete; try again later"}';
 const unavailable = '{"code":-32603,"message":"the node is not responding; try again later"}';
 
 /** Ways in which a body arrives at the gateway. */
@@ -97,6 +99,33 @@ describe.each(bothPaths)("a node response with a status other than 200, over %s"
     const body = answer("1", `{"code":3,"message":"${"x".repeat(2_000_000)}"}`);
     respond(400, body, deliveries[way]);
     expect((await post(gateway.url, request("1"))).text).toBe(answer("1", badAnswer));
+  });
+});
+
+describe.each(bothPaths)("a response that the node cuts off, over %s", (_, fastPath) => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  useGateway({ listener: { fastPath } }, (started) => ({ node, gateway } = started));
+
+  it.each([
+    ["before its head", (response: ServerResponse) => response.destroy()],
+    ["within its head", ({ socket }: ServerResponse) => socket?.end("HTTP/1.1 200 O")],
+    [
+      "within its length",
+      ({ socket }: ServerResponse) => socket?.end("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"),
+    ],
+    [
+      "within a chunk",
+      ({ socket }: ServerResponse) => socket?.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{"id"'),
+    ],
+  ])("%s is reported as such", async (_way, cutOff) => {
+    node.answer((_call, response) => {
+      cutOff(response);
+      return byHand;
+    });
+    const [read, other] = [request("1", "eth_getBalance", '["0x01","latest"]'), request("2", "eth_syncing", "[]")];
+    expect((await post(gateway.url, read)).text).toBe(answer("1", cut));
+    expect((await post(gateway.url, `[${read},${other}]`)).text).toBe(`[${answer("1", cut)},${answer("2", cut)}]`);
   });
 });
 

@@ -44,7 +44,7 @@ describe("responses over WebSocket", () => {
       return byHand;
     });
     expect(await client.ask(request(7, "eth_syncing"))).toBe(
-      '{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the node is not responding; try again later"}}',
+      '{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the node closed the connection before its response was complete; try again later"}}',
     );
     expect(client.socket.readyState).toBe(client.socket.OPEN);
   });
