@@ -5,5 +5,15 @@ import { isAbsolute, join } from "node:path";
 export function findUserStateDirectory(env: Readonly<Record<string, string | undefined>>): string {
   const state = env["XDG_STATE_HOME"] ?? "";
   // The specification requires ignoring relative paths.
-  return join(isAbsolute(state) ? state : join(homedir(), ".local", "state"), "gatehouse");
+  return join(isAbsolute(state) ? state : join(findHome(), ".local", "state"), "gatehouse");
+}
+
+/** A user that no database lists, such as of a systemd unit with `DynamicUser=`, has the home `/`, as in Docker and nss-systemd. */
+function findHome(): string {
+  try {
+    return homedir();
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ERR_SYSTEM_ERROR") return "/";
+    throw error;
+  }
 }

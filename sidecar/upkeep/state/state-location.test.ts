@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
@@ -53,6 +53,19 @@ test("uses the user state directory of the XDG Base Directory Specification", ()
     expect(findUserStateDirectory(env)).toMatch(/^\/.*\/\.local\/state\/gatehouse$/);
   }
 });
+
+test.runIf(process.geteuid?.() === 0)(
+  "gives a user that no database lists, and without HOME, a directory under /",
+  () => {
+    vi.stubEnv("HOME", undefined);
+    process.seteuid?.(54_321);
+    onTestFinished(() => {
+      process.seteuid?.(0);
+      vi.unstubAllEnvs();
+    });
+    expect(findUserStateDirectory({})).toBe("/.local/state/gatehouse");
+  },
+);
 
 test("looks for a sidecar in two places if no state directory is set", () => {
   const settings = readSettings(sidecarSettings, {
