@@ -54,7 +54,7 @@ function dumpGiven(
   });
 }
 
-/** The usual settings come first. A setting without value and default is null; a secret is `[secret]`. */
+/** The usual settings come first. A setting with neither a value nor a default is null; a secret is `[secret]`. */
 export function dumpSettings(
   definition: SettingsDefinition,
   sources: SettingsSources,

@@ -3,7 +3,8 @@ import { join } from "node:path";
 
 /**
  * Makes a compile cache filled by this user readable and writable by the group, and shares it with another user. In the cache, Node keeps
- * one directory per user, readable only by that user and with the user's id as suffix; the other user gets a link with that name.
+ * one directory per user, whose name ends with the user's ID and which only that user can read. For the second user, a link with its own ID
+ * points to the first user's directory.
  *
  * @throws {Error} if Node names its directories differently.
  */

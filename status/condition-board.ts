@@ -7,7 +7,7 @@ import { findRunbook } from "./runbook.ts";
 
 /** The node's current conditions, as reported by the sidecar's components. */
 export type ConditionBoard = Readonly<{
-  /** Sets a condition. Only a change of its status or reason is logged, counted and dated. */
+  /** Sets a condition. Only a change of its status or reason is logged, counted and timestamped. */
   set: (report: ConditionReport) => void;
   get: (type: ConditionType) => Condition | undefined;
   /** Returns all conditions that were set, in the order of {@link conditionTypes}. */

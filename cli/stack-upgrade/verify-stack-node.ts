@@ -20,7 +20,7 @@ export type NodeVerificationOptions = Readonly<{
   version: string;
   image: string;
   before: StackNodeBaseline;
-  /** Whether the sidecar may be paused: allowed for the old version, because a failed restart of the new one sets a pause. */
+  /** Whether the sidecar may be paused: allowed for the old version, because a failed restart of the new one pauses the sidecar. */
   mayBePaused: boolean;
 }> &
   VerificationLimits;

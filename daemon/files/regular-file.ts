@@ -66,10 +66,10 @@ export function readRegularText(path: string, limitBytes: number): string {
 }
 
 /**
- * Reads text from the source given on the command line, up to `limitBytes`: a file, a shell pipe (`<(…)`), or standard input (0). Blocks
- * until a pipe is written to.
+ * Reads text from the source given on the command line, up to `limitBytes`: a file, a shell pipe (`<(…)`), or standard input (0). If the
+ * path is a pipe, blocks until data arrives.
  *
- * @throws {RegularFileError} if the text is larger.
+ * @throws {RegularFileError} if the text exceeds the max size.
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).
  */
 export function readNamedText(file: string | 0, limitBytes: number): string {

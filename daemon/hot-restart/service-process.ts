@@ -49,7 +49,10 @@ export function startServiceProcess(
   return followService(child);
 }
 
-/** Represents a service whose program failed to start as an exited process. Node throws some of these errors synchronously (ETXTBSY, ENOMEM, E2BIG). */
+/**
+ * Returns an exited process for a service whose program could not be started. Node throws some of these errors synchronously (ETXTBSY,
+ * ENOMEM, E2BIG).
+ */
 function describeUnstarted(why: string): ServiceProcess {
   return {
     reached: () => Promise.resolve(false),

@@ -48,7 +48,10 @@ export function findReachedHost(host: string): string {
   return host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
 }
 
-/** Returns the TLS option with a server's name (SNI). An IP address is no name (RFC 6066, section 3), and Node throws if it is given as one. */
+/**
+ * Returns the TLS option with a server's name (SNI). An IP address is not a valid server name (RFC 6066, section 3), and Node throws if it
+ * gets one.
+ */
 export function buildServerName(host: string): Readonly<{ servername?: string }> {
   return isIP(host) === 0 ? { servername: host } : {};
 }

@@ -24,7 +24,7 @@ export type EngineResponse = Readonly<{
 const defaultLimitBytes = 8_388_608;
 const socketScheme = "unix://";
 
-/** Creates a client for the Engine API at `unix:///path` or `http://host:port`. A request rejects with the system's or an abort's error. */
+/** Creates a client for the Engine API at `unix:///path` or `http://host:port`. A request rejects with a system error or an AbortError. */
 export function createEngineClient(address: string): (request: EngineRequest) => Promise<EngineResponse> {
   const isSocket = address.startsWith(socketScheme);
   const socket = isSocket ? { socketPath: address.slice(socketScheme.length) } : {};

@@ -149,7 +149,7 @@ const sliceBytes = 4_096;
 
 /**
  * Passes a socket's input to its readers in slices of 4 KiB, each once `mustWait` returns false; `isFirst`: none is waiting. While one waits,
- * the socket is not read. Call it after node:http has attached its parser, which would parse at once whatever was read.
+ * the socket is not read. Call it only after node:http has attached its parser, because attaching it parses all input at once.
  */
 export function sliceReads(socket: Socket, mustWait: (isFirst: boolean) => boolean): SlicedReads {
   // node:http bypasses a socket's stream until the socket gets another data listener.

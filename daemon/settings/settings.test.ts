@@ -158,7 +158,7 @@ describe("readSettings", () => {
     ]);
   });
 
-  it("suggests nothing for a variable that resembles a setting only by its prefix", () => {
+  it("suggests nothing for a variable that only shares a prefix with a setting", () => {
     expect(problemsOf({ ...right, GATEHOUSE_TILL_CHAIN_FEE: "x" })).toEqual([
       'till: GATEHOUSE_TILL_CHAIN_FEE: no such setting; "gatehouse till --help" lists them. Correct the name or remove it.',
     ]);

@@ -23,7 +23,7 @@ const signature = { compact: new Uint8Array(64), yParity: 0 };
 const quote = async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });
 
 /**
- * A node as queried by the watch; `has` is the token's response at the head, `ageMs` the head's age. The process's clock is
+ * A node that the watch queries: `has` is what the token contract returns, `ageMs` the age of the newest block. The process's clock is
  * ahead of the real time by `clockAheadMs`.
  */
 function createNode() {

@@ -50,7 +50,7 @@ export type MessageCall = Readonly<{ from?: Hex; to: Hex; data: Hex; gas?: numbe
  * Result of sending a signed transaction to a node.
  * - `accepted`: the node has it, from this or an earlier call.
  * - `nonce_taken`: another transaction of the account has the nonce, in a block or in the pool at the same or a higher fee.
- * - `rejected`: the node rejected it and did not broadcast it; `isUnfunded` because the account can't pay for it.
+ * - `rejected`: the node rejected it and did not broadcast it; `isUnfunded` if the reason is that the account can't pay for it.
  * - `unknown`: the node did not report the result; the transaction may have been broadcast.
  */
 export type SendOutcome = Readonly<

@@ -124,6 +124,6 @@ export function describeMissingOnChain(
 ): string | undefined {
   if (receipt === undefined) return noReceipt;
   if (receipt.status !== 1) return "a transaction that was reverted";
-  // The settlement's transaction may be a third party's that executed the same authorization; it contains the same transfer.
+  // The settlement's transaction may come from a third party that executed the same authorization; it contains the same transfer.
   return showsTransfer(receipt, settlement) ? undefined : "a transaction without the transfer";
 }

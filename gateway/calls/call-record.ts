@@ -21,8 +21,8 @@ const stepBytes = 65_536;
 const nothingHeld: HeldBytes = { hold: () => true, tryAcquire: () => false, release: () => undefined };
 
 /**
- * One call, from its message to the end of its response. Fields are filled in as the call proceeds. It receives the response, which ends it,
- * charges the caller for the response's length, and forwards it to the client. It is a single object, because a batch has many.
+ * One call, from its message to the end of its response. Fields are filled in as the call proceeds. The response ends the call: it charges
+ * the caller for the length, and forwards the response to the client. It is a single object, because a batch has many.
  */
 export class CallRecord implements NodeRead {
   readonly account: CallAccounting;

@@ -46,7 +46,7 @@ export function createMessageHandler(context: GatewayContext): MessageHandler {
     const trace = tracing?.batch(account.message, calls.length);
     const strategy = chooseBatchStrategy(account);
     account.batch = strategy;
-    // A traced call has its own span, which a plain read doesn't.
+    // A traced call needs its own span; a plain read has none.
     const isPlain = reads.isCaching && trace === undefined;
     const flow = runBatch(calls, account, strategy, {
       handle: (call, itemSink) => handleCall(account, call, itemSink, trace?.call()),

@@ -55,7 +55,7 @@ export function buildOpenRpcDocument(catalogue: Catalogue, listener: ListenerNam
   };
 }
 
-/** Formats a catalogue's documents as JSON text (a binary string), each once. */
+/** Serializes each document of a catalogue once, as JSON in a binary string. */
 export function formatOpenRpcDocuments(catalogue: Catalogue): (listener: ListenerName) => string {
   const texts = new Map<ListenerName, string>();
   return (listener) => {

@@ -66,7 +66,7 @@ describe("createProcessRateLimiter", () => {
     expect(limiter.acquire("b", 100, rates)).toBeUndefined();
   });
 
-  it("limits the wait to what current rates require after a raise", () => {
+  it("shortens the wait when the rate limit is raised", () => {
     const { clock, limiter } = limiterAt(1_000);
     const slow = { requestsPerSecond: 0.01, requestBurst: 1, computeUnitsPerSecond: 0.1, computeUnitBurst: 100 };
     expect(limiter.acquire("a", 100, slow)).toBeUndefined();

@@ -11,7 +11,7 @@ const beginning = /^config:$/m;
  */
 export function withDeclaredKeys(text: string): string {
   const at = text.search(beginning);
-  if (at === -1) throw new Error("Pulumi.yaml has no line `config:`, which precedes its keys");
+  if (at === -1) throw new Error("Pulumi.yaml has no line `config:` before its keys");
   const config = Object.fromEntries(
     [...keyDeclarations].map(([key, { type, items, default: value, description }]) => [
       key,

@@ -81,7 +81,7 @@ function hasName({ keys, instanceKey }: KeySet, name: string): boolean {
   return name === instanceKey || Object.values(keys).includes(name);
 }
 
-/** Returns a key's value. If the key is duplicated, returns the first value, as in all stored fingerprints; editing rejects such a file. */
+/** Returns a key's value. If the key is duplicated, returns the first value, as stored fingerprints contain it; the editor rejects such a file. */
 function findFirstValue(node: ValueNode | undefined, key: string): ValueNode | undefined {
   return node?.type === "Object" ? node.members.find((member) => readJson5Key(member) === key)?.value : undefined;
 }

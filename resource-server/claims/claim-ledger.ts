@@ -152,7 +152,7 @@ function createTrimming(
     forgetResponses,
     /** Deletes at most {@link deletedMax} claims of expired payments that ended, or started waiting for their client, before a time (Unix ms). */
     forget,
-    /** Deletes responses that can no longer be requested, the oldest ones above the limit, and claims as {@link forget} does. */
+    /** Deletes responses that can no longer be requested, the oldest responses if they exceed the limit, and the same claims as {@link forget}. */
     async trim(beforeMs: number): Promise<void> {
       await deleteInRounds(() => forgetResponses("expired"));
       bytes = await responseBytes();

@@ -31,7 +31,7 @@ export type FacilitationDependencies = Readonly<{
 }> &
   Pick<ServiceContext, "isHandedOver" | "yields">;
 
-/** The keys and node from the settings, which are then required, and the tokens of the routes' offers. */
+/** The keys and the node URL from the settings, both required here, and the tokens in which the routes are priced. */
 export type InProcessOptions = ResourceServerSettings &
   Readonly<{
     keys: readonly Secret[];

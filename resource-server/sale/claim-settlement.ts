@@ -139,7 +139,7 @@ export async function recordOutcome(
       await ledger.pending(key, settlement);
       return { kind: "pending", settlement };
     case "settled": {
-      // Do this before the ledger write: after a kill in between, the outcome is requested and reported again.
+      // Do this before the ledger write: if the process is killed between the two, the outcome is requested and reported again.
       reportCharge(claim, settlement, parts);
       const isFree = isUnused(claim);
       const isUnsynced = payload !== undefined && facilitation.settlesInLedger?.(payload);

@@ -125,7 +125,10 @@ function auditRestore(
   return { action: "node-data-restored", outcome: "success", by: "gatehouse restore", message, ...sides };
 }
 
-/** Keeps existing data. If a run was killed between rename and marker, its archive still exists; data from elsewhere has none. */
+/**
+ * Keeps existing data. If a run was killed after it renamed the data and before it wrote the marker, its archive still exists; data from
+ * elsewhere has none.
+ */
 async function keepData(
   place: RestoreLocation,
   sha256: string | undefined,

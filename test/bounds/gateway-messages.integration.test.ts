@@ -137,7 +137,7 @@ const connections = () => gateway.metric('gatehouse_connections{listener="intern
 it("limits the time per event-loop tick", async () => {
   const before = await connections();
   const requests = Buffer.from(buildRequest(coinbase()).repeat(60_000));
-  // An operator's program without a rate limit: each of its connections has more work than the others wait for.
+  // An operator's client without a rate limit, each of whose connections sends enough calls to delay other clients.
   const busy = openMany(50, () => openRaw(gateway.urls.internal, requests, { localAddress: "127.0.0.2" }));
   await until("they are served", generousMs, () => busy.clients.every(({ receivedBytes }) => receivedBytes() > 0));
   const waits: number[] = [];

@@ -71,7 +71,7 @@ function findGoneVariables(text: string): readonly string[] {
     .map(([name]) => name);
 }
 
-/** Options after a command that does not have them. */
+/** Options that are given to a command without them. */
 function findGoneOptions(text: string): readonly string[] {
   return [...text.matchAll(/\b(?:gatehouse|gatehouse-evm) ((?:config )?[a-z][a-z-]+)((?: [^`\n|]*)?)/g)].flatMap(
     ([, command = "", rest = ""]) => {

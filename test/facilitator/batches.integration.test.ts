@@ -37,7 +37,7 @@ async function awaitPool(payments: readonly PaymentBody[]): Promise<readonly Poo
   });
 }
 
-/** Starts a facilitator that has settled a payment, and so knows the token's logs. */
+/** Starts a facilitator and settles one payment, so that it knows what the token logs. */
 async function start(ledger: string, env: Readonly<Record<string, string>>): Promise<FacilitatorClient> {
   const started = await scene.start(ledger, env);
   expect((await mineUntil(started.settle(await signPayment(scene.chain.token)))).body).toMatchObject({ success: true });

@@ -48,7 +48,7 @@ test("repeats the outcome to a caller with the same payment-identifier", async (
   expect((await scene.facilitator.settle(signed)).body).toMatchObject(duplicate);
 });
 
-test("rejects a payment-identifier for other terms, even after kill -9", async () => {
+test("rejects a payment-identifier that is reused with other terms, even after kill -9", async () => {
   const id = "pay_7d5d747be160e280504c099d984bcfe2";
   const first = identified(await signPayment(scene.chain.token), id);
   const payTo = testAccount(3).address;

@@ -167,7 +167,7 @@ function buildOnce(tag: string, make: () => Promise<void>): Promise<string> {
 /** Lock file by which processes take turns with these images. */
 const getTurnFile = (what: string) => join(tmpdir(), `${what.replace(":", "-")}.turn`);
 
-/** Removes all images with that name that were built. */
+/** Removes all built images with that name. */
 export async function removeTestImages(name: string): Promise<void> {
   const built = await listBuiltImages(name);
   if (built.length > 0) await runDocker("image", "rm", "--force", ...built);

@@ -64,7 +64,7 @@ export function buildWrong(type: string, reason: string, span: Span = trouble): 
   ];
 }
 
-/** Builds an upgrade that is in progress during a span. */
+/** Builds the metrics of an upgrade that is in progress during a period. */
 export function buildUpgrading(span: Span): InputSeries {
   return buildSample(
     "gatehouse_condition_info",

@@ -16,7 +16,7 @@ export type Want = {
   readonly identifier: string | undefined;
   /** The amount paid according to the response, once it has received what it asked for. */
   got: bigint | undefined;
-  /** How often a response was sent; without an identifier, a lost response may cost the price again. */
+  /** Number of times that a response was sent; without an identifier, a client may pay again for a lost response. */
   sent: number;
 };
 

@@ -16,7 +16,7 @@ const crashesMin = Number(process.env["GATEHOUSE_TEST_CRASHES"] ?? 1_000);
 const crashesOfReplicas = isLong ? 0 : Math.ceil(crashesMin / 3);
 const firstSeed = isLong ? 1_000 * seed : 1;
 
-/** Number of processes that share the crashes, and max seeds per process. */
+/** Number of processes among which the crashes are split, and max seeds per process. */
 const processes = crashesMin > 10_000 ? availableParallelism() : 1;
 const seedsEach = 1_000_000;
 

@@ -57,7 +57,7 @@ const held = new Map([
 export const hasApproved = (wallet: string) => wallet !== "rich too" && !newcomers.includes(wallet);
 
 const digitsOf = (wallet: string) => getAccount(wallet).address.slice(2).toLowerCase();
-/** Balances in the token, by address without prefix. */
+/** Token balances, by address without the prefix 0x. */
 export const balances: ReadonlyMap<string, bigint> = new Map([...held].map(([name, units]) => [digitsOf(name), units]));
 /** Amounts that Permit2 may move, by address without prefix. */
 export const allowances: ReadonlyMap<string, bigint> = new Map(

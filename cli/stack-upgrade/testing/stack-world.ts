@@ -24,7 +24,7 @@ import { createWorldTime } from "./world-time.ts";
 
 /**
  * Creates a stack in memory: an engine with two containers and a volume, Pulumi with a configuration, and a node whose data shows which
- * versions have run on it. A run can be killed at any change that it makes; its containers and processes continue without it.
+ * versions have run on it. A run can be killed at each change that it makes; its containers and processes keep running.
  */
 export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind"] = "docker") {
   const state = createState(kind);

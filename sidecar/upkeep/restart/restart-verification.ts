@@ -159,7 +159,7 @@ async function isPushMissing(
   while (!deadline.aborted) {
     const now = await lastPush(deadline);
     if (now.state === "notPushing") return false;
-    // Compares for a difference, not for a later time: the Pushgateway's clock may have been set back in the meantime.
+    // Checks that the time differs, not that it is later, because the Pushgateway's clock may have been set back.
     if (now.state === "pushed" && now.lastPushSeconds !== beforeSeconds) return false;
     // A check cut off by the time limit proves nothing.
     if (!deadline.aborted) isMissing = now.state !== "unreachable";

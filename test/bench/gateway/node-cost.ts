@@ -66,8 +66,7 @@ const mostRuns = 200;
 
 /**
  * Searches the public methods and their possible parameters for the calls with the highest CPU cost to the node per
- * unit charged to the caller: on anvil, and on geth if it is on the PATH. Prints the worst ten of each, which are the
- * figures.
+ * unit charged to the caller: on anvil, and on geth if it is on the PATH. Prints the ten worst of each; the page shows these figures.
  */
 export async function measureNodeCost(): Promise<readonly Figure[]> {
   const policy = createPolicy(gatewaySection.parse({}));

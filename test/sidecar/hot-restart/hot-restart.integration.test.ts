@@ -31,7 +31,7 @@ afterAll(() => resources.disposeAsync());
 
 type Tree = Readonly<Record<string, object>>;
 
-/** Formats the settings file with a change's additions. */
+/** Formats the settings file, including the settings that a change adds. */
 function settingsWith({ gateway, ...more }: Tree): string {
   const tiers = { public: { ...limitlessTier, webSockets: 1_000 }, internal: limitlessTier };
   return JSON.stringify({

@@ -48,7 +48,7 @@ async function startDemandingNode({ isDrifted }: Readonly<{ isDrifted: boolean }
 }
 
 /**
- * Starts a devnet node whose node.conf matches the desired configuration, as left by a sidecar with state in `state`.
+ * Starts a devnet node whose node.conf is already reconciled, by a sidecar with its state in `state`.
  */
 export async function startReconciledDevnet(environment: Readonly<Record<string, string>> = {}) {
   return runCorrection(await startDevnetWorkspace(version), environment);

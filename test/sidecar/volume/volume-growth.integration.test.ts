@@ -50,7 +50,7 @@ async function clusterOf(claim: { requested: string; capacity: string; expandabl
   return { api, patches, claim, [Symbol.asyncDispose]: close };
 }
 
-test("grows a volume that is filling up step by step, with pauses, up to its maximum", async () => {
+test("grows a volume that is filling up, in steps with pauses between them, to its max size", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   const disk = { freeRatio: 0.5 };
   await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });

@@ -7,7 +7,7 @@ import { client } from "./paying.ts";
 /** Differences from a valid payment. Times are in Unix seconds. */
 export type PaymentDeviation = Readonly<{ chainId?: number; validBefore?: bigint }>;
 
-/** Signs a PAYMENT-SIGNATURE header for the requirements, as the embedded stack's client (EIP-3009). */
+/** Signs a PAYMENT-SIGNATURE header for the requirements, as the client of `gatehouse stack` does (EIP-3009). */
 export async function signPaymentHeader(
   accepted: PaymentRequirements,
   deviation: PaymentDeviation = {},

@@ -77,7 +77,7 @@ test.concurrent("kills a node that does not exit after SIGTERM and reports it, a
   expect(upkeep.board.get("NotPaused")?.reason).toBe("NotPaused");
 });
 
-test.concurrent("stops only its own node if two sidecars manage two nodes on one machine, even concurrently", async () => {
+test.concurrent("stops only its own node if two sidecars on one machine each stop theirs, even at the same time", async () => {
   await using node = await startOpsNode(100);
   await using other = await node.addNeighbour();
   await other.exitsAfter(100);
