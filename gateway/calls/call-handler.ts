@@ -1,6 +1,5 @@
 import { formatAnswer, formatResultResponse } from "../json-rpc/read-answer.ts";
-import { buildCallKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
-import { hashKey, hashParts } from "../json-rpc/key-hash.ts";
+import { buildCallKey, hashCall, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import type { RateDecision } from "../limits/rate-limiter.ts";
@@ -71,8 +70,7 @@ function admit(record: CallRecord): ResponseFlow {
     return record.answer(formatResultResponse(record.id, account.policy.openRpc(caller.listener)));
   }
   if (isLimited(method, params)) return readWithin(record, params);
-  const { key = buildCallKey(method.name, params), hash = hashParts(method.name, params) } = call;
-  return readOne(record, params, key, hash);
+  return readOne(record, params, buildCallKey(method.name, params), call.hash);
 }
 
 async function answerSubscription(record: CallRecord, pending: Promise<SubscriptionResponse>): Promise<void> {
@@ -104,7 +102,12 @@ function readWithin(record: CallRecord, params: string): ResponseFlow {
 }
 
 /** Answers a checked call from the cache, or sends it to the node if a slot is free. `key` is the `buildCallKey` of method and parameters. */
-function readOne(record: CallRecord, params: string, key: string, hash = hashKey(key)): ResponseFlow {
+function readOne(
+  record: CallRecord,
+  params: string,
+  key: string,
+  hash = hashCall(record.method.name, params),
+): ResponseFlow {
   record.params = params;
   record.key = key;
   record.hash = hash;
