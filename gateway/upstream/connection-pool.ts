@@ -1,4 +1,4 @@
-import { type NodeCall, type NodeFlow, NodeTicket } from "./node-call.ts";
+import type { NodeCall, NodeFlow } from "./node-call.ts";
 import { parseNodeAddress, type NodeAddress } from "./node-socket.ts";
 import { shareMessageHeads } from "../wire/message-head.ts";
 import { Outbox } from "../wire/outbox.ts";
@@ -6,7 +6,7 @@ import type { SharedTurns } from "../wire/shared-turns.ts";
 import { FairShares, type QueueBounds, FairQueue } from "#daemon/fair-shares.ts";
 import type { PolicySource } from "../policy.ts";
 import { HeldConnections } from "./held-connections.ts";
-import { NodeConnection, type ConnectionPool } from "./node-connection.ts";
+import { NodeConnection, type ConnectionPool, type ConnectionTicket } from "./node-connection.ts";
 
 export type NodePoolOptions = QueueBounds &
   Readonly<{
@@ -141,7 +141,8 @@ export class NodePool implements ConnectionPool, Disposable {
     this.#serveWaiting();
   }
 
-  again(ticket: NodeTicket): void {
+  /** Resends a call that got no response because the node had closed the keep-alive connection. */
+  resend(ticket: NodeTicket): void {
     const connection = this.#connect();
     if (connection !== undefined) this.#start(ticket, connection);
     else {
@@ -187,5 +188,35 @@ export class NodePool implements ConnectionPool, Disposable {
     }
     const isAtRest = this.#waiting.size === 0 && this.#idle.length === this.#all.size;
     if (isAtRest && this.#sweepEveryMs === sweepMs) this.#sweepEach(restingSweepMs);
+  }
+}
+
+/** Where a call is: queued until `waitsUntil`, then on a connection. Through the ticket, the code that made the call controls it. */
+class NodeTicket implements NodeFlow, ConnectionTicket {
+  readonly call: NodeCall;
+  waitsUntil = 0;
+  connection: NodeConnection | undefined;
+  readonly #pool: NodePool;
+
+  constructor(call: NodeCall, pool: NodePool) {
+    this.call = call;
+    this.#pool = pool;
+  }
+
+  resume(): void {
+    this.connection?.resume(this);
+  }
+
+  join(caller: string): void {
+    if (this.connection === undefined) this.#pool.join(this, caller);
+  }
+
+  cancel(): void {
+    this.#pool.leave(this);
+    this.connection?.cancel(this);
+  }
+
+  resend(): void {
+    this.#pool.resend(this);
   }
 }

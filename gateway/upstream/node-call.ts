@@ -34,36 +34,3 @@ export type NodeSender = Readonly<{ send: (call: NodeCall) => NodeFlow }>;
 
 /** An upstream to which a gateway sends calls, and the number of calls that wait for one of its connections. */
 export type NodeUpstream = NodeSender & Readonly<{ waiting: number }>;
-
-type TicketQueue = Readonly<{
-  join: (ticket: NodeTicket, caller: string) => void;
-  leave: (ticket: NodeTicket) => void;
-}>;
-
-type TicketConnection = Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }>;
-
-/** Where a call is: queued until `waitsUntil`, then on a connection. Through the ticket, the code that made the call controls it. */
-export class NodeTicket implements NodeFlow {
-  readonly call: NodeCall;
-  waitsUntil = 0;
-  connection: TicketConnection | undefined;
-  readonly #queue: TicketQueue;
-
-  constructor(call: NodeCall, queue: TicketQueue) {
-    this.call = call;
-    this.#queue = queue;
-  }
-
-  resume(): void {
-    this.connection?.resume(this);
-  }
-
-  join(caller: string): void {
-    if (this.connection === undefined) this.#queue.join(this, caller);
-  }
-
-  cancel(): void {
-    this.#queue.leave(this);
-    this.connection?.cancel(this);
-  }
-}

@@ -13,7 +13,7 @@ import {
   type ResponseHead,
 } from "./response-head.ts";
 import type { ResponseSink } from "../responses/response-sink.ts";
-import type { NodeTicket } from "./node-call.ts";
+import type { NodeCall } from "./node-call.ts";
 import type { PolicySource } from "../policy.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import { type SharedTurns, PendingTurn } from "../wire/shared-turns.ts";
@@ -33,10 +33,11 @@ export type ConnectionPool = Readonly<{
   keepHead: KeepMessageHead;
   idle: (connection: NodeConnection) => void;
   closed: (connection: NodeConnection) => void;
-  /** Called with a call that got no response because the node had closed the keep-alive connection. */
-  again: (ticket: NodeTicket) => void;
   held: (connection: NodeConnection, isHeld: boolean) => void;
 }>;
+
+/** A call on a connection; `resend` is called if it got no response because the node had closed the keep-alive connection. */
+export type ConnectionTicket = Readonly<{ call: NodeCall; resend: () => void }>;
 
 /** One keep-alive connection to the node. It serves one call at a time and streams the response. */
 export class NodeConnection implements Disposable {
@@ -44,7 +45,7 @@ export class NodeConnection implements Disposable {
   readonly #pool: ConnectionPool;
   readonly #socket: Socket;
   readonly #readHead: ReturnType<typeof createResponseHeadReader>;
-  #ticket: NodeTicket | undefined;
+  #ticket: ConnectionTicket | undefined;
   #head: ResponseHead | undefined;
   /** Receiver of the current response's body, once its head was read. */
   #sink: ResponseSink | undefined;
@@ -77,7 +78,7 @@ export class NodeConnection implements Disposable {
     });
   }
 
-  send(ticket: NodeTicket): void {
+  send(ticket: ConnectionTicket): void {
     const { requestStarts } = this.#address;
     const { call } = ticket;
     const trace = call.traceContext === undefined ? "" : formatTraceHeaders(call.traceContext);
@@ -88,7 +89,7 @@ export class NodeConnection implements Disposable {
     this.#pool.outbox.write(this.#socket, `${requestStarts.of(body.length)}${trace}\r\n${body}`);
   }
 
-  resume(ticket: NodeTicket): void {
+  resume(ticket: ConnectionTicket): void {
     if (this.#ticket !== ticket || !this.#paused) return;
     this.#deadline = this.#pool.deadlineIn(ticket.call.timeoutMs);
     this.#proceed();
@@ -104,7 +105,7 @@ export class NodeConnection implements Disposable {
   }
 
   /** Cancels a call. Its response would still arrive on this connection, so the connection is closed, too. */
-  cancel(ticket: NodeTicket): void {
+  cancel(ticket: ConnectionTicket): void {
     if (this.#ticket !== ticket) return;
     this.#ticket = undefined;
     this.#body?.drop();
@@ -137,7 +138,7 @@ export class NodeConnection implements Disposable {
     return false;
   }
 
-  #receiveHead(ticket: NodeTicket, bytes: Buffer): void {
+  #receiveHead(ticket: ConnectionTicket, bytes: Buffer): void {
     const all = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes]);
     const read = this.#readHead(all);
     if (read === "unfinished") {
@@ -176,7 +177,7 @@ export class NodeConnection implements Disposable {
     this.#receiveBody(ticket, head, this.#body, body, false);
   }
 
-  #receiveBody(ticket: NodeTicket, head: ResponseHead, body: ResponseBody, bytes: Buffer, isKept: boolean): void {
+  #receiveBody(ticket: ConnectionTicket, head: ResponseHead, body: ResponseBody, bytes: Buffer, isKept: boolean): void {
     this.#deadline = this.#pool.deadlineIn(ticket.call.timeoutMs);
     const state = body.read(bytes, isKept);
     if (this.#ticket !== ticket) return;
@@ -225,7 +226,7 @@ export class NodeConnection implements Disposable {
     this.#pool.closed(this);
     if (ticket === undefined) return;
     if (head !== undefined && head.lengthBytes === undefined && !head.chunked) this.#body?.end();
-    else if (head === undefined && this.#served > 0 && ticket.call.repeatable) this.#pool.again(ticket);
+    else if (head === undefined && this.#served > 0 && ticket.call.repeatable) ticket.resend();
     else {
       this.#body?.drop();
       (this.#sink ?? ticket.call.sink).fail(this.#connected ? "cutAnswer" : "unavailable");
