@@ -1,5 +1,5 @@
 import { performance } from "node:perf_hooks";
-import type { Registry } from "prom-client";
+import { Counter, type Registry } from "prom-client";
 import type { ConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
 import type { ActiveFiles } from "#daemon/files/active-files.ts";
 import type { Logger } from "#daemon/log/log.ts";
@@ -16,11 +16,11 @@ import { LoadGate, watchLoopDelay } from "./limits/load-gate.ts";
 import { createProcessRateLimiter, type RateLimiter } from "./limits/rate-limiter.ts";
 import { startListeners } from "./listener/listeners.ts";
 import { startNode, type UpstreamNode } from "./node.ts";
-import { createAccessLog, createGapCounter, createPrometheusMeter } from "./observe/call-metrics.ts";
+import { createAccessLog, createPrometheusMeter } from "./observe/call-metrics.ts";
 import type { Traffic } from "./observe/meter.ts";
 import type { RunningTracing } from "./observe/otlp-tracing.ts";
 import { startLivePolicy } from "./policy.ts";
-import { ResponseCache } from "./reads/cache/response-cache.ts";
+import { ResponseCache } from "./reads/response-cache.ts";
 import { NodeReads } from "./reads/node-reads.ts";
 import type { SettingNames } from "./settings/names.ts";
 import type { GatewaySettings } from "./settings/sections.ts";
@@ -156,4 +156,15 @@ function deriveReadiness(latest: bigint | undefined, rejectsReads: boolean): Rea
     return { ok: false, message: "chain reads are rejected: the node is behind the references (behind.reads)" };
   }
   return { ok: true, message: `serving at block ${latest}` };
+}
+
+/** Creates the counter for gaps in the node's WebSocket connection, by outcome. */
+function createGapCounter(metrics: Registry): (outcome: "bridged" | "closed") => void {
+  const gaps = new Counter({
+    name: "gatehouse_gateway_upstream_gaps_total",
+    help: "Lost connections to the node's WebSocket: bridged, subscribers received missed events; closed, they did not.",
+    labelNames: ["outcome"],
+    registers: [metrics],
+  });
+  return (outcome) => gaps.inc({ outcome });
 }

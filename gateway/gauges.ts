@@ -4,7 +4,7 @@ import type { Head } from "./chain/head.ts";
 import type { LoadGate } from "./limits/load-gate.ts";
 import type { Listeners } from "./listener/listeners.ts";
 import type { Node } from "./node.ts";
-import type { ResponseCache } from "./reads/cache/response-cache.ts";
+import type { ResponseCache } from "./reads/response-cache.ts";
 
 export type GaugeSources = Readonly<{
   gate: LoadGate;

@@ -3,7 +3,7 @@ import type { Head, NodeFitness } from "./chain/head.ts";
 import { startHeadWatch } from "./notifications/head-watch.ts";
 import { SubscriptionHub } from "./notifications/subscription-hub.ts";
 import type { PolicySource } from "./policy.ts";
-import type { ResponseCache } from "./reads/cache/response-cache.ts";
+import type { ResponseCache } from "./reads/response-cache.ts";
 import type { GatewaySettings } from "./settings/sections.ts";
 import { NodePool } from "./upstream/connection-pool.ts";
 import type { NodeUpstream } from "./upstream/node-call.ts";

@@ -4,11 +4,22 @@ import type { RequestInfo } from "./request-facts.ts";
 import type { Rates, RateLimiter } from "../limits/rate-limiter.ts";
 import type { PolicySource } from "../policy.ts";
 import type { ApiKeys, KeyHolder } from "./api-key-file.ts";
-import type { CallerIdentity } from "./caller.ts";
 import type { ListenerName } from "../catalogue/method.ts";
 import type { Tokens } from "./tokens.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { SettingNames } from "../settings/names.ts";
+
+export type Caller = Readonly<{
+  /** Key under which limits are counted: an address, a network or the name of an API key. Never shown to other callers. */
+  key: string;
+  listener: ListenerName;
+  tierName: string;
+}>;
+
+export type CallerIdentity = Readonly<{ kind: "caller"; caller: Caller }> | RejectedIdentity;
+
+/** Rejection of a request's caller. `retryAfterSeconds` means that the caller may retry, because its credentials could not be checked. */
+export type RejectedIdentity = Readonly<{ kind: "rejected"; message: string; retryAfterSeconds?: number }>;
 
 export type Identify = (facts: RequestInfo) => CallerIdentity | Promise<CallerIdentity>;
 
@@ -53,7 +64,7 @@ export function identifyByAddress(
 }
 
 /** Sources of keys and tokens. Keys may change while the gateway runs, so they are read on every check. */
-export type CredentialDependencies = Readonly<{
+type CredentialDependencies = Readonly<{
   apiKeys: () => ApiKeys | undefined;
   tokens: Pick<Tokens, "recall" | "verify"> | undefined;
   policy: PolicySource;
@@ -112,7 +123,7 @@ export function identifyByCredential({
 }
 
 /** Called for a request that is counted by the address of its connection, whether or not that address belongs to a trusted proxy. */
-export type ProxyNotice = (isTrusted: boolean, facts: ForwardedBy & Readonly<{ remoteAddress: string }>) => void;
+type ProxyNotice = (isTrusted: boolean, facts: ForwardedBy & Readonly<{ remoteAddress: string }>) => void;
 
 /** Min interval between two log lines of the same kind: anyone can send such requests. */
 const pauseMs = 3_600_000;

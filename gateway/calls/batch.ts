@@ -1,7 +1,7 @@
 import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { responseErrors, type ResponseFailure } from "../errors.ts";
-import { ResponseMemory } from "../memory/response-memory.ts";
+import { ResponseMemory } from "../responses/response-memory.ts";
 import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import { OrderedWriter } from "../responses/ordered-writer.ts";
 import { createTurns, type Turns } from "../wire/shared-turns.ts";

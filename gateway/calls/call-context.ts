@@ -1,6 +1,6 @@
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
-import type { Caller } from "../callers/caller.ts";
+import type { Caller } from "../callers/identify.ts";
 import type { Head, NodeFitness } from "../chain/head.ts";
 import type { RpcError } from "../errors.ts";
 import type { NodeResponse } from "../json-rpc/read-answer.ts";

@@ -3,7 +3,7 @@ import { findRetryAfterSeconds, rateExceeded, responseErrors, type ResponseFailu
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
-import { ResponseMemory } from "../memory/response-memory.ts";
+import { ResponseMemory } from "../responses/response-memory.ts";
 import type { CallOutcome, LimitName } from "../observe/meter.ts";
 import type { CallTrace } from "../observe/otlp-tracing.ts";
 import { findMethod } from "../policy.ts";

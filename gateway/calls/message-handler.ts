@@ -1,8 +1,8 @@
-import type { Caller } from "../callers/caller.ts";
+import type { Caller } from "../callers/identify.ts";
 import { rpcErrors } from "../errors.ts";
 import { isBad, type BadCall, type Call, type Message, type MessageLimits } from "../json-rpc/call.ts";
 import { beginMessage, isBatch, readMessage } from "../json-rpc/read-message.ts";
-import { ResponseMemory } from "../memory/response-memory.ts";
+import { ResponseMemory } from "../responses/response-memory.ts";
 import { findTier } from "../policy.ts";
 import {
   discardedResponse,

@@ -7,9 +7,9 @@ import {
 } from "#daemon/http/connections/rejected-connection.ts";
 import { divertReads, type SocketReads } from "#daemon/http/raw-connections.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
-import type { CallerIdentity } from "../callers/caller.ts";
+import type { CallerIdentity } from "../callers/identify.ts";
 import { toPeerInfo } from "../callers/request-facts.ts";
-import { holdUntil } from "../memory/response-memory.ts";
+import { holdUntil } from "../responses/response-memory.ts";
 import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import { HeldRequests } from "#daemon/memory/received-bytes.ts";

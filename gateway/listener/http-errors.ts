@@ -1,6 +1,6 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import { formatRejection, rejectConnection } from "#daemon/http/connections/rejected-connection.ts";
-import type { RejectedIdentity } from "../callers/caller.ts";
+import type { RejectedIdentity } from "../callers/identify.ts";
 import { rateExceeded } from "../errors.ts";
 import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import { sourceHeader, type ResponseHeaders } from "./response-headers.ts";

@@ -4,19 +4,24 @@ import type { ConnectionTimeouts } from "#daemon/http/connections/listener-conne
 import { rejectConnection } from "#daemon/http/connections/rejected-connection.ts";
 import { listen, drainClients } from "#daemon/http/listener.ts";
 import { takeProxyHeaders } from "#daemon/http/proxies/proxy-header.ts";
-import { prependHandler } from "#daemon/http/raw-connections.ts";
+import { prependHandler, pushBackBytes, sliceReads, type SlicedReads } from "#daemon/http/raw-connections.ts";
 import { limitChunks } from "#daemon/http/request-chunks.ts";
 import { readTarget } from "#daemon/http/request-target.ts";
 import type { Pause } from "#daemon/time.ts";
 import { httpErrors, addressNotAdmitted, formatRawRejection, rejectUpgrade } from "./http-errors.ts";
-import { serveFastConnections } from "./fast-connections.ts";
 import { HttpHandler } from "./http-handler.ts";
-import type { ListenerContext } from "./listener-context.ts";
-import { paceConnections } from "./paced-connections.ts";
+import type { ListenerContext, RequestContext } from "./listener-context.ts";
 import { RejectedBodies } from "./rejected-bodies.ts";
 import { createWebSocketClients, type WebSocketClientsOptions } from "./websocket/websocket-clients.ts";
+import { shareMessageHeads } from "../wire/message-head.ts";
+import { Outbox } from "../wire/outbox.ts";
+import { FastConnection } from "./fast-connection.ts";
+import { createFastResponseHeads, type FastPath } from "./fast-response.ts";
+import type { Socket } from "node:net";
+import { toPeerInfo } from "../callers/request-facts.ts";
+import { PendingTurn } from "../wire/shared-turns.ts";
 
-export type ListenerOptions = ConnectionTimeouts &
+type ListenerOptions = ConnectionTimeouts &
   Readonly<{
     host: string;
     port: number;
@@ -31,7 +36,7 @@ export type ListenerOptions = ConnectionTimeouts &
   }>;
 
 /** Dependencies of a listener: its clients' shared state, and how it waits while they are asked to close their connections. */
-export type ListenerDependencies = Omit<ListenerContext, "drain"> & Readonly<{ pause: Pause }>;
+type ListenerDependencies = Omit<ListenerContext, "drain"> & Readonly<{ pause: Pause }>;
 
 /** A running listener. Disposal lets in-flight calls finish and closes WebSockets with code 1001. */
 export type Listener = AsyncDisposable &
@@ -134,4 +139,43 @@ function admitPeers(server: Server, { mayCall, setting }: AdmittedPeers): void {
     if (mayCall(socket.remoteAddress ?? "")) behind(socket);
     else rejectConnection(socket, rejection);
   });
+}
+
+/** Passes a server's new connections to the fast path, which hands over those that it can't serve. Call this before the server listens. */
+export function serveFastConnections(server: Server, idleTimeoutMs: number, context: RequestContext): void {
+  const { connections } = context;
+  prependHandler(server, (behind) => {
+    const path: FastPath = {
+      context,
+      heads: createFastResponseHeads(idleTimeoutMs, { ...context, wallClock: Date.now }),
+      outbox: new Outbox(),
+      keepHead: shareMessageHeads(),
+      hotRestart: (socket, unread) => {
+        connections.serve(socket, undefined);
+        behind(socket);
+        pushBackBytes(socket, unread);
+      },
+    };
+    return (socket) => connections.serve(socket, new FastConnection(socket, path));
+  });
+}
+
+/**
+ * Passes a connection's bytes to node:http in slices, round-robin with other callers: node:http parses all bytes that it gets at once, and
+ * a single read may contain thousands of requests or chunks. Call it before anything else handles the server's connections.
+ */
+function paceConnections(server: Server, { turns, addressOf }: Pick<RequestContext, "turns" | "addressOf">): void {
+  const paced = new WeakMap<Socket, SlicedReads>();
+  prependHandler(server, (behind) => (socket) => {
+    behind(socket);
+    const address = () => addressOf(toPeerInfo(socket));
+    const turn = new PendingTurn(turns, () => reads.next());
+    const reads = sliceReads(socket, (isFirst) => (isFirst ? turn.waitForTurn(address) : turn.waitIfOver(address)));
+    paced.set(socket, reads);
+  });
+  for (const event of ["request", "checkContinue"])
+    server.prependListener(event, ({ headers, socket }: IncomingMessage) =>
+      paced.get(socket)?.allow(Number(headers["content-length"] ?? 0)),
+    );
+  server.prependListener("upgrade", ({ socket }: IncomingMessage) => paced.get(socket)?.release());
 }

@@ -1,5 +1,5 @@
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
-import type { Registry } from "prom-client";
+import { Counter, type Registry } from "prom-client";
 import { createNamedHostCheck, isLoopback } from "#daemon/http/address.ts";
 import type { ActiveFiles } from "#daemon/files/active-files.ts";
 import type { Logger } from "#daemon/log/log.ts";
@@ -16,7 +16,6 @@ import type { ListenerName } from "../catalogue/method.ts";
 import { readApiKeys, type ApiKeys } from "../callers/api-key-file.ts";
 import { identifyByAddress, identifyByCredential, type Identify, logProxyNotices } from "../callers/identify.ts";
 import type { TokenDependencies, Tokens } from "../callers/tokens.ts";
-import { createDropCounter, createSlowPathCounter } from "../observe/call-metrics.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { SettingNames } from "../settings/names.ts";
 import type { GatewaySettings } from "../settings/sections.ts";
@@ -154,4 +153,26 @@ function watchApiKeys(
 /** Creates the function that returns the address (IPv6: /64) under which a client's memory is counted, as trusted proxies report it. */
 export function createPeerAddress(client: ClientAddress): (peer: PeerInfo) => string {
   return (peer) => toAddressKey(client.of(peer.remoteAddress, client.forwardedBy(peer)));
+}
+
+/** Creates the counter for dropped WebSocket clients, by reason. */
+function createDropCounter(metrics: Registry): (reason: "slow" | "lost" | "silent" | "withdrawn") => void {
+  const drops = new Counter({
+    name: "gatehouse_gateway_websocket_drops_total",
+    help: "WebSocket clients dropped by the gateway: too slow, node connection lost, or unresponsive.",
+    labelNames: ["reason"],
+    registers: [metrics],
+  });
+  return (reason) => drops.inc({ reason });
+}
+
+/** Creates the counter for requests served by node:http, by listener. */
+function createSlowPathCounter(metrics: Registry): (listener: ListenerName) => void {
+  const requests = new Counter({
+    name: "gatehouse_gateway_slow_path_requests_total",
+    help: "HTTP requests not served on the fast path, at several times its CPU cost, by listener.",
+    labelNames: ["listener"],
+    registers: [metrics],
+  });
+  return (listener) => requests.inc({ listener });
 }

@@ -1,6 +1,6 @@
-import { Registry } from "prom-client";
+import { Histogram, Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { createPrometheusMeter } from "./call-metrics.ts";
+import { createDurationHistogram, createPrometheusMeter } from "./call-metrics.ts";
 import { limitNames } from "./meter.ts";
 
 test("a tier's rejections start at zero with its first call, so that the first rejection shows as an increase", async () => {
@@ -33,4 +33,25 @@ test("call durations below a millisecond are distinguished", async () => {
     ["0.00025", "1"],
     ["0.0005", "1"],
   ]);
+});
+
+/** The text with each line's labels in a fixed order. */
+function sorted(text: string): readonly string[] {
+  return text
+    .split("\n")
+    .map((line) => line.replace(/\{(.*)\}/, (_, labels: string) => `{${labels.split(",").sort().join(",")}}`));
+}
+
+test("a duration histogram prints and returns the same as prom-client's histogram", async () => {
+  const options = { name: "test_seconds", help: "Test.", labelNames: ["method"], buckets: [0.1, 1] };
+  const ours = new Registry();
+  const theirs = new Registry();
+  const series = createDurationHistogram(options, ours)({ method: "m" });
+  const histogram = new Histogram({ ...options, registers: [theirs] });
+  for (const seconds of [0.05, 0.1, 0.5, 1, 7]) {
+    series.observe(seconds);
+    histogram.observe({ method: "m" }, seconds);
+  }
+  expect(sorted(await ours.metrics())).toEqual(sorted(await theirs.metrics()));
+  expect(await theirs.getMetricsAsJSON()).toMatchObject(await ours.getMetricsAsJSON());
 });

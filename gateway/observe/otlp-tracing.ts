@@ -23,7 +23,7 @@ import {
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
-import type { Caller } from "../callers/caller.ts";
+import type { Caller } from "../callers/identify.ts";
 import type { GatewaySettings } from "../settings/sections.ts";
 import type { CallOutcome, CompletedCall } from "./meter.ts";
 

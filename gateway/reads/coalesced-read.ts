@@ -5,12 +5,11 @@ import {
   type ResponseSink,
   type ResponseSource,
 } from "../responses/response-sink.ts";
-import type { NodeRead, ReadInFlight, ReadContext } from "./node-read.ts";
+import type { NodeRead, ReadInFlight, ReadContext, CacheLifetime } from "./node-read.ts";
 import { copyText, formatAnswer, formatCall, readAnswer, type NodeResponse } from "../json-rpc/read-answer.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "../upstream/node-call.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
-import type { CacheLifetime } from "./cache/cache-lifetime.ts";
 
 /** Dependencies shared by all coalesced reads: the pool, the response limit and callbacks. */
 export type SharedReadOwner = Readonly<{

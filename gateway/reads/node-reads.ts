@@ -1,12 +1,11 @@
-import type { ResponseCache } from "./cache/response-cache.ts";
-import { deriveCacheLifetime } from "./cache/cache-lifetime.ts";
+import type { ResponseCache } from "./response-cache.ts";
+import { deriveCacheLifetime, type NodeRead, type ReadInFlight, type ReadContext } from "./node-read.ts";
 import type { ChainHead, Head } from "../chain/head.ts";
 import { CoalescedRead, type SharedReadOwner } from "./coalesced-read.ts";
 import type { Method } from "../catalogue/method.ts";
 import { formatCall, isEmptyResult } from "../json-rpc/read-answer.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import { EndingFlow, type ResponseFlow } from "../responses/response-sink.ts";
-import type { NodeRead, ReadInFlight, ReadContext } from "./node-read.ts";
 import { substituteId, IdRewritingSink } from "./id-rewriting-sink.ts";
 
 export type NodeReadsOptions = Readonly<{

@@ -6,7 +6,7 @@ import { rememberChecks } from "../limits/check-params.ts";
 import { LoadGate } from "../limits/load-gate.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
 import { createPolicy } from "../policy.ts";
-import { ResponseCache } from "../reads/cache/response-cache.ts";
+import { ResponseCache } from "../reads/response-cache.ts";
 import { NodeReads } from "../reads/node-reads.ts";
 import { finishedFlow } from "../responses/response-sink.ts";
 import { createNodeBatches } from "../upstream/node-batches.ts";

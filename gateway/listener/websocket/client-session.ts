@@ -2,7 +2,7 @@ import type { RawData, WebSocket } from "ws";
 import { responseErrors, type ResponseFailure } from "../../errors.ts";
 import { formatErrorResponse } from "../../json-rpc/read-answer.ts";
 import { isBatch, readMessage } from "../../json-rpc/read-message.ts";
-import { ResponseMemory } from "../../memory/response-memory.ts";
+import { ResponseMemory } from "../../responses/response-memory.ts";
 import type { ResponseFlow } from "../../responses/response-sink.ts";
 import { createTextSink } from "../../responses/text-sink.ts";
 import type { PolicySettings } from "../../settings/policy.ts";

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
-import type { Caller, CallerIdentity } from "../../callers/caller.ts";
+import type { Caller, CallerIdentity } from "../../callers/identify.ts";
 import { toRequestInfo } from "../../callers/request-facts.ts";
 import { findTier } from "../../policy.ts";
 import { httpErrors, rejectCredential, rejectUpgrade, tooManyWebSockets } from "../http-errors.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import clientShapes from "../../bench/gateway/client-shapes.json" with { type: "json" };
-import { mayBeFast, readFastHead } from "#gateway/listener/fast-head.ts";
+import { mayBeFast, readFastHead } from "#gateway/listener/fast-requests.ts";
 
 const headOf = (...lines: string[]) => `${lines.join("\r\n")}\r\n\r\n`;
 const post = (...lines: string[]) => headOf("POST / HTTP/1.1", "Host: rpc.example", ...lines);

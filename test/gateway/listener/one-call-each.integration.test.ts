@@ -7,7 +7,7 @@ import { createConnectionBudget } from "#daemon/http/connections/connection-budg
 import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { finishedFlow } from "#gateway/responses/response-sink.ts";
 import { identifyByAddress } from "#gateway/callers/identify.ts";
-import { serveFastConnections } from "#gateway/listener/fast-connections.ts";
+import { serveFastConnections } from "#gateway/listener/listener.ts";
 import { createPeerAddress } from "#gateway/listener/listeners.ts";
 import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { createPolicy } from "#gateway/policy.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { measureHeap } from "#daemon/testing/heap-size.ts";
 import { FrequencySketch, ResponseCache } from "./response-cache.ts";
-import { hashCall } from "../../json-rpc/call.ts";
+import { hashCall } from "../json-rpc/call.ts";
 
 /** The hash of a call whose parameters are this text. */
 const hashKey = (params: string) => hashCall("", params);

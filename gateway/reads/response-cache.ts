@@ -1,4 +1,4 @@
-import { copyText } from "../../json-rpc/read-answer.ts";
+import { copyText } from "../json-rpc/read-answer.ts";
 
 /**
  * Number of entries, and share of all bytes, below which everything is cached: in a nearly empty cache, results that are never requested
