@@ -1,9 +1,40 @@
-import { KeyCounts } from "./key-locations.ts";
+type KeyCount = { readonly key: string; count: number };
+
+/** Counts by key; only keys with a count above 0 take memory. */
+export class KeyCounts {
+  readonly #counts = new Map<string, KeyCount>();
+
+  get(key: string): number {
+    return this.#counts.get(key)?.count ?? 0;
+  }
+
+  /** Increments a key's count, and returns it for `decrement`. */
+  increase(key: string): KeyCount {
+    const known = this.#counts.get(key);
+    if (known === undefined) {
+      const first = { key, count: 1 };
+      this.#counts.set(key, first);
+      return first;
+    }
+    known.count += 1;
+    return known;
+  }
+
+  decrease(key: string): void {
+    const known = this.#counts.get(key);
+    if (known !== undefined) this.decrement(known);
+  }
+
+  decrement(counted: KeyCount): void {
+    counted.count -= 1;
+    if (counted.count === 0) this.#counts.delete(counted.key);
+  }
+}
 
 const sharePerFree = 3;
 
-/** A slot (a connection, an in-flight call), marked with its caller's index into the slot counts. */
-export type SharedSlot = { share?: number | undefined };
+/** A slot (a connection, an in-flight call), marked with its caller's count of slots. */
+export type SharedSlot = { share?: KeyCount | undefined };
 
 /**
  * Slots shared by callers, counted per caller. A caller that has more than three times as many slots as are free gets no more. A single
@@ -40,7 +71,7 @@ export class FairShares<Slot extends SharedSlot> {
     if (share === undefined) return;
     slot.share = undefined;
     this.#taken -= 1;
-    this.#byCaller.decrementAt(share);
+    this.#byCaller.decrement(share);
   }
 }
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { memoize, rememberLast } from "./memoize.ts";
+import { LatestEntries, memoize, rememberLast } from "./memoize.ts";
 import { measureHeap } from "./testing/heap-size.ts";
 
 let made: string[] = [];
@@ -42,4 +42,32 @@ test("caches the last result while its arguments are the same", () => {
   expect(list("a", undefined)).toBe(first);
   expect(list("a")).toEqual(["a"]);
   expect(list("a", undefined), "only the last one").not.toBe(first);
+});
+
+test("keeps the latest entries, and does not refresh an entry that is set again", () => {
+  const entries = new LatestEntries<number>(3);
+  for (const [at, key] of ["a", "b", "c", "a", "d", "e"].entries()) entries.set(key, at);
+  expect([entries.size, ..."abcde"].map((key) => (typeof key === "number" ? key : entries.get(key)))).toEqual([
+    3,
+    undefined,
+    undefined,
+    2,
+    4,
+    5,
+  ]);
+});
+
+test("creates a missing value, including one that was evicted", () => {
+  const entries = new LatestEntries<string>(2);
+  const values = ["a", "b", "a", "c", "b", "a"].map((key, at) => entries.getOrCreate(key, () => `${key} ${at}`));
+  expect(values).toEqual(["a 0", "b 1", "a 0", "c 3", "b 1", "a 5"]);
+});
+
+test("adds a new client in microseconds with 100,000 remembered", () => {
+  const entries = new LatestEntries<number>(100_000);
+  const startedAt = performance.now();
+  const clients = 300_000;
+  for (let at = 0; at < clients; at += 1) entries.set(`2001:db8::${at}`, at);
+  // Getting the first key of a Map took 67 to 112 µs.
+  expect((1_000 * (performance.now() - startedAt)) / clients).toBeLessThan(30);
 });

@@ -1,5 +1,4 @@
-import { KeyCounts } from "#daemon/key-locations.ts";
-import { type QueueBounds, FairQueue } from "#daemon/fair-shares.ts";
+import { type QueueBounds, FairQueue, KeyCounts } from "#daemon/fair-shares.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 
 /** Reason why a call is not admitted to the node now. */

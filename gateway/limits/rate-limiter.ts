@@ -1,4 +1,4 @@
-import { LatestEntries } from "#daemon/key-locations.ts";
+import { LatestEntries } from "#daemon/memoize.ts";
 
 /** Rates for one caller, from the caller's tier (`settings/policy.ts`). */
 export type Rates = Readonly<{

@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions, AbstractConnector } from "ioredis";
 import type { Logger } from "#daemon/log/log.ts";
-import { LatestEntries } from "#daemon/key-locations.ts";
+import { LatestEntries } from "#daemon/memoize.ts";
 import type { RateDecision, RateLimiter, Rates } from "./rate-limiter.ts";
 import { createConnection } from "node:net";
 import { connect as createTlsConnection } from "node:tls";

@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
-import { LatestEntries } from "#daemon/key-locations.ts";
+import { LatestEntries } from "#daemon/memoize.ts";
 import { BatchPiece, type BatchPieceOptions } from "./batch-piece.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 import type { PieceCall } from "./piece-entry.ts";

@@ -1,5 +1,6 @@
 import type { ResponseFailure } from "../errors.ts";
 import type { Socket } from "node:net";
+import type { SharedSlot } from "#daemon/fair-shares.ts";
 import { formatTraceHeaders } from "#daemon/http/request-trace.ts";
 import type { KeepMessageHead } from "../wire/message-head.ts";
 import { ResponseBody } from "./response-body.ts";
@@ -59,7 +60,7 @@ export class NodeConnection implements Disposable {
   readonly #turn: PendingTurn;
   /** Time when the connection became idle, in milliseconds on the pool's clock. */
   idleSince = 0;
-  share: number | undefined;
+  share: SharedSlot["share"];
 
   constructor(address: NodeAddress, pool: ConnectionPool) {
     this.#address = address;
