@@ -69,6 +69,7 @@ function admit(record: CallRecord): ResponseFlow {
   if (method.answeredBy === "gateway") {
     return record.answer(formatResultResponse(record.id, account.policy.openRpc(caller.listener)));
   }
+  record.wire = call.wire;
   if (isLimited(method, params)) return readWithin(record, params);
   return readOne(record, params, buildCallKey(method.name, params), call.hash);
 }
@@ -93,6 +94,8 @@ function readWithin(record: CallRecord, params: string): ResponseFlow {
     }
     case "pass": {
       const { params: passed, key, gas = 0 } = checked;
+      // Checked parameters may be serialized differently.
+      if (passed !== params) record.wire = undefined;
       const moreUnits = Math.ceil(gas / policy.settings.rateLimit.gasPerUnit) - method.costUnits;
       if (moreUnits <= 0) return readOne(record, passed, key);
       record.costUnits += moreUnits;
@@ -115,7 +118,7 @@ function readOne(
 }
 
 function findOrRequest(record: CallRecord): ResponseFlow {
-  const { account, call, method, params } = record;
+  const { account, method, params } = record;
   const { reads, gate: ownGate } = account.context;
   const unfit = explainUnfit(record);
   const cached = params.length > knownParamsBytes ? undefined : findCachedAnswer(record, unfit);
@@ -128,8 +131,6 @@ function findOrRequest(record: CallRecord): ResponseFlow {
   const gate = batch?.gate ?? ownGate;
   const rejection = record.enter(gate);
   if (rejection !== undefined) return waitOrReject(record, rejection, gate, () => findOrRequest(record));
-  // Checked parameters may be serialized differently.
-  if (!isBad(call) && call.method === method.name && call.params === params) record.wire = call.wire;
   record.sender = batch?.sender;
   return reads.read(record);
 }
