@@ -1,5 +1,5 @@
 import type { PaymentRequired, PaymentRequirements, SettleResponse } from "@x402/core/types";
-import { describeMissingRoute } from "#daemon/http/app.ts";
+import { describeAllowedMethods, describeMissingRoute } from "#daemon/http/app.ts";
 import { reason } from "#x402/reason.ts";
 import { paymentIdentifierExtension } from "#x402/payment-identifier.ts";
 import type { Route } from "./routes/route.ts";
@@ -93,8 +93,10 @@ export function respondToSale(
 }
 
 export function respondNoRoute(method: string, path: string, allowed: readonly string[]): Answer {
-  if (allowed.length > 0)
-    return respondJson(405, `this path supports ${allowed.join(", ")}`, { Allow: allowed.join(", ") });
+  if (allowed.length > 0) {
+    const { body, headers } = describeAllowedMethods(allowed);
+    return respondJson(405, body.error, headers);
+  }
   const body = JSON.stringify({ error: describeMissingRoute(method, path, true) });
   return { status: 404, headers: { "content-type": "application/json" }, body };
 }

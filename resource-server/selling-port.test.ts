@@ -227,6 +227,14 @@ it("serves /health to a request with a payment", async () => {
   expect([answer.status, await answer.json()]).toEqual([200, { status: "ok" }]);
 });
 
+it("returns 405 with the allowed methods for a path of its own, with or without a payment", async () => {
+  for (const headers of [{}, { "PAYMENT-SIGNATURE": newPayment() }]) {
+    const answer = await fetch(`${shop.url}/health`, { method: "POST", headers });
+    const seen = [answer.status, answer.headers.get("Allow"), await answer.json()];
+    expect(seen).toEqual([405, "GET, HEAD", { error: "this path supports GET, HEAD" }]);
+  }
+});
+
 it("returns 404 for the path // with a payment", async () => {
   const options = { path: "//", headers: { "PAYMENT-SIGNATURE": newPayment() } };
   const [answer] = (await once(request(shop.url, options).end(), "response")) as [IncomingMessage];

@@ -54,6 +54,17 @@ describe("createApp", () => {
     expect([response.status, await response.json()]).toEqual([404, { error: "no such route: GET /nothing" }]);
   });
 
+  it.each([
+    ["POST", "/livez", "GET, HEAD"],
+    ["OPTIONS", "/metrics", "GET, HEAD"],
+    ["GET", "/echo", "POST"],
+    ["DELETE", "/echo", "POST"],
+  ])("responds to %s %s with 405 and the allowed methods", async (method, path, allowed) => {
+    const response = await testApp().request(path, { method });
+    const seen = [response.status, response.headers.get("Allow"), await response.json()];
+    expect(seen).toEqual([405, allowed, { error: `this path supports ${allowed}` }]);
+  });
+
   it("hides internal errors, and returns the request id", async () => {
     const response = await testApp().request("/broken", { headers: { "X-Request-Id": "r-1" } });
     expect([response.status, await response.json()]).toEqual([500, { error: "internal error", requestId: "r-1" }]);

@@ -3,6 +3,7 @@ import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { compress } from "hono/compress";
 import { HTTPException } from "hono/http-exception";
+import { methodNotAllowed } from "hono/method-not-allowed";
 import { routePath } from "hono/route";
 import type { Registry } from "prom-client";
 import { discardBody } from "../bytes.ts";
@@ -48,7 +49,13 @@ export function describeMissingRoute(method: string, path: string, hasAdminPort 
   return hasAdminPort && path === "/" ? `${error}; the service's page is on its admin port` : error;
 }
 
-/** Creates a Hono application whose requests have an id, a limited body and a measurement; unknown routes get a JSON `{error}`. */
+/** Returns the content of a 405 for a path that serves only these methods. */
+export function describeAllowedMethods(methods: readonly string[]) {
+  const allowed = methods.join(", ");
+  return { body: { error: `this path supports ${allowed}` }, headers: { Allow: allowed } } as const;
+}
+
+/** Creates a Hono application whose requests have an id, a limited body and a measurement; unknown routes and methods get a JSON `{error}`. */
 export function createApp(options: AppOptions, { log, metrics, mask }: AppDependencies): App {
   const app: App = new Hono<AppVariables>();
   const reports = createRequestReports({ log, metrics });
@@ -68,6 +75,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   if (options.isAllowedHost !== undefined) app.use(createHostCheck(options.isAllowedHost));
   const { bodyLimitBytes: maxSize = 8_192 } = options;
   app.use(bodyLimit({ maxSize, onError: (c) => rejectBody(c, maxSize) }));
+  app.use(methodNotAllowed({ app, onMethodNotAllowed: rejectMethod }));
   app.notFound((c) => c.json({ error: describeMissingRoute(c.req.method, c.req.path, options.hasAdminPort) }, 404));
   app.onError((error, c) => {
     // Thrown by Hono's own middleware to reject a request.
@@ -78,6 +86,11 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
     return c.json(body, status);
   });
   return app;
+}
+
+function rejectMethod(c: Context, methods: readonly string[]): Response {
+  const { body, headers } = describeAllowedMethods(methods);
+  return c.json(body, 405, headers);
 }
 
 async function rejectBody(c: Context, limitBytes: number): Promise<Response> {

@@ -114,7 +114,13 @@ test("counts a client that disconnects mid-request as a client error, and notice
   expect(lines).toHaveLength(logged);
 });
 
+test.each(["GET", "PUT", "OPTIONS"])("responds to %s with 405 and the allowed method", async (method) => {
+  const response = await fetch(`${listener.url}/echo?query`, { method });
+  const seen = [response.status, response.headers.get("Allow"), await response.json()];
+  expect(seen).toEqual([405, "POST", { error: "this path supports POST" }]);
+  expect(await metrics.metrics()).toContain(`method="${method}",route="/echo",status="405"} 1`);
+});
+
 test("passes all other requests to the application", async () => {
-  expect((await fetch(`${listener.url}/echo`)).status).toBe(404);
   expect(await (await post("/echo/more", "1")).json()).toEqual({ error: "no such route: POST /echo/more" });
 });

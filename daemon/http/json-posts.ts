@@ -4,6 +4,7 @@ import type { Logger } from "../log/log.ts";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { Mask } from "../secrets/mask.ts";
+import { describeAllowedMethods } from "./app.ts";
 import { discardLimits, discardRequest, readHeldRequest, rejectLargeBody } from "./held-body.ts";
 import { toAddressKey } from "./proxies/client-address.ts";
 import { createRequestReports } from "./request-reports.ts";
@@ -30,8 +31,10 @@ export type JsonAnswer = Readonly<{ status: number; body: object; headers?: Read
 
 export type JsonPostHandlers = Readonly<Record<string, (post: JsonPost) => Promise<JsonAnswer>>>;
 
-/** Serves a request; returns false if no handler exists for it. */
+/** Serves a request; returns false if no handler exists for its path. */
 export type ServePost = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+const rejectMethod = async () => ({ status: 405, ...describeAllowedMethods(["POST"]) });
 
 /**
  * Serves JSON POST requests directly via node:http, with the same ids, limits, measurements and errors as {@link createApp}. For a short
@@ -77,7 +80,7 @@ export function createJsonPoster(
       answer = reports.answerError(error, trace, path);
     }
     const isWhole = request.complete || (await discardRequest(request, discardLimits));
-    end({ method: "POST", route: path, status: answer.status });
+    end({ method: request.method ?? "", route: path, status: answer.status });
     if (response.destroyed) return;
     const text = dependencies.mask.text(JSON.stringify(answer.body));
     if (!isWhole) response.setHeader("Connection", "close");
@@ -91,9 +94,9 @@ export function createJsonPoster(
   };
   return (request, response) => {
     const [path = ""] = (request.url ?? "").split(/[?#]/, 1);
-    const handle = request.method === "POST" ? byPath.get(path) : undefined;
+    const handle = byPath.get(path);
     if (handle === undefined) return false;
-    void serve(path, handle, request, response);
+    void serve(path, request.method === "POST" ? handle : rejectMethod, request, response);
     return true;
   };
 }
