@@ -28,7 +28,7 @@ export const sizedTests = [
   "test/sidecar/hot-restart/hot-restart.integration.test.ts",
   "test/facilitator/few-descriptors.integration.test.ts",
   "test/simulator/simulator.test.ts",
-  "test/sidecar/{corrupt-data,faults,few-descriptors,hanging-compiler,killed-at-each-step,killed-while-claiming,no-descriptors,pharos-kills,restarts-at-night,silent-name-server,slow-gateway}.integration.test.ts",
+  "test/sidecar/{corrupt-data,faults,few-descriptors,killed-at-each-step,killed-while-claiming,no-descriptors,pharos-kills,restarts-at-night,silent-name-server,slow-gateway}.integration.test.ts",
   "test/sidecar/restore/restore.integration.test.ts",
   "test/sidecar/page/{page,page-of-status,page-pictures,overview}.integration.test.ts",
   "test/sidecar/upgrade/killed-while-upgrading.integration.test.ts",

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { serviceNames } from "./service-definitions.ts";
 import { shareCompileCache } from "./shared-compile-cache.ts";
+import v8Flags from "#daemon/process/v8-flags.json" with { type: "json" };
 
 /**
  * Starts every program once. The sidecar comes last, and runs as another user next to a real node: other services' code would cost it
@@ -10,6 +11,14 @@ import { shareCompileCache } from "./shared-compile-cache.ts";
 const program = join(import.meta.dirname, "gatehouse.js");
 const healthCheck = join(import.meta.dirname, "../infra/images/health-check.mjs");
 const missing = "/nowhere/settings.json5";
+
+/** Files that a sidecar loads only when its settings need them, or when an upgrade is requested. */
+const loadedLate = [
+  "gateway/callers/tokens.ts",
+  ...["compose", "docker", "kubernetes", "ops", "signal"].map((name) => `sidecar/upkeep/drivers/${name}-driver.ts`),
+  "sidecar/upkeep/upgrade/check-upgrade.ts",
+  "sidecar/upkeep/upgrade/apply-upgrade.ts",
+];
 
 /** Such a service exits within a second or so, but V8 may hang at exit. */
 const deadlineMs = 60_000;
@@ -29,4 +38,9 @@ const names = serviceNames.filter((service) => service !== "sidecar");
 for (const service of [...names, "sidecar"]) {
   load([program, service, "--settings", missing], { status: 1, stderrIncludes: missing });
 }
+// Sets the sidecar's flags first: V8 accepts compiled code only if the flags are the same.
+const flags = JSON.stringify([...v8Flags.room, ...v8Flags.singleThreadedGc]);
+const urls = JSON.stringify(loadedLate.map((path) => new URL(`../${path}`, import.meta.url)));
+const loadLate = `${flags}.forEach(v8.setFlagsFromString); Promise.all(${urls}.map((url) => import(url)))`;
+load(["--eval", loadLate], { status: 0, stderrIncludes: "" });
 shareCompileCache(directory, { user: process.env["NODE_USER"] });

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -9,7 +9,6 @@ import { nodeNeeded, findOldNode } from "../support/node/old-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startSilentServer } from "../support/silent-server.ts";
 import { runToEnd } from "../support/service-process.ts";
-import { generousMs, until } from "#daemon/testing/until.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const old = findOldNode();
@@ -89,22 +88,6 @@ test("exits immediately on SIGTERM while startup waits", async () => {
   child.kill("SIGTERM");
   expect(await once(child, "exit")).toEqual([0, null]);
   expect(performance.now() - askedAt).toBeLessThan(20_000);
-});
-
-test("exits both processes immediately on SIGTERM while a sidecar's files are first compiled", async () => {
-  const cache = await makeTestDirectory();
-  const child = spawn(process.execPath, [program, "sidecar"], {
-    env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: cache },
-    stdio: "ignore",
-  });
-  const compilers = () => readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim();
-  await until("the compiler is running", generousMs, () => compilers() !== "");
-  const compiler = Number(compilers());
-  const askedAt = performance.now();
-  child.kill("SIGTERM");
-  expect(await once(child, "exit")).toEqual([143, null]);
-  expect(performance.now() - askedAt).toBeLessThan(20_000);
-  await until("the compiler has exited", generousMs, () => !existsSync(`/proc/${compiler}`));
 });
 
 test("reports a state directory that can't be created, or holds no database, in one line with what to do", async () => {
