@@ -9,7 +9,6 @@ import { findDockerProblems, probePort } from "./docker-preflight.ts";
 import { createEngineClient } from "./engine-client.ts";
 import { hostCapacity } from "./host-capacity.ts";
 import { findContextProblems } from "./kubernetes-context.ts";
-import { findRegistryProblems } from "./registry-images.ts";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 
@@ -54,14 +53,12 @@ async function findTargetProblems(
 ): Promise<readonly ConfigProblem[]> {
   if (config.target === "kubernetes") {
     if (config.renderTo !== undefined) return hasProvider ? [renderedByAProvider] : [];
-    const context = hasProvider
-      ? []
-      : findContextProblems(config.kubernetesContext, {
-          kubeconfig: environment["KUBECONFIG"],
-          home: homedir(),
-          inCluster: environment["KUBERNETES_SERVICE_HOST"] !== undefined,
-        });
-    return [...context, ...(await findRegistryProblems(config, { fetch }))];
+    if (hasProvider) return [];
+    return findContextProblems(config.kubernetesContext, {
+      kubeconfig: environment["KUBECONFIG"],
+      home: homedir(),
+      inCluster: environment["KUBERNETES_SERVICE_HOST"] !== undefined,
+    });
   }
   const requestEngine = createEngineClient(config.dockerEngine, environment["DOCKER_CERT_PATH"] !== undefined);
   if (requestEngine === undefined) return [];

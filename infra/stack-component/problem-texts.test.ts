@@ -7,7 +7,6 @@ import { findEngineSocket } from "../docker/engine.ts";
 import { findDockerProblems } from "../preflight/docker-preflight.ts";
 import { findContextProblems } from "../preflight/kubernetes-context.ts";
 import { findMissingValues } from "../preflight/preflight.ts";
-import { findRegistryProblems } from "../preflight/registry-images.ts";
 import { parseConfig } from "../stack-config.ts";
 import { deploymentSecret } from "../config/pulumi-config.ts";
 import { buildAlertmanagerSpec } from "../services/observability/alertmanager-spec.ts";
@@ -39,9 +38,6 @@ const parsed = (raw: Readonly<Record<string, string>>) => () => findMissingValue
 const failing = (code: string) => () => Promise.reject(Object.assign(new Error(`connect ${code}`), { code }));
 const oldEngine = () => Promise.resolve({ status: 200, body: { ApiVersion: "1.20" }, headers: {} });
 /** A registry that exposes every repository, without tags. */
-const emptyRegistry = (url: string | URL | Request) =>
-  Promise.resolve(Response.json({}, { status: String(url).includes("/manifests/") ? 404 : 200 }));
-
 const node = { nodeImage: "registry.example/node:1", nodeUser: "1000", hostIp: "192.0.2.1" };
 const versioned = { ...node, nodeVersion: "0.16.2" };
 const images = { gatehouseImage: "registry.example/gatehouse:1", devnetImage: "registry.example/devnet:1" };
@@ -197,7 +193,6 @@ it("renders every problem and warning for stack configurations and component inp
   onTestFinished(() => rmSync(home, { recursive: true }));
   writeFileSync(join(home, "config"), "contexts:\n  - name: staging\n");
   const look = { kubeconfig: join(home, "config"), home, inCluster: false };
-  const published = { ...observed, gatehouseImage: "registry.example/a/b:1" };
   const checks: readonly (readonly [what: string, check: Check])[] = [
     ...rejected.map(([what, raw]) => [what, parsed(raw)] as const),
     ["services", listServiceProblems],
@@ -206,7 +201,6 @@ it("renders every problem and warning for stack configurations and component inp
     ["an engine without permission", () => onHost(failing("EACCES"))],
     ["an old engine", () => onHost(oldEngine)],
     ["ports in use, missing images, an old base image", () => onHost(occupied, observed)],
-    ["images missing from a registry", () => findRegistryProblems(published, { fetch: emptyRegistry })],
     ["a context missing from the kubeconfig", () => findContextProblems("prodution", look)],
     ["no current context", () => findContextProblems(undefined, look)],
     ["warnings", warnings],
