@@ -74,10 +74,6 @@ describe("a node whose image copies its binaries at every start", () => {
     expect(command.slice(1)).toEqual([
       "/run/gatehouse/incoming/node.conf",
       "/data/pharos.conf",
-      "--adopt",
-      "/data/conf/pharos.conf",
-      "--adopt",
-      "/data/bin/pharos.conf",
       "--place",
       "/run/gatehouse/incoming/placed-0=/data/genesis.conf",
       "--place",

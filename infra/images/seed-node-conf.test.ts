@@ -82,10 +82,8 @@ describe("seeding for an image whose binaries are copied", () => {
   const image = join(directory, "image-bin");
   const bin = join(directory, "run-bin");
   const kept = join(volume, "conf/node.conf");
-  const old = join(volume, "bin/node.conf");
   const options = (programs = image) =>
     Object.entries({
-      adopt: [old, join(volume, "node/domain/client/bin/node.conf")],
       link: [join(bin, "node.conf")],
       programs: [programs],
       bin: ["/data/bin"],
@@ -124,16 +122,6 @@ describe("seeding for an image whose binaries are copied", () => {
     writeFileSync(join(bin, "node_cli"), "vers");
     place();
     expect(readFileSync(join(bin, "node_cli"), "utf8")).toBe("version 1");
-  });
-
-  it("adopts the node.conf of an earlier release and keeps the original", () => {
-    mkdirSync(join(volume, "bin"));
-    writeFileSync(old, conf("192.0.2.1"));
-    expect(place().said).toContain(`copied ${old} to ${kept}`);
-    expect(readFileSync(kept, "utf8")).toBe(conf("192.0.2.1"));
-    writeFileSync(old, conf("192.0.2.2"));
-    expect(place().said).toContain(`${kept} exists; left unchanged`);
-    expect(readFileSync(old, "utf8")).toBe(conf("192.0.2.2"));
   });
 
   it("replaces a copied node.conf with its link", () => {

@@ -23,9 +23,8 @@ import { parseText } from "#node/conf/parsed-text.ts";
  * sidecar and left unchanged, except for the address that the node announces to its peers, because a pod may have moved to another machine.
  * `HOST_IP` contains that address, or a host name that resolves to it; if `HOST_IP` is empty, the file keeps its own address.
  *
- * For a real node, whose image supplies the programs and whose node.conf is stored separately: `--adopt <path>` (repeatable) migrates a
- * node.conf that an earlier release stored there; `--data <directory>` is created if missing; `--programs <directory>` is copied once to
- * the location of `--link <path>`, and the link points to `<to>`. With `--bin`, `--data` and `--keys`, a node.conf that specifies other
+ * For a real node, whose image supplies the programs and whose node.conf is stored separately: `--data <directory>` is created if missing;
+ * `--programs <directory>` is copied once to the location of `--link <path>`, and the link points to `<to>`. With `--bin`, `--data` and `--keys`, a node.conf that specifies other
  * directories fails with status 1, before the node would start without its data.
  *
  * For a node whose image has an entry point that prepares it: `--place <source>=<path>` (repeatable) installs a file from the stack;
@@ -56,16 +55,14 @@ function replace(path: string, content: string | Buffer, mode: number): void {
   renameSync(staged, path);
 }
 
-function installConf(from: string, to: string, former: readonly string[], address: string): string {
-  const adopted = existsSync(to) ? undefined : former.find((path) => existsSync(path));
+function installConf(from: string, to: string, address: string): string {
   const found = existsSync(to);
-  const text = readFileSync(found ? to : (adopted ?? from), "utf8");
+  const text = readFileSync(found ? to : from, "utf8");
   const edited = address === "" ? text : withHostIp(text, address);
   if (found && edited === undefined) return `${to} exists but is not JSON; left unchanged for the sidecar to repair`;
   if (found && edited === text) return `${to} exists; left unchanged`;
   replace(to, edited ?? text, 0o644);
-  if (found) return `${to} exists; host_ip is now ${address}`;
-  return adopted === undefined ? `seeded ${to}` : `copied ${adopted} to ${to}; the old file is kept but no longer read`;
+  return found ? `${to} exists; host_ip is now ${address}` : `seeded ${to}`;
 }
 
 /** Marker for a complete copy; a directory without it was left by a copy that was killed. */
@@ -162,7 +159,6 @@ function isWithin(path: string, directory: string): boolean {
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
-    adopt: { type: "string", multiple: true, default: [] },
     link: { type: "string" },
     programs: { type: "string" },
     bin: { type: "string" },
@@ -177,11 +173,11 @@ const [from, to] = positionals;
 const { bin, data, keys, link, programs, "genesis-mark": mark } = values;
 if (from === undefined || to === undefined || (programs !== undefined && link === undefined)) {
   process.stderr.write(
-    "usage: seed-node-conf.ts <from> <to> [--adopt <path>]… [--link <path> [--programs <directory>]] [--place <source>=<path>]… [--require <path>]… [--genesis-mark <directory>] [--bin <directory> --data <directory> --keys <directory>]\n",
+    "usage: seed-node-conf.ts <from> <to> [--link <path> [--programs <directory>]] [--place <source>=<path>]… [--require <path>]… [--genesis-mark <directory>] [--bin <directory> --data <directory> --keys <directory>]\n",
   );
   process.exitCode = 2;
 } else {
-  const said = [installConf(from, to, values.adopt, await findAddress(process.env["HOST_IP"] ?? ""))];
+  const said = [installConf(from, to, await findAddress(process.env["HOST_IP"] ?? ""))];
   if (data !== undefined) mkdirSync(data, { recursive: true });
   if (link !== undefined) {
     if (programs !== undefined) said.push(copyPrograms(programs, dirname(link)));

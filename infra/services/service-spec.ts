@@ -48,8 +48,6 @@ export type NodeLocations = Readonly<{
   bin: string;
   data: string;
   keys: string;
-  /** Paths at which earlier releases stored node.conf on the node's volume. */
-  formerConf: readonly string[];
   /** Workspace parts of a node whose image copies its programs to the workspace at each start; absent if the stack copies them. */
   entryPoint?: EntryPointLocations;
 }>;

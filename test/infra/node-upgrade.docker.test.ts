@@ -105,30 +105,4 @@ describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, (
     expect(JSON.parse(await run("cat", "node.conf"))).toMatchObject({ chain: { edited_by: "the sidecar" } });
     expect((await starts()).map((line) => line.split(" ")[0])).toEqual(["0.16.2", "0.17.0"]);
   });
-
-  test("adopts node.conf and data from an earlier release's volume, but runs none of its binaries", async () => {
-    if (!found.ok) return;
-    await stack[Symbol.asyncDispose]();
-    const workspace = `${prefix}-node-workspace`;
-    await runDocker("volume", "create", "--label", `io.gatehouse.stack=${prefix}`, workspace);
-    const seeded = JSON.stringify({
-      chain: {
-        edited_by: "an earlier release",
-        secret_config: { domain_key_path: "/data/keys/domain.key", stabilizing_key_path: "/data/keys/stabilizing.key" },
-        startup_config: { init_config: { meta_path: "/data/data/meta", host_ip: "203.0.113.10" } },
-      },
-      storage: { mygrid_env: { storage_data_path: "/data/data" } },
-    });
-    const before = `mkdir -p /data/bin /data/data && echo '${seeded}' > /data/bin/node.conf && echo 'echo stale' > /data/bin/node_cli &&
-      echo '0.15.9 earlier' > /data/data/starts && chmod 0755 /data/bin/node_cli && chown -R ${testNodeUser}:10001 /data`;
-    await runDocker("run", "--rm", "--volume", `${workspace}:/data`, found.nodeImage, "sh", "-c", before);
-    stack = await runOnEngine(await resourcesOf("0.17.0"), { url: found.url, prefix });
-    await started("0.17.0");
-    expect(await run("./node_cli")).toBe("node_cli 0.17.0\n");
-    expect(JSON.parse(await run("cat", "node.conf"))).toMatchObject({ chain: { edited_by: "an earlier release" } });
-    expect((await starts()).map((line) => line.split(" ")[0])).toEqual(["0.15.9", "0.17.0"]);
-    expect(await runDocker("logs", `${prefix}-node-conf`)).toContain(
-      "copied /data/bin/node.conf to /data/conf/node.conf",
-    );
-  });
 });

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { nodeFamilies, type NodeFamily } from "#node/families.ts";
-import { nodeReleases, findReleaseOfText } from "#node/versions.ts";
+import { findReleaseOfText } from "#node/versions.ts";
 import {
   chainDataDirectory,
   keysDirectory,
@@ -57,16 +57,11 @@ export function buildNodeConfSeed(
 ): SeedSpec {
   const bin = binDirectory ?? deriveProgramDirectory(findReleaseOfText(args.version).layout, nodeDirectory);
   const path = locateConf(family);
-  const standard = nodeReleases.toReversed().map(({ layout }) => deriveProgramDirectory(layout, nodeDirectory));
   const hasEntryPoint = family.image.programs === "entry-point";
-  const former = hasEntryPoint
-    ? family.configPlaces.map((place) => `${workspaceDirectory}/${place}`).filter((place) => place !== path)
-    : [...new Set([bin, ...standard])].map((directory) => `${directory}/node.conf`);
   const places = {
     bin,
     data: chainDataDirectory,
     keys: keysDirectory,
-    formerConf: former,
     ...(hasEntryPoint ? { entryPoint: buildEntryPoint(family, path, files) } : {}),
   };
   return { path, content: renderNodeConf(args, family), host: args.host, places };
@@ -147,7 +142,7 @@ export type SeedSources = Readonly<{
 export function buildSeedCommand({ path, places }: SeedSpec, { conf, programs, placed }: SeedSources): string[] {
   if (places === undefined) return [seedProgram, conf, path];
   const { entryPoint } = places;
-  const program = [seedProgram, conf, path, ...places.formerConf.flatMap((former) => ["--adopt", former])];
+  const program = [seedProgram, conf, path];
   const directories = ["--bin", places.bin, "--data", places.data, "--keys", places.keys];
   if (entryPoint === undefined) {
     const copied = programs === undefined ? [] : ["--programs", programs];
