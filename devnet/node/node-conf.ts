@@ -64,12 +64,12 @@ export function readNodeConf(file: string): NodeConf {
   const init = chain.startup_config.init_config;
   const own = findWorkspaceOf(resolve(file));
   const dataDirectory = at(storage.mygrid_env.storage_data_path);
-  const move = { dataDirectory, file };
+  const formatMove = (from: string, to: string) => `run sed -i 's#"${from}/#"${to}/#' ${file}`;
   for (const value of [dataDirectory, init.meta_path, ...Object.values(chain.secret_config)]) {
     const other = findWorkspaceOf(at(value));
     if (own === undefined || other === undefined || realpathSync(own) === realpathSync(other)) continue;
     throw new StartupError(
-      `${file}: ${at(value)} belongs to another devnet workspace, of which this one is a copy; ${formatMove(other, own, move)}`,
+      `${file}: ${at(value)} belongs to another devnet workspace, of which this one is a copy; ${formatMove(other, own)}`,
     );
   }
   for (const [key, value] of Object.entries(chain.secret_config)) {
@@ -77,7 +77,7 @@ export function readNodeConf(file: string): NodeConf {
     if (existsSync(keyPath)) continue;
     const isMoved = own !== undefined && existsSync(join(own, "keys", basename(keyPath)));
     const remedy = isMoved
-      ? `if this workspace was moved, ${formatMove(dirname(dirname(keyPath)), own, move)}`
+      ? `if this workspace was moved, ${formatMove(dirname(dirname(keyPath)), own)}`
       : "correct the path.";
     throw new StartupError(`${file}: chain.secret_config.${key}: ${keyPath} does not exist; ${remedy}`);
   }
@@ -95,15 +95,6 @@ function findWorkspaceOf(inside: string): string | undefined {
   const parent = dirname(inside);
   if (existsSync(join(parent, "devnet.json"))) return parent;
   return parent === inside ? undefined : findWorkspaceOf(parent);
-}
-
-/** The data path is part of the node's identity, so a sidecar whose state was copied too rejects the new path unless it is told. */
-function formatMove(
-  from: string,
-  to: string,
-  { dataDirectory, file }: Readonly<{ dataDirectory: string; file: string }>,
-): string {
-  return `run sed -i 's#"${from}/#"${to}/#' ${file}, then start its sidecar once with GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${dataDirectory}`;
 }
 
 function readValue(file: string): unknown {

@@ -18,14 +18,6 @@ export const upkeepSection = section({
     .describe(
       "Directory for saved versions of node.conf, the restart budget, the pause and events of this node; default: .gatehouse in the node's workspace, or the user's state directory if that is not writable",
     ),
-  movedFrom: z
-    .array(z.string().min(1))
-    .max(8)
-    .default([])
-    .describe(
-      "If this node was moved while the sidecar was down: its former data path, node.conf, chain ID and container, as reported in the startup error",
-    )
-    .meta({ expected: "paths, chain id and name before the move, separated by commas" }),
   commandPrefix: z
     .string()
     .min(1)

@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -150,7 +150,7 @@ test("claims nothing while node.conf is missing: delays pruning, shows what is m
   await waitForReason(next.urls["sidecar"], "Pruning", "Enabled");
 });
 
-test("continues with a node whose data was moved while the sidecar was down once the operator confirms the move", async () => {
+test("continues with a node whose data was moved while the sidecar was down once the operator removed its state", async () => {
   await using node = await startOwnedNode("node-7");
   {
     await using first = await runHere(node);
@@ -161,13 +161,9 @@ test("continues with a node whose data was moved while the sidecar was down once
     `${node.workspace}/larger`,
   );
   await writeFile(node.configPath, moved);
-  const way = `GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${node.workspace}/data`;
-  expect(await rejectionOf(node)).toContain(way);
-  const movedFrom = { GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM: `${node.workspace}/data` };
-  {
-    await using next = await runHere(node, movedFrom);
-    await waitForReason(next.urls["sidecar"], "NoRestartPending", "NoRestart");
-  }
+  const state = join(node.workspace, ".gatehouse");
+  expect(await rejectionOf(node)).toContain(`remove ${state}, start the sidecar and run gatehouse adopt`);
+  await rm(state, { recursive: true });
   await using later = await runHere(node);
   await waitUntilSettled(later.urls["sidecar"]);
   expect(await node.config()).toBe(moved);

@@ -10,7 +10,7 @@ import { resolveNodeLayout } from "#node/layout.ts";
 import { createWriterLock } from "../config/writer-lock.ts";
 import { identifyNode, formatIdentity, listLayoutPaths, type NodeIdentity } from "../state/node-identity.ts";
 import { formatHolder, createProcessLock, type ProcessLock } from "#daemon/files/process-lock.ts";
-import { findNodeDifferences, isUnread, type NodeDifference } from "./same-node.ts";
+import { findNodeDifferences, isUnread } from "./same-node.ts";
 import { chooseStateLocation, mayWrite } from "../state/state-location.ts";
 import { openUpkeepState, upkeepLockFile, type UpkeepState } from "../state/upkeep-state.ts";
 
@@ -63,10 +63,9 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
 }
 
 function identify(state: UpkeepState, found: NodeIdentity, settings: SidecarSettings, log: Logger): void {
-  const { movedFrom, mode } = settings.upkeep;
   const remembered = state.identity.get();
   if (remembered !== undefined) {
-    const facts = { movedFrom, layouts: listLayoutPaths(settings.node), entryExists: existsSync };
+    const facts = { layouts: listLayoutPaths(settings.node), entryExists: existsSync };
     const differences = findNodeDifferences(remembered, found, facts);
     if (differences.length > 0) throw rejectAnotherNode(state.directory, remembered, found, differences);
     if (remembered.configPath !== found.configPath || remembered.host.name !== found.host.name) {
@@ -75,16 +74,20 @@ function identify(state: UpkeepState, found: NodeIdentity, settings: SidecarSett
   }
   // An operator who approved a plan made without a node.conf hasn't seen the plan for this node.conf.
   const isUnseen = remembered !== undefined && isUnread(remembered) && remembered.configPath !== found.configPath;
-  const answeredChainId = movedFrom.includes(String(remembered?.chainId)) ? undefined : remembered?.answeredChainId;
   // One write, so that the state never contains an adoption, or a configuration that a node has read, without a node identity.
   state.atomically(() => {
-    state.identity.set({ ...found, dataPath: found.dataPath ?? remembered?.dataPath, answeredChainId });
+    state.identity.set({
+      ...found,
+      dataPath: found.dataPath ?? remembered?.dataPath,
+      answeredChainId: remembered?.answeredChainId,
+    });
     // State from before 0.1.0 doesn't record its node, so nothing in it is trusted for this one.
     const { nodeHas, nodeValues, startedWith, healthy, restartInFlight, retry, dataEvidence, adopted } = state;
     const unowned = [nodeHas, nodeValues, startedWith, healthy, restartInFlight, retry, dataEvidence, adopted];
     if (remembered === undefined) for (const fact of unowned) fact.set(undefined);
     if (isUnseen) adopted.set(undefined);
-    if (mode === "enforce" && adopted.get() === undefined) adopted.set({ by: "setting", atMs: Date.now() });
+    if (settings.upkeep.mode === "enforce" && adopted.get() === undefined)
+      adopted.set({ by: "setting", atMs: Date.now() });
   });
   const failure = state.store.failure();
   if (failure !== undefined) throw new StartupError(failure.message);
@@ -94,15 +97,13 @@ function rejectAnotherNode(
   directory: string,
   remembered: NodeIdentity,
   found: NodeIdentity,
-  differences: readonly NodeDifference[],
+  differences: readonly string[],
 ): StartupError {
-  const others = differences.map(({ what }) => what).join(" and ");
-  const before = differences.map((difference) => difference.remembered).join(",");
   return new StartupError(
     `the state in ${directory} belongs to another node: ${formatIdentity(remembered)}; this sidecar is configured for ` +
-      `${formatIdentity(found)}, of another ${others}. Set ` +
-      "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to a directory for this node only. If it is the same node, moved on purpose, start the sidecar once with " +
-      `GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${before}`,
+      `${formatIdentity(found)}, of another ${differences.join(" and ")}. Set ` +
+      "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to a directory for this node only. If it is the same node, moved on purpose, remove " +
+      `${directory}, start the sidecar and run gatehouse adopt`,
   );
 }
 

@@ -1,10 +1,8 @@
 import type { NodeHost, NodeIdentity } from "../state/node-identity.ts";
 
-/** A difference between two nodes, with the stored value. If the node is the same but has moved, `upkeep.movedFrom` contains that value. */
-export type NodeDifference = Readonly<{ what: "chain" | "data path" | "node.conf" | "host"; remembered: string }>;
+type NodeDifference = "chain" | "data path" | "node.conf" | "host";
 
 export type MoveInfo = Readonly<{
-  movedFrom: readonly string[];
   layouts: readonly string[];
   entryExists: (path: string) => boolean;
 }>;
@@ -16,19 +14,15 @@ export type MoveInfo = Readonly<{
 export function findNodeDifferences(
   remembered: NodeIdentity,
   found: NodeIdentity,
-  { movedFrom, layouts, entryExists }: MoveInfo,
+  { layouts, entryExists }: MoveInfo,
 ): readonly NodeDifference[] {
   const differences: NodeDifference[] = [];
-  const note = (what: NodeDifference["what"], before: string) => {
-    if (!movedFrom.includes(before)) differences.push({ what, remembered: before });
-  };
-  const chain = String(remembered.chainId);
   const chains = [remembered.chainId, remembered.answeredChainId];
-  if (!chains.includes(found.chainId)) note("chain", chain);
+  if (!chains.includes(found.chainId)) differences.push("chain");
   const { dataPath } = remembered;
   const hasBoth = dataPath !== undefined && found.dataPath !== undefined;
   const hasOtherData = hasBoth && dataPath !== found.dataPath;
-  if (hasOtherData) note("data path", dataPath);
+  if (hasOtherData) differences.push("data path");
   const isSameFile =
     isUnread(remembered) ||
     remembered.configPath === found.configPath ||
@@ -38,8 +32,8 @@ export function findNodeDifferences(
     // If node.conf is missing but its data is still in place, node.conf was moved.
     (hasBoth && !hasOtherData && !entryExists(remembered.configPath)) ||
     hasOtherData;
-  if (!isSameFile) note("node.conf", remembered.configPath);
-  if (isDifferentHost(remembered.host, found.host)) note("host", remembered.host.name);
+  if (!isSameFile) differences.push("node.conf");
+  if (isDifferentHost(remembered.host, found.host)) differences.push("host");
   return differences;
 }
 
