@@ -1,5 +1,4 @@
 import { parseTokenAmount, TokenAmountError } from "#x402/token-amount.ts";
-import { decimalsMax } from "#x402/price.ts";
 
 /** A purchase request and its limits. Amounts are in whole tokens (`"0.01"`) or in the token's smallest units (`"10000"`). */
 export type PayOptions = Readonly<{
@@ -14,8 +13,6 @@ export type PayOptions = Readonly<{
   network: string;
   /** Contracts of the tokens that may be spent on this chain. If empty, the price is shown and nothing is paid. */
   assets: readonly string[];
-  /** Decimals of these tokens, if they are not read from the chain. */
-  decimals?: number;
   /** JSON-RPC endpoint of the chain, used to read decimals, balance and the outcome of a payment. */
   rpcUrl?: string;
   /** Max amount of a single payment. If unset, the price is shown and nothing is paid. */
@@ -44,21 +41,18 @@ export function buildRequest({ method = "GET", headers = {}, body }: PayOptions)
   return { method, headers, ...(body === undefined ? {} : { body }) };
 }
 
-export function listAllowedAssets({ network, assets, decimals }: PayOptions) {
-  return assets.map((address) => ({ network, address, ...(decimals === undefined ? {} : { decimals }) }));
+export function listAllowedAssets({ network, assets }: PayOptions) {
+  return assets.map((address) => ({ network, address }));
 }
 
 /** Returns a description of the first invalid option for the user; undefined if all are valid. */
 export function findPayOptionProblem(options: PayOptions): string | undefined {
-  const { url, privateKey, network, assets, rpcUrl, decimals } = options;
+  const { url, privateKey, network, assets, rpcUrl } = options;
   if (!isHttpUrl(url)) return `"${url}" is not an http:// or https:// URL.`;
   if (rpcUrl !== undefined && !isHttpUrl(rpcUrl)) return "--rpc-url is not an http:// or https:// URL.";
   if (!/^eip155:\d+$/.test(network)) return `network "${network}" is not of the form eip155:<chain id>.`;
   const wrong = assets.find((asset) => !/^0x[0-9a-fA-F]{40}$/.test(asset));
   if (wrong !== undefined) return `asset "${wrong}" is not an address: 0x and 40 hexadecimal digits.`;
-  if (decimals !== undefined && !(Number.isInteger(decimals) && decimals >= 0 && decimals <= decimalsMax)) {
-    return `decimals ${decimals} is not a whole number from 0 to ${decimalsMax}.`;
-  }
   if (privateKey !== undefined && !/^0x[0-9a-fA-F]{64}$/.test(privateKey)) {
     return "the private key is not 0x and 64 hexadecimal digits.";
   }
@@ -66,16 +60,15 @@ export function findPayOptionProblem(options: PayOptions): string | undefined {
   return findAmountProblem(options);
 }
 
-function findAmountProblem({ maxAmount, maxTotal, assets, decimals, rpcUrl }: PayOptions): string | undefined {
+function findAmountProblem({ maxAmount, maxTotal, assets, rpcUrl }: PayOptions): string | undefined {
   for (const [option, text] of Object.entries({ "--max-amount": maxAmount, "--max-total": maxTotal })) {
     if (text === undefined) continue;
     try {
       const amount = parseTokenAmount(text);
-      const known = decimals !== undefined || rpcUrl !== undefined || assets.length === 0;
-      if (amount.kind === "units" || known) continue;
+      if (amount.kind === "units" || rpcUrl !== undefined || assets.length === 0) continue;
       return (
         `${option} ${text} is in whole tokens, but the decimals of ${assets[0] ?? "the token"} are unknown. Pass --rpc-url (the chain's ` +
-        "JSON-RPC endpoint) to query them, --decimals if you know them, or the amount in the token's smallest unit."
+        "JSON-RPC endpoint) to read them, or the amount in the token's smallest unit."
       );
     } catch (error) {
       if (!(error instanceof TokenAmountError)) throw error;

@@ -25,7 +25,7 @@ describe("pay --json", () => {
         network: "eip155:1672",
         asset: asset.address,
         amount: "10000",
-        price: "0.01",
+        price: null,
         from: account.address,
         to: offer.payTo,
         nonce: expect.stringMatching(/^0x[0-9a-f]{64}$/),
@@ -34,7 +34,7 @@ describe("pay --json", () => {
       settlement,
       response: { status: 200, contentType: "text/plain;charset=UTF-8", bytes: 9, body: "the goods" },
     });
-    expect(stderr).toContain("Signed a payment of 0.01");
+    expect(stderr).toContain("Signed a payment of 10000 smallest units");
   });
 
   it("writes the offers with --dry-run, with null for unknown values", async () => {
@@ -56,7 +56,7 @@ it("exits with 5 for a paid response that can't be written to stdout, and with 1
   const paid = await run(caps, createSeller(), full);
   expect(paid.status).toBe(5);
   expect(paid.stderr).toMatch(
-    /\npay: the response can't be written to stdout \(ENOSPC: .+\)\. The payment of 0\.01 of token /,
+    /\npay: the response can't be written to stdout \(ENOSPC: .+\)\. The payment of 10000 smallest units of token /,
   );
   expect(await run({ dryRun: true, json: true }, createSeller(), full)).toMatchObject({ status: 1 });
 });
@@ -80,7 +80,7 @@ describe("pay -o", () => {
     const kept = join(directory, "kept");
     await writeFile(kept, "before");
     for (const output of [kept, join(directory, "none")]) {
-      await run({ ...caps, maxAmount: "0.001", output });
+      await run({ ...caps, maxAmount: "5", output });
     }
     expect([await readFile(kept, "utf8"), await readdir(directory)]).toEqual(["before", ["kept"]]);
   });

@@ -89,7 +89,10 @@ function findCapObjection(price: bigint, cap: TokenAmount, decimals: number | un
   }
   const capUnits = toUnits(cap, decimals);
   if (price <= capUnits) return undefined;
-  const inUnits = cap.kind === "units" ? ` (${capUnits} smallest units, as a number without a point is)` : "";
+  const inUnits =
+    cap.kind === "units" && decimals !== undefined
+      ? ` (${capUnits} smallest units, as a number without a point is)`
+      : "";
   const text = `costs ${formatAmount(price, decimals)}, the cap per payment is ${formatAmount(capUnits, decimals)}${inUnits}`;
   return { code: "over_payment_cap", text };
 }

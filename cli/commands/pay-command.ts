@@ -30,9 +30,6 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
       "--rpc-url <url>",
       "JSON-RPC endpoint of the chain: reads the token's decimals and your balance before paying, and approves Permit2 by a signature if needed",
     )
-    .addOption(
-      new Option("--decimals <n>", "decimals of each --asset, if --rpc-url is not given").argParser(parseDecimals),
-    )
     .option("--dry-run", "show what would be paid, and pay nothing")
     .option("--json", "write one JSON document to stdout: offers, payment, settlement, response, outcome")
     .option("--verbose", "print the decoded headers of the payment")
@@ -140,9 +137,4 @@ function collectHeader(line: string, before: Readonly<Record<string, string>>): 
 
 function parseMilliseconds(value: string): number {
   return parseWholeNumber(value, { what: "milliseconds, a whole number", min: 1, max: 600_000 });
-}
-
-function parseDecimals(value: string): number {
-  if (!/^\d{1,2}$/.test(value)) throw new InvalidArgumentError("Expected a whole number from 0 to 36.");
-  return Number(value);
 }

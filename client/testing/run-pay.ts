@@ -2,7 +2,7 @@ import { pay, type PayOptions } from "../pay.ts";
 import { asset, privateKey, createSeller } from "./seller.ts";
 
 export const url = "http://shop.test/data";
-export const caps = { privateKey, assets: [asset.address], decimals: 6, maxAmount: "0.05" };
+export const caps = { privateKey, assets: [asset.address], maxAmount: "50000" };
 
 /** Runs `pay` with exactly these options; like a shell, separates the body from all other output. */
 export async function runPay(

@@ -30,7 +30,7 @@ it.each([
   ["an unhandled rejection", "Promise.reject(error);"],
 ])("exits on %s with its stack trace, without keys and passwords", async (_name, statement) => {
   const url = await silentServer();
-  const options = ["--max-amount", "1", "--asset", `0x${"1".repeat(40)}`, "--decimals", "6"];
+  const options = ["--max-amount", "1", "--asset", `0x${"1".repeat(40)}`];
   const env = { NODE_OPTIONS: await failing(statement), GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: key };
   const { status, stdout, stderr } = await runGatehouse(["pay", url, ...options], env);
   expect(status).toBe(1);

@@ -285,7 +285,7 @@ test.each([
 
 /** `gatehouse pay` with a directory of channels; `payKilled` ends it with SIGKILL while its request is in progress. */
 function createPayer(directory: string, account: number) {
-  const limits = ["--max-amount", "0.001", "--max-total", "0.005", "--decimals", "6", "--channels", directory];
+  const limits = ["--max-amount", "1000", "--max-total", "5000", "--channels", directory];
   const args = ["pay", url, "--network", network, "--asset", market.chain.token, ...limits];
   const env = { GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: testAccount(account).privateKey };
   const pay = async () => {
