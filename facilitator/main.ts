@@ -6,7 +6,7 @@ import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
-import { trackPort, evaluateReadiness } from "#daemon/http/readiness.ts";
+import { checkFiles, evaluateReadiness, trackPort } from "#daemon/http/readiness.ts";
 import { MemoryBudget, deriveMemoryBounds, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
 import { optimizeForSpeed, watchBusy } from "#daemon/process/busy-signal.ts";
 import type { Service } from "#daemon/service.ts";
@@ -29,7 +29,10 @@ const busyCalls = 200;
 /** Facilitator process: HTTP on `listen.port`, health and metrics on `operations.port`, settlement in `ledger.path` and on the chain. */
 export const facilitator: Service<typeof facilitatorSettings.schema> = {
   definition: facilitatorSettings,
-  start: async (settings, { log, metrics, mask, resources, signal, configuration, isHandedOver, yields, leaves }) => {
+  start: async (
+    settings,
+    { log, metrics, mask, files, resources, signal, configuration, isHandedOver, yields, leaves },
+  ) => {
     requireRestrictedCallers({ ...settings, networks: listNetworks(settings) });
     const { listen, apiKeys, sellers } = settings;
     const { monotonicMs } = systemClock;
@@ -38,7 +41,8 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
       await createFacilitator(settings, { log, metrics, clock: Date.now, monotonicMs, signal, audit, isHandedOver }),
     );
     const port = trackPort(signal);
-    const readiness = () => evaluateReadiness({ ...service.readiness().checks, payments: port.check() });
+    const readiness = () =>
+      evaluateReadiness({ ...service.readiness().checks, payments: port.check(), ...checkFiles(files.list()) });
     const connections = resources.use(limitProcessConnections(listen, { metrics }));
     // Opened before the payment port, so that it closes later and shows the shutdown while settlements in flight complete.
     const operations = resources.use(

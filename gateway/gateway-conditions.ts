@@ -1,4 +1,4 @@
-import type { ActiveFile } from "#daemon/files/active-files.ts";
+import { describeRejectedFiles, type ActiveFile } from "#daemon/files/active-files.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { isResponding, type NodeInfo } from "#health/rpc-state.ts";
 import type { ConditionReport } from "#status/condition.ts";
@@ -62,19 +62,8 @@ export function deriveGatewayCondition(
 export function deriveFilesCondition(files: readonly ActiveFile[]): ConditionReport<"FilesLoaded"> | undefined {
   if (files.length === 0) return undefined;
   const type = "FilesLoaded";
-  const rejected = files.flatMap(({ setting, path, readAt, problems }) =>
-    problems === undefined
-      ? []
-      : [`${path} (${setting}) is invalid: ${problems.join(" ")} The content read at ${readAt} stays active.`],
-  );
-  if (rejected.length > 0) {
-    return {
-      type,
-      status: "False",
-      reason: "Rejected",
-      message: `${rejected.join(" ")} Fix the file: it is reloaded when saved.`,
-    };
-  }
+  const message = describeRejectedFiles(files);
+  if (message !== undefined) return { type, status: "False", reason: "Rejected", message };
   const paths = files.map(({ path }) => path).join(", ");
   return { type, status: "True", reason: "Loaded", message: `The content of ${paths} is active.` };
 }

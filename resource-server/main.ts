@@ -4,7 +4,14 @@ import { limitProcessConnections } from "#daemon/http/connections/connection-bud
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { findClientAddress, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
-import { trackPort, evaluateReadiness, type PortState, type ReadinessCheck } from "#daemon/http/readiness.ts";
+import {
+  checkFiles,
+  evaluateReadiness,
+  trackPort,
+  type PortState,
+  type ReadinessCheck,
+} from "#daemon/http/readiness.ts";
+import type { ActiveFiles } from "#daemon/files/active-files.ts";
 import {
   deriveMemoryBounds,
   MemoryBudget,
@@ -64,7 +71,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const port = trackPort(context.signal);
   const settlesNothing = () => facilitation.settlesNothing() || !claims.readiness().ok;
   const upstreams = createUpstreamWatch(settings.upstream, { client, listRoutes: routes.current, signal });
-  const readiness = createReadiness({ facilitation, claims, upstreams, port, settlesNothing });
+  const readiness = createReadiness({ facilitation, claims, upstreams, port, files: context.files, settlesNothing });
   const connections = resources.use(limitProcessConnections(settings.listen, { metrics: registry }));
   // Opened before the selling port, so that it closes later and shows the shutdown while purchases in flight complete.
   const operations = resources.use(
@@ -120,17 +127,19 @@ type ReadinessParts = Readonly<{
   claims: Readonly<{ readiness: () => ReadinessCheck }>;
   upstreams: Pick<UpstreamWatch, "check">;
   port: PortState;
+  files: Pick<ActiveFiles, "list">;
   /** Whether no payment could be settled now, so that none is requested. */
   settlesNothing: () => boolean;
 }>;
 
-function createReadiness({ facilitation, claims, upstreams, port, settlesNothing }: ReadinessParts) {
+function createReadiness({ facilitation, claims, upstreams, port, files, settlesNothing }: ReadinessParts) {
   return () =>
     evaluateReadiness({
       facilitator: facilitation.readiness(),
       ledger: claims.readiness(),
       upstreams: upstreams.check(),
       sales: checkSales(port, settlesNothing),
+      ...checkFiles(files.list()),
     });
 }
 

@@ -22,6 +22,16 @@ export type ActiveFiles = Readonly<{
   list: () => readonly ActiveFile[];
 }>;
 
+/** Describes the files whose current content is invalid; undefined if there are none. */
+export function describeRejectedFiles(files: readonly ActiveFile[]): string | undefined {
+  const rejected = files.flatMap(({ setting, path, readAt, problems }) =>
+    problems === undefined
+      ? []
+      : [`${path} (${setting}) is invalid: ${problems.join(" ")} The content read at ${readAt} stays active.`],
+  );
+  return rejected.length === 0 ? undefined : `${rejected.join(" ")} Fix the file: it is reloaded when saved.`;
+}
+
 /** Tracks the active content of each file, and reports it as `gatehouse_file_loaded`. */
 export function createActiveFiles(metrics: Registry): ActiveFiles {
   const files = new Map<string, ActiveFile>();

@@ -1,3 +1,5 @@
+import { describeRejectedFiles, type ActiveFile } from "../files/active-files.ts";
+
 export type ReadinessCheck = Readonly<{
   ok: boolean;
   message: string;
@@ -11,6 +13,14 @@ export type Readiness = Readonly<{ ready: boolean; checks: Readonly<Record<strin
 /** Determines readiness: a service is ready when every check is ok or tolerated. */
 export function evaluateReadiness(checks: Readonly<Record<string, ReadinessCheck>>): Readiness {
   return { ready: Object.values(checks).every((check) => check.ok || check.tolerated === true), checks };
+}
+
+/** Checks that the content of all hot-reloaded files is active; no check for a service without such files. */
+export function checkFiles(files: readonly ActiveFile[]): Readonly<Record<string, ReadinessCheck>> {
+  if (files.length === 0) return {};
+  const rejected = describeRejectedFiles(files);
+  if (rejected === undefined) return { files: { ok: true, message: "active" } };
+  return { files: { ok: false, message: rejected, tolerated: true } };
 }
 
 /** State of a service's main port, for `/readyz`, which has its own port and is served longer. */

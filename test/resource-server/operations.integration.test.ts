@@ -1,4 +1,4 @@
-import { rename } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -126,6 +126,34 @@ it("stays ready as degraded without its facilitator, requests no payment, and re
   const metrics = await (await fetch(`${own.operationsUrl}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_ready_check\{check="facilitator"\} 0$/m);
   expect(metrics).toMatch(/^gatehouse_ready_check\{check="ledger"\} 1$/m);
+});
+
+it("is degraded while its routes file is invalid, on its page too", async () => {
+  await using folder = await createTemporaryFolder();
+  const path = join(folder.path, "routes.json5");
+  const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
+  const routes = JSON.stringify({ "GET /data": { accepts, upstream: market.upstream.url } });
+  await writeFile(path, routes);
+  await using own = await market.openOwnShop({ GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: path });
+  const readFilesCheck = async () => {
+    const { headline, conditions } = (await (await fetch(`${own.operationsUrl}/status`)).json()) as {
+      headline: Readonly<{ state: string; cause: string }>;
+      conditions: readonly Readonly<{ title: string; status: string }>[];
+    };
+    return { ...headline, files: conditions.find(({ title }) => title === "files")?.status };
+  };
+  const turnsTo = async (state: string) =>
+    until(`it is ${state}`, generousMs, async () => (await readFilesCheck()).state === state);
+  await turnsTo("Ready");
+  await writeFile(path, '{ "GET /data": {');
+  await turnsTo("Ready, with a fault");
+  expect(await readFilesCheck()).toMatchObject({
+    files: "False",
+    cause: expect.stringContaining(`${path} (GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH) is invalid: `) as string,
+  });
+  expect((await fetch(`${own.operationsUrl}/readyz`)).status).toBe(200);
+  await writeFile(path, routes);
+  await turnsTo("Ready");
 });
 
 it("names an upstream that accepts no connection, stays ready as degraded, and requests no payment", async () => {

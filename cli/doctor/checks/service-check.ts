@@ -39,13 +39,6 @@ export function* checkService(service: InspectedService): Generator<Judgement> {
     return yield ["failed", `${url} belongs to the ${configuration.service}; ${fix}`];
   }
   yield* judgeReadiness(url, readiness);
-  for (const { setting, path, rejected } of configuration.files) {
-    if (rejected === undefined) continue;
-    yield [
-      "failed",
-      `${path} (${setting}) is invalid: ${rejected}; its previous content stays active until you fix it`,
-    ];
-  }
 }
 
 function* judgeReadiness(url: string, readiness: InspectedService["readiness"]): Generator<Judgement> {
