@@ -108,3 +108,16 @@ test("lets the node's port change if ports are mapped between the sidecar and th
   const before = withPorts("8100", "8200");
   expect(await judge("exit 0", 20_000, { before, edit: withPorts("8101", "8201") })).toBeUndefined();
 });
+
+test.each(["monitor_config", "secret_config"])(
+  "rejects a duplicate key in %s, which a healthy node would read either way",
+  async (name) => {
+    const writeSection = (section: string) => `{ "chain": { "${name}": ${section} } }`;
+    const before = writeSection('{ "a": true }');
+    const edit = writeSection('{ "a": false, "a": true }');
+    expect((await judge("exit 0", 20_000, { before, edit }))?.words).toContain(
+      `chain.${name}.a duplicate key in one object (first on line 1); parsers differ in which value they use. To fix it, remove one of the two.`,
+    );
+    expect(await judge("exit 0", 20_000, { before: edit }), "the node already runs with it").toBeUndefined();
+  },
+);

@@ -5,15 +5,20 @@ import { loadStoredConfig } from "../config/healthy-config.ts";
 import { findConfValue, isJsonObject, parseConfig } from "#node/conf/document.ts";
 import type { UsableReading } from "../config/config-file.ts";
 import type { NodeVersion } from "#node/versions.ts";
-import type { LintRule } from "#node/lint/lint-rules.ts";
+import type { LintFinding, LintRule } from "#node/lint/lint-rules.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { doubleWait } from "#daemon/time.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { RestartContext } from "./restart-context.ts";
 import { stat } from "node:fs/promises";
 
-/** Findings that prevent a node from starting. A wrong monitor_config only disables the node's metrics. */
+/** Findings that prevent a node from starting. */
 const fatal: ReadonlySet<LintRule> = new Set(["missing-key", "wrong-type", "port-clash"]);
+
+/** A wrong monitor_config only disables the node's metrics; but which of two equal keys a node reads, anywhere, only its parser decides. */
+function isFault({ rule, path }: LintFinding): boolean {
+  return rule === "duplicate-key" || (fatal.has(rule) && !path.startsWith("chain.monitor_config"));
+}
 
 const keyFiles = ["domain_key_path", "stabilizing_key_path"];
 
@@ -74,9 +79,7 @@ async function findConfigFaults(
 ): Promise<readonly Fault[]> {
   const { configPath } = context.place.layout();
   if (content === undefined) return [];
-  const found = lintConfig(content, version).filter(
-    ({ rule, path }) => fatal.has(rule) && !path.startsWith("chain.monitor_config"),
-  );
+  const found = lintConfig(content, version).filter(isFault);
   const lint = found.map(({ rule, path, line, column, message, fix }) => ({
     id: `${rule} ${path}`,
     words: `${configPath}:${line}:${column} ${path} ${message} To fix it, ${fix}`,
