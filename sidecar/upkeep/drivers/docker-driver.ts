@@ -74,9 +74,11 @@ export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions) {
           throw new EngineTimeout(`the Docker engine at ${engine} did not respond within ${timeoutMs} ms.`, { cause });
         }
         const code = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
-        throw new DriverError(`the Docker engine at ${engine} can't be queried (${code}); set docker.engine.`, {
-          cause,
-        });
+        const remedy =
+          code === "EACCES"
+            ? "run the sidecar with a group that may use the socket"
+            : "check that the engine, or the engine proxy in front of it, is running, and that docker.engine is its address";
+        throw new DriverError(`the Docker engine at ${engine} can't be queried (${code}); ${remedy}.`, { cause });
       }
     },
   };

@@ -74,6 +74,6 @@ test("reports an unreachable engine together with its setting", async () => {
   const gone = createDockerEngine({ engine: "unix:///nowhere/engine.sock", timeoutMs: 500 });
   const driver = createDockerDriver({ container: "node", stopTimeoutSeconds: 1 }, gone);
   await expect(driver.restart(signal)).rejects.toThrow(
-    "the Docker engine at unix:///nowhere/engine.sock can't be queried (ENOENT); set docker.engine.",
+    "the Docker engine at unix:///nowhere/engine.sock can't be queried (ENOENT); check that the engine, or the engine proxy in front of it, is running, and that docker.engine is its address.",
   );
 });
