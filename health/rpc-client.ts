@@ -70,7 +70,7 @@ function buildFailure(
       return new RpcFailure("NameNotResolved", message, cause);
     }
     case "timeout": {
-      const message = `${where} did not respond within ${timeoutMs} ms; check the node's load.`;
+      const message = `${where} did not respond within ${timeoutMs} ms; check that the node is running, and its load.`;
       return new RpcFailure("TimedOut", message, cause);
     }
     case "too-large":

@@ -100,10 +100,12 @@ function describeFailedHandshake(error: NodeJS.ErrnoException): Failure {
   if (wasClosedEarly(error))
     return { reason: "ConnectionClosed", words: `closed the connection during the WebSocket handshake (${code})` };
   if (hasRejectedCertificate(error))
-    return { reason: "ConnectionRefused", words: `has a certificate that is not accepted (${code})` };
+    return { reason: "Unreachable", words: `has a certificate that is not accepted (${code})` };
   // Only an error of the system has a code: any other is about the server's response to the handshake.
-  const what = code === undefined ? "rejected the WebSocket handshake" : "can't be reached";
-  return { reason: "ConnectionRefused", words: `${what} (${code ?? message})` };
+  if (code === undefined)
+    return { reason: "ConnectionRefused", words: `rejected the WebSocket handshake (${message})` };
+  const reason = code === "ECONNREFUSED" ? "ConnectionRefused" : "Unreachable";
+  return { reason, words: `can't be reached (${code})` };
 }
 
 function judge(text: string): Failure | undefined {

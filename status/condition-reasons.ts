@@ -54,7 +54,7 @@ export const conditionReasons = {
   NodeSynced: { True: ["Synced"], False: ["Behind"], Unknown: ["NoReference", "NoHeight", "CheckFailed"] },
   WebSocketResponding: {
     True: ["Responding"],
-    False: ["ConnectionRefused", "NameNotResolved", "TimedOut", "ConnectionClosed", "NotJsonRpc"],
+    False: ["ConnectionRefused", "ConnectionClosed", "Unreachable", "NameNotResolved", "TimedOut", "NotJsonRpc"],
     Unknown: ["CheckFailed"],
   },
   GatewayResponsive: { True: ["Responsive"], False: ["EventLoopDelayed"], Unknown: [] },

@@ -62,7 +62,7 @@ test.skipIf(!hasOpenssl)(`reports a certificate that is not trusted${withoutOpen
   expect(await health.words("RpcResponding", "Unreachable")).toContain(
     "https://node has a certificate that is not accepted (DEPTH_ZERO_SELF_SIGNED_CERT); renew or correct it,",
   );
-  expect(await health.words("WebSocketResponding", "ConnectionRefused")).toContain(
+  expect(await health.words("WebSocketResponding", "Unreachable")).toContain(
     "wss://node has a certificate that is not accepted (DEPTH_ZERO_SELF_SIGNED_CERT)",
   );
 });
@@ -106,7 +106,12 @@ test.each<[what: string, answer: RequestListener, reason: string, words: string]
   ],
   ["closes halfway through a header", closing("HTTP/1.1 200 OK\r\nContent-"), "ConnectionClosed", "but closed it"],
   ["closes immediately", closing(""), "ConnectionClosed", "accepted the connection but closed it"],
-  ["hangs", () => undefined, "TimedOut", "http://node did not respond within 300 ms; check the node's load."],
+  [
+    "hangs",
+    () => undefined,
+    "TimedOut",
+    "http://node did not respond within 300 ms; check that the node is running, and its load.",
+  ],
   [
     "returns HTML",
     responding("<!doctype html><p>502</p>"),
@@ -126,10 +131,14 @@ test.each<[what: string, answer: RequestListener, reason: string, words: string]
   expect(await health.words("RpcResponding", reason)).toContain(words);
 });
 
-test("does not report an RPC at an unreachable address as refusing connections", async () => {
+test("does not report a node at an unreachable address as refusing connections", async () => {
   // No machine has this address as its own (RFC 1122, 3.2.1.3), and the system sends nothing to it.
-  await using health = watch("http://255.255.255.255:18100");
+  await using health = watch("http://255.255.255.255:18100", {
+    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: "ws://255.255.255.255:18200",
+    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
+  });
   expect(await health.words("RpcResponding", "Unreachable")).toContain("can't be reached (E");
+  expect(await health.words("WebSocketResponding", "Unreachable")).toContain("can't be reached (E");
 });
 
 test("reports an RPC of a different chain", async () => {

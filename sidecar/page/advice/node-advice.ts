@@ -37,7 +37,11 @@ export const nodeAdvice: AdviceTable = {
     }
     if (reason === "TimedOut") {
       return [
-        step("Query the node yourself.", queryRpc),
+        step(
+          "Check whether the node's process is running: the address of a stopped container or host may not respond at all.",
+          showProcess,
+        ),
+        step("If it is running, query the node yourself.", queryRpc),
         step("Check the end of its log, its CPU and its disk.", showLog),
         restartsHung
           ? step("Wait: Gatehouse restarts a node that is unresponsive for restart.hungAfterMs.")

@@ -40,6 +40,7 @@ const node: readonly DisplayedCondition[] = [
   ]),
   ...buildRows("NodeSynced", [["NoHeight", "unknown"]]),
   ...buildRows("WebSocketResponding", [
+    ["Unreachable", "degraded"],
     ["NameNotResolved", "degraded"],
     ["TimedOut", "degraded"],
     ["ConnectionClosed", "degraded"],
