@@ -1,13 +1,22 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import { conditionTypes, type Condition, type ConditionReport, type ConditionType } from "./condition.ts";
+import {
+  conditionTypes,
+  findConditionTitle,
+  type Condition,
+  type ConditionReport,
+  type ConditionType,
+} from "./condition.ts";
 import type { EventLog } from "./event-log.ts";
 import { findRunbook } from "./runbook.ts";
 
 /** The node's current conditions, as reported by the sidecar's components. */
 export type ConditionBoard = Readonly<{
-  /** Sets a condition. Only a change of its status or reason is logged, counted and timestamped. */
+  /**
+   * Sets a condition. Only a change of its status or reason is logged and counted, and only a change of its title is timestamped. A title's reasons may
+   * alternate, such as for each check of a stopped container, so each is one event.
+   */
   set: (report: ConditionReport) => void;
   get: (type: ConditionType) => Condition | undefined;
   /** Returns all conditions that were set, in the order of {@link conditionTypes}. */
@@ -23,6 +32,8 @@ export function createConditionBoard(
 ): ConditionBoard {
   const { log, clock, events } = dependencies;
   const current = new Map<ConditionType, Condition>();
+  /** The reasons that are events since each condition's title last changed. */
+  const reported = new Map<ConditionType, Set<string>>();
   const registers = [dependencies.metrics];
   const value = new Gauge({
     name: "gatehouse_condition",
@@ -38,9 +49,9 @@ export function createConditionBoard(
   });
   const set: ConditionBoard["set"] = (next) => {
     const before = current.get(next.type);
-    const isSame = before !== undefined && before.status === next.status && before.reason === next.reason;
-    current.set(next.type, { ...next, since: isSame ? before.since : new Date(clock.wallMs()).toISOString() });
-    if (isSame) return;
+    const isSameTitle = before !== undefined && findConditionTitle(before) === findConditionTitle(next);
+    current.set(next.type, { ...next, since: isSameTitle ? before.since : new Date(clock.wallMs()).toISOString() });
+    if (before?.status === next.status && before.reason === next.reason) return;
     if (before !== undefined) info.remove({ type: before.type, reason: before.reason });
     info.set({ type: next.type, reason: next.reason }, 1);
     value.set({ type: next.type }, { True: 1, False: 0, Unknown: -1 }[next.status]);
@@ -51,7 +62,9 @@ export function createConditionBoard(
       const event = next.status === "True" ? "condition-recovered" : "condition-unknown";
       log.info({ event, condition: next }, line);
     }
-    if (before !== undefined || next.status === "False") events.add("condition", line);
+    const reasons = (isSameTitle ? reported.get(next.type) : undefined) ?? new Set();
+    if ((before !== undefined || next.status === "False") && !reasons.has(next.reason)) events.add("condition", line);
+    reported.set(next.type, reasons.add(next.reason));
   };
   const list = () => conditionTypes.flatMap((type) => current.get(type) ?? []);
   return { set, get: (type) => current.get(type), list };

@@ -11,7 +11,7 @@ import {
  */
 export type Condition = ConditionReport &
   Readonly<{
-    /** Time at which the status or reason last changed, ISO 8601. */
+    /** Time at which the title last changed, ISO 8601: a fault that is found for another reason is as old as before. */
     since: string;
   }>;
 
