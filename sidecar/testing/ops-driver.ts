@@ -1,8 +1,9 @@
 import { pino } from "pino";
 import { systemClock } from "#daemon/clock.ts";
+import { createFileDeadline } from "#daemon/files/file-deadline.ts";
 import { createRecentEvents, type EventLog } from "#status/event-log.ts";
 import type { NodeDriver } from "../upkeep/drivers/driver.ts";
-import { createNodeProcesses } from "../upkeep/drivers/host-processes.ts";
+import { createNodeProcesses, type NodeProcesses } from "../upkeep/drivers/host-processes.ts";
 import { createOpsDriver } from "../upkeep/drivers/ops-driver.ts";
 import { checkRpc } from "./ops-node.ts";
 import { keepProgramOutput } from "./program-output.ts";
@@ -17,6 +18,14 @@ export type OpsDriverForTest = Readonly<{
   timeoutMs?: number;
   passes?: readonly string[];
 }>;
+
+/** Finds a node's processes as a sidecar does, in a directory whose file system hangs if it doesn't respond for `withinMs`. */
+export function findProcessesOf(httpUrl: string, directory: string, withinMs = 5_000): NodeProcesses {
+  const { signal } = new AbortController();
+  const deadline = createFileDeadline({ withinMs, signal }, { clock: systemClock, onBack: () => undefined });
+  const places = { binDirectory: () => directory, fileDeadline: () => deadline };
+  return createNodeProcesses({ httpUrl, ...places, processName: () => undefined });
+}
 
 /** Builds the `ops` driver with real processes and files. */
 export async function buildOpsDriver({
@@ -36,7 +45,7 @@ export async function buildOpsDriver({
     { stop, stopTimeoutSeconds, timeoutMs },
     () => ({ directory, setting: "ops.directory", binDirectory: directory, start, passes }),
     {
-      processes: createNodeProcesses({ httpUrl, binDirectory: () => directory, processName: () => undefined }),
+      processes: findProcessesOf(httpUrl, directory),
       check: () => checkRpc(httpUrl),
       clock: systemClock,
       events,

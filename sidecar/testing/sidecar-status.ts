@@ -1,4 +1,4 @@
-import { until } from "#daemon/testing/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 
 type Status = Readonly<{
   verdict: Readonly<{ level: string }>;
@@ -17,7 +17,7 @@ export async function readCondition(url: string | undefined, type: string) {
 }
 
 export async function waitForReason(url: string | undefined, type: string, reason: string) {
-  return until(`${type} is ${reason}`, 30_000, async () => {
+  return until(`${type} is ${reason}`, generousMs, async () => {
     const condition = await readCondition(url, type);
     return condition?.reason === reason && condition;
   });

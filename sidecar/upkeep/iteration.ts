@@ -111,11 +111,12 @@ async function renewWatch(
 /** Removes temporary files left by a sidecar that was killed during a write. */
 async function tidyConfig({ place, versions, log }: UpkeepParts): Promise<void> {
   const { configPath } = place.layout();
-  const locked = await place.fileDeadline.call(`checking ${dirname(configPath)}`, place.lock().acquireOnceReached);
+  const what = `checking ${dirname(configPath)}`;
+  const locked = await place.fileDeadline.call(what, place.lock().acquireOnceReached);
   if (!locked.ok) return;
   try {
     await versions.tidy();
-    await removeStaleConfigFiles(configPath);
+    await place.fileDeadline.call(what, () => removeStaleConfigFiles(configPath));
   } catch (error) {
     log.warn({ event: "config-cleanup-failed", err: error }, "temporary files of an earlier run could not be removed");
   }

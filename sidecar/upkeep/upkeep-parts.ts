@@ -116,16 +116,18 @@ async function reachNode(
   // Everything that may throw comes before anything that must be closed.
   const layout = () => place.layout();
   const binDirectory = () => layout().binDirectory;
+  const fileDeadline = () => place.fileDeadline;
   const { ops, compose, restart, nodeCli: cli } = settings;
   const started = {
-    driver: [ops.stop, ops.start ?? [], compose.command, restart.checkCommand ?? []],
+    driver: [ops.stop, ops.start ?? [], [ops.directory ?? ""], compose.command, restart.checkCommand ?? []],
     nodeCli: [cli.command === undefined ? [] : [cli.command]],
   };
   const buildReach = (who: keyof typeof started): ReachabilityOptions => ({
     directory: binDirectory,
-    fileDeadline: () => place.fileDeadline,
+    fileDeadline,
     programs: started[who].flatMap(([file = ""]) => (isAbsolute(file) ? [file] : [])),
     programDeadline: () => place.programDeadlines[who],
+    problemDeadline: () => place.programDeadlines.problem,
   });
   const tool = await selectNodeCli(settings, layout, connections);
   const nodeCli = tool && guardNodeCli(tool, buildReach("nodeCli"));
@@ -134,7 +136,7 @@ async function reachNode(
   const deadline = createFileDeadline({ withinMs: settings.upkeep.fileTimeoutMs, signal }, { clock, onBack: wake });
   const output = connections.use(createOutputFiles(join(state.directory, "output"), { deadline, log }));
   const processName = () => layout().family.programs.process;
-  const holders = createNodeProcesses({ httpUrl, binDirectory, processName });
+  const holders = createNodeProcesses({ httpUrl, binDirectory, fileDeadline, processName });
   const driving = { output, processes: holders, check: health.check, clock, events, log };
   const reaching = await selectDriver(settings, layout, connections, driving);
   const driver = reaching && guardDriver(reaching, buildReach("driver"));

@@ -41,7 +41,7 @@ export function findNode(
     /** Deadlines for the node's data and keys. Each may be on its own file system, and a hung one must not stall the others. */
     dataDeadline: createDeadline(),
     keyDeadline: createDeadline(),
-    programDeadlines: { driver: createDeadline(), nodeCli: createDeadline() },
+    programDeadlines: { driver: createDeadline(), nodeCli: createDeadline(), problem: createDeadline() },
     read: () => readConfigWithDeadline(layout.configPath, configLimitBytes, fileDeadline),
     /** Updates the location of a node whose upgrade changed its layout, once the new layout exists. */
     follow: async (version: NodeVersion | undefined): Promise<FollowOutcome> => {

@@ -1,4 +1,4 @@
-import { explainHanging, type FileDeadline } from "#daemon/files/file-deadline.ts";
+import { explainHanging, skipHanging, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { NodeCli } from "./node-cli.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
@@ -8,6 +8,8 @@ export type ReachabilityOptions = Readonly<{
   /** Programs with an absolute path; these may be on a different file system than the working directory. */
   programs: readonly string[];
   programDeadline: () => FileDeadline;
+  /** For the driver's own checks, in case that the file system starts to hang in between. */
+  problemDeadline: () => FileDeadline;
 }>;
 
 /**
@@ -47,7 +49,8 @@ export function guardDriver(driver: NodeDriver, reach: ReachabilityOptions): Nod
       : {
           problem: async () => {
             if ((await explainHanging(reach.directory(), reach.fileDeadline())) !== undefined) return undefined;
-            return (await explainHangingProgram(reach)) ?? problem();
+            const findProblem = () => reach.problemDeadline().call("checking the driver", problem).catch(skipHanging);
+            return (await explainHangingProgram(reach)) ?? findProblem();
           },
         }),
   };

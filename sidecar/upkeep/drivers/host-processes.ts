@@ -4,23 +4,12 @@ import { basename, sep } from "node:path";
 import { uptime } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "#daemon/clock.ts";
+import { skipHanging, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { isDetachedProgram } from "../../programs/long-running-process.ts";
 import { readUrlPort } from "#daemon/http/address.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
 
-/**
- * Finds the start of the process that both listens on the port and is in the directory: a shell may be in the directory, and a proxy may
- * listen on the port.
- */
-export async function findListenerStart(
-  port: number,
-  directory: string,
-  clock: Clock,
-): Promise<ProcessStart | undefined> {
-  const [pid] = await findListeners(port, directory);
-  return pid === undefined ? undefined : readProcessStart(pid, clock);
-}
-
+/** Finds the processes that both listen on the port and are in the directory: a shell may be in it, and a proxy may listen on the port. */
 async function findListeners(port: number, directory: string): Promise<readonly number[]> {
   const sockets = await findListeningSockets(port);
   const pids: number[] = [];
@@ -64,8 +53,7 @@ async function readListeningSockets(path: string, suffix: string): Promise<reado
   return found;
 }
 
-/** Finds the processes in a directory or from a program in it, except the sidecar and its children; none if they aren't visible. */
-export async function findProcessesIn(directory: string): Promise<readonly number[]> {
+async function findProcessesIn(directory: string): Promise<readonly number[]> {
   const inside = (await readProcesses(directory)).filter(({ isInside }) => isInside);
   return (await withoutOwn(inside)).map(({ pid }) => pid);
 }
@@ -79,9 +67,9 @@ type HostProcess = Readonly<{
   isProgramInside: boolean;
 }>;
 
+/** `directory` contains no links, as in the paths that the kernel reports. */
 async function readProcesses(directory: string): Promise<readonly HostProcess[]> {
-  const place = await realpath(directory).catch(() => directory);
-  const entryExists = (path: string) => path === place || path.startsWith(place + sep);
+  const entryExists = (path: string) => path === directory || path.startsWith(directory + sep);
   const found: HostProcess[] = [];
   for (const [index, pid] of (await listPids()).entries()) {
     if (index % readAtOnce === 0) await nextTurn();
@@ -171,6 +159,7 @@ export type NodeProcesses = ReturnType<typeof createNodeProcesses>;
 type NodeProcessesOptions = Readonly<{
   httpUrl: string;
   binDirectory: () => string;
+  fileDeadline: () => FileDeadline;
   /**
    * Identifies the node's processes to `ops`. If undefined, these are the ones of the program in the bin directory that listens on the
    * port.
@@ -178,14 +167,30 @@ type NodeProcessesOptions = Readonly<{
   processName: () => string | undefined;
 }>;
 
-export function createNodeProcesses({ httpUrl, binDirectory, processName }: NodeProcessesOptions) {
+export function createNodeProcesses({ httpUrl, binDirectory, fileDeadline, processName }: NodeProcessesOptions) {
   const port = readUrlPort(new URL(httpUrl));
   let program: string | undefined;
+  let known = { path: "", directory: "" };
+  /** While the file system hangs, links are assumed to be unchanged. */
+  const resolveDirectory = async (): Promise<string> => {
+    const path = binDirectory();
+    const resolve = () => realpath(path).catch(() => path);
+    const directory = await fileDeadline().call(`resolving ${path}`, resolve).catch(skipHanging);
+    if (directory !== undefined) known = { path, directory };
+    return known.path === path ? known.directory : path;
+  };
   return {
-    now: async () => mark(await findListeners(port, binDirectory())),
+    now: async () => mark(await findListeners(port, await resolveDirectory())),
+    /** Finds the start of the process that listens on the node's port. */
+    startOfListener: async (clock: Clock): Promise<ProcessStart | undefined> => {
+      const [pid] = await findListeners(port, await resolveDirectory());
+      return pid === undefined ? undefined : readProcessStart(pid, clock);
+    },
+    /** Finds the processes in the bin directory or from a program in it, except the sidecar and its children; none if they aren't visible. */
+    inside: async () => findProcessesIn(await resolveDirectory()),
     /** Finds the node's processes (by port, or by program in its directory), and other nodes' of the same program elsewhere. */
     find: async () => {
-      const directory = binDirectory();
+      const directory = await resolveDirectory();
       const [holders, all] = await Promise.all([findListeners(port, directory), readProcesses(directory)]);
       program ??= all.find(({ pid, isProgramInside }) => isProgramInside && holders.includes(pid))?.program;
       const name = processName();

@@ -1,8 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempDisposable, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
-import { createNodeProcesses } from "./host-processes.ts";
+import { mayMount, mountHangingDisk } from "../../testing/small-disk.ts";
+import { findProcessesOf } from "../../testing/ops-driver.ts";
 
 test.skipIf(process.platform !== "linux")(
   "finds the process that listens on a port, and notices its exit",
@@ -14,11 +19,7 @@ test.skipIf(process.platform !== "linux")(
     const ops = spawn(process.execPath, ["-e", script], { cwd: directory, stdio: ["ignore", "pipe", "ignore"] });
     const [line] = (await once(ops.stdout, "data")) as [Buffer];
     const [port, pid = 0] = line.toString().trim().split(" ").map(Number);
-    const { now, runs } = createNodeProcesses({
-      httpUrl: `http://127.0.0.1:${port}`,
-      binDirectory: () => directory,
-      processName: () => undefined,
-    });
+    const { now, runs } = findProcessesOf(`http://127.0.0.1:${port}`, directory);
     const [found] = await now();
     expect(found?.pid).toBe(pid);
     if (found === undefined) return;
@@ -30,3 +31,23 @@ test.skipIf(process.platform !== "linux")(
     expect(await now()).toEqual([]);
   },
 );
+
+const isPossible = await mayMount();
+const why = isPossible ? "" : " (skipped: this user may not mount a file system)";
+
+test.skipIf(!isPossible)(`finds the processes in a linked directory whose file system hangs${why}`, async () => {
+  const directory = await makeTestDirectory();
+  await using links = await mkdtempDisposable(join(tmpdir(), "processes-"));
+  const link = join(links.path, "bin");
+  await symlink(directory, link);
+  const shell = spawn("sh", ["-c", "sleep 60 >/dev/null & echo $!"], { cwd: directory });
+  const pid = Number(await text(shell.stdout));
+  try {
+    const { inside } = findProcessesOf("http://127.0.0.1:9", link, 100);
+    expect(await inside()).toEqual([pid]);
+    using _hanging = mountHangingDisk(directory);
+    expect(await inside()).toEqual([pid]);
+  } finally {
+    process.kill(pid, "SIGKILL");
+  }
+});

@@ -24,7 +24,11 @@ it("stops a node whose process becomes visible only with its open port, without 
     },
     AbortSignal.timeout(20_000),
     {
-      processes: { find: async () => ({ own: isOpen && (await runs()) ? [node] : [], elsewhere: [] }), runs },
+      processes: {
+        find: async () => ({ own: isOpen && (await runs()) ? [node] : [], elsewhere: [] }),
+        inside: async () => [],
+        runs,
+      },
       check: async () => {
         isOpen = true;
         return (await runs())

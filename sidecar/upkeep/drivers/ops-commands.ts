@@ -8,7 +8,6 @@ import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { DriverError } from "./driver.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
 import type { NodeProcesses } from "./host-processes.ts";
-import { findProcessesIn } from "./host-processes.ts";
 
 type OpsStopCommand = Readonly<{
   words: string;
@@ -20,7 +19,7 @@ type OpsStopCommand = Readonly<{
 }>;
 
 export type OpsStopDependencies = Readonly<{
-  processes: Pick<NodeProcesses, "find" | "runs">;
+  processes: Pick<NodeProcesses, "find" | "inside" | "runs">;
   check: HealthWatch["check"];
   clock: Clock;
   events: Pick<EventLog, "add">;
@@ -130,12 +129,11 @@ async function waitUntilDown(
 
 type OpsStart = Readonly<{
   run: (isDone: (signal: AbortSignal) => Promise<boolean>) => Promise<ProcessResult>;
-  directory: string;
   /** Time (monotonic) until which a process that exits at once is started again: the old process was killed, and its locks may persist. */
   lockedUntilMs: number;
 }>;
 
-type OpsStartDependencies = Readonly<{ check: HealthWatch["check"]; clock: Clock }>;
+type OpsStartDependencies = Pick<OpsStopDependencies, "processes" | "check" | "clock">;
 
 /** Time within which a process must appear after its start command exited; the exit alone doesn't show whether it will. */
 const appearsMs = 3_000;
@@ -157,9 +155,9 @@ export async function startWithOps(
   signal: AbortSignal,
   dependencies: OpsStartDependencies,
 ): Promise<ProcessResult> {
-  const { check, clock } = dependencies;
-  const { directory, lockedUntilMs } = start;
-  const before = new Set(await findProcessesIn(directory));
+  const { processes, check, clock } = dependencies;
+  const { lockedUntilMs } = start;
+  const before = new Set(await processes.inside());
   const result = await start.run((done) => waitUntilAdvancing(done, dependencies));
   if (!result.ok || result.isLeft === true) return result;
   const wait = async (
@@ -167,7 +165,7 @@ export async function startWithOps(
     withinMs: number,
   ) => {
     const probe = async () => ({
-      entryExists: (await findProcessesIn(directory)).some((pid) => !before.has(pid)),
+      entryExists: (await processes.inside()).some((pid) => !before.has(pid)),
       responds: (await check(signal)).failure === undefined,
     });
     return waitUntil(probe, isRight, { everyMs: checkAgainMs, withinMs, signal }, clock);

@@ -4,7 +4,6 @@ import type { ProcessResult } from "#daemon/process/bounded-process.ts";
 import { runLongRunningProcess } from "../../programs/long-running-process.ts";
 import type { OutputFiles } from "../../programs/output-files.ts";
 import type { NodeLayout } from "#node/layout.ts";
-import { findProcessesIn } from "./host-processes.ts";
 import { DriverError, StartFailedError, type NodeDriver, type RestartReport } from "./driver.ts";
 import { lockMs, startWithOps, reportRestart, stopWithOps, type OpsStopDependencies } from "./ops-commands.ts";
 import type { findOpsLocation } from "./ops-location.ts";
@@ -47,7 +46,7 @@ export function createOpsDriver(
       if (!started.ok) throw new DriverError(started.message);
       return buildReport([started]);
     },
-    processes: () => findProcessesIn(place().binDirectory),
+    processes: dependencies.processes.inside,
     restart: async (signal) => {
       const { result: stopped, wasSeen } = await stop(signal);
       const started = await start(signal);
@@ -100,7 +99,7 @@ function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies
   };
   const start = async (signal: AbortSignal) => {
     const runStart = (isDone: Done) => run("ops-start", place().start, signal, isDone);
-    const command = { run: runStart, directory: place().binDirectory, lockedUntilMs };
+    const command = { run: runStart, lockedUntilMs };
     const started = await startWithOps(command, signal, dependencies);
     if (started.ok && started.isLeft === true) {
       reportOnce(

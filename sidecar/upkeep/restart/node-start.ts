@@ -1,8 +1,8 @@
-import { isLoopback, readUrlPort } from "#daemon/http/address.ts";
+import { isLoopback } from "#daemon/http/address.ts";
 import { createTimeoutSignal } from "#daemon/time.ts";
 import { isClockUnchanged } from "../clock-reading.ts";
 import { type NodeStarted, readStart, startPrecisionMs, type NodeStart } from "../drivers/driver.ts";
-import { findListenerStart } from "../drivers/host-processes.ts";
+import type { NodeProcesses } from "../drivers/host-processes.ts";
 import type { RestartContext } from "./restart-context.ts";
 import { matchesFingerprint, fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
@@ -42,10 +42,13 @@ export async function hasNodeStarted(fileChangedAtMs: number, context: RestartCo
 }
 
 /** Start of the process that listens on the node's port here and runs in its bin directory; undefined if it isn't visible. */
-async function readOwnListenerStart({ settings, place, clock }: RestartContext): ReturnType<typeof findListenerStart> {
+async function readOwnListenerStart({
+  settings,
+  holders,
+  clock,
+}: RestartContext): ReturnType<NodeProcesses["startOfListener"]> {
   const url = new URL(settings.node.httpUrl);
-  if (!isLoopback(url.hostname.replace(/^\[|\]$/g, ""))) return undefined;
-  return findListenerStart(readUrlPort(url), place.layout().binDirectory, clock);
+  return isLoopback(url.hostname.replace(/^\[|\]$/g, "")) ? holders.startOfListener(clock) : undefined;
 }
 
 /** Whether the node started long enough before a time (wall clock) to have read its configuration by then. */

@@ -4,6 +4,7 @@ import type { Authority } from "../adoption/authority.ts";
 import type { CommandText } from "../command-text.ts";
 import type { ConfigContext } from "../config/config-context.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
+import type { NodeProcesses } from "../drivers/host-processes.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import type { PushCheck } from "../pushgateway/push-watch.ts";
 import type { NodeObserver } from "../version/node-observer.ts";
@@ -16,6 +17,8 @@ export type RestartContext = ConfigContext &
     process: ObservedProcess;
     restarts: ObservedRestarts;
     driver: NodeDriver | undefined;
+    /** The processes that listen on the node's port. */
+    holders: NodeProcesses;
     nodeCli: NodeCli | undefined;
     observer: NodeObserver;
     output: OutputFiles;

@@ -1,6 +1,5 @@
 import type { ReleaseCommits } from "#node/versions.ts";
 import type { DataRpc, NodeRpc } from "../../upgrade/node-rpc.ts";
-import type { NodeProcesses } from "../drivers/host-processes.ts";
 import type { RestartContext } from "../restart/restart-context.ts";
 import type { ObservedUpgrade } from "./upgrade-observation.ts";
 
@@ -8,7 +7,5 @@ export type UpgradeContext = RestartContext &
   Readonly<{
     upgrade: ObservedUpgrade;
     rpc: NodeRpc & DataRpc;
-    /** The processes that listen on the node's port. */
-    holders: NodeProcesses;
     commits: () => ReleaseCommits;
   }>;
