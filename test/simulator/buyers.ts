@@ -116,7 +116,7 @@ function renewApproval({ from, signing }: SignedOffer, chains: VirtualChains): S
 export async function buy(purchase: Purchase, ask: Ask, world: World, chains: VirtualChains): Promise<void> {
   const { time, isUnrest, note, weather } = world;
   const { name, offers } = purchase;
-  const mayDiffer = weather.contractWallets === "fickle" && purchase.wallet === contractWallet.name;
+  const isFickle = weather.contractWallets === "fickle" && purchase.wallet === contractWallet.name;
   const { pause, random, chance } = time;
   await pause(purchase.beginsAfterMs);
   for (const [which, drawn] of offers.entries()) {
@@ -130,8 +130,10 @@ export async function buy(purchase: Purchase, ask: Ask, world: World, chains: Vi
       );
       const verdicts = await Promise.all(answers);
       const find = (wanted: Verdict["kind"]) => verdicts.find(({ kind }) => kind === wanted);
-      // A wallet with a toggled verdict may reject one copy and confirm another.
-      const isUncertain = mayDiffer && verdicts.some(({ kind }) => kind !== "rejected");
+      // A wallet with a toggled verdict may reject one copy and confirm another, and so may replicas that verify a signed approval: each
+      // knows other pending payments of the payer. A buyer's own seller settles a confirmed copy, whatever became of the others.
+      const isSplit = weather.seller === "direct" && weather.replicas > 1 && offer.signing.approval !== undefined;
+      const isUncertain = (isFickle || isSplit) && verdicts.some(({ kind }) => kind !== "rejected");
       const verdict = find("sold") ?? (isUncertain ? find("again") : find("rejected")) ?? verdicts[0];
       if (verdict === undefined) throw new TypeError("no verdict");
       note(`${name}, payment ${which}: ${verdict.kind}${"reason" in verdict ? ` (${verdict.reason})` : ""}`);
