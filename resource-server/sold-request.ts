@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { readHeldRequest } from "#daemon/http/held-body.ts";
 import { readHeader, type RequestTrace } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { type ClientAddress, readForwarded, toAddressKey } from "#daemon/http/proxies/client-address.ts";
+import { type ClientAddress, readForwardedFor, toAddressKey } from "#daemon/http/proxies/client-address.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { requestFingerprint } from "./claims/payment-claim.ts";
@@ -190,5 +190,5 @@ function readUrl(request: SoldRequest, { publicUrl }: Selling): URL {
 
 function findAddress({ socket, headers }: IncomingMessage, client: ClientAddress): string {
   if (socket.remoteAddress === undefined) return "unknown";
-  return client.of(socket.remoteAddress, client.forwardedBy(readForwarded(headers)));
+  return client.of(socket.remoteAddress, readForwardedFor(headers));
 }

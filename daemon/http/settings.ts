@@ -39,16 +39,7 @@ export const networks = z
 
 /** Settings for the proxies in front of a listener, as part of a service's section. */
 export const proxySettings = {
-  trustedProxies: networks
-    .default([])
-    .describe("Proxy addresses whose forwarded client address is trusted; empty trusts none"),
-  forwardedHeader: z
-    .enum(["x-forwarded-for", "forwarded"])
-    .default("x-forwarded-for")
-    .describe(
-      "Header in which trusted proxies send the client's address; the other header is ignored, because a proxy may forward the client's own",
-    )
-    .meta({ expected: "x-forwarded-for or forwarded" }),
+  trustedProxies: networks.default([]).describe("Proxy addresses whose X-Forwarded-For is trusted; empty trusts none"),
   forwardedHops: z
     .int()
     .min(1)
@@ -64,7 +55,6 @@ export const proxySettings = {
 /** Proxies in front of a listener, as parsed from its settings. */
 export type ProxySettings = Readonly<{
   trustedProxies: readonly string[];
-  forwardedHeader: "x-forwarded-for" | "forwarded";
   forwardedHops: number;
   proxyProtocol: boolean;
 }>;

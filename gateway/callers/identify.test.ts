@@ -28,7 +28,6 @@ it("remembers an address that sent a token without retaining the request head it
       remoteAddress: "192.0.2.1",
       authorization: "Bearer a.b.c",
       forwardedFor,
-      forwarded: undefined,
       traceContext: undefined,
       requestId: undefined,
     });
@@ -38,7 +37,7 @@ it("remembers an address that sent a token without retaining the request head it
   expect(measureHeap() - before).toBeLessThan((heads * headBytes) / 4);
 });
 
-const plain = { remoteAddress: "10.0.0.1", forwardedFor: undefined, forwarded: undefined };
+const plain = { remoteAddress: "10.0.0.1", forwardedFor: undefined };
 const forwarded = { ...plain, forwardedFor: "198.51.100.7" };
 
 /** Notices of a gateway with these settings, its log lines, and the clock in milliseconds. */
@@ -51,7 +50,7 @@ function notices(proxyProtocol: boolean) {
   );
   const names = createSettingNames("sidecar", "gateway");
   const dependencies = { log, settingNames: names, now: () => clock.now };
-  return { notice: logProxyNotices({ forwardedHeader: "x-forwarded-for", proxyProtocol }, dependencies), lines, clock };
+  return { notice: logProxyNotices({ proxyProtocol }, dependencies), lines, clock };
 }
 
 it("reports a proxy missing from the settings once an hour", () => {
@@ -59,9 +58,9 @@ it("reports a proxy missing from the settings once an hour", () => {
   notice(false, plain);
   expect(lines).toEqual([]);
   notice(false, forwarded);
-  notice(false, { ...plain, forwarded: "for=198.51.100.7" });
+  notice(false, { ...forwarded, remoteAddress: "10.0.0.2" });
   expect(lines).toEqual([
-    "10.0.0.1 sends a forwarded client address but is not trusted; if it is your proxy, its clients share the limits of one address: add it to gateway.callers.trustedProxies",
+    "10.0.0.1 sends X-Forwarded-For but is not trusted; if it is your proxy, its clients share the limits of one address: add it to gateway.callers.trustedProxies",
   ]);
   clock.now = 3_600_000;
   notice(false, forwarded);
@@ -70,9 +69,9 @@ it("reports a proxy missing from the settings once an hour", () => {
 
 it("reports a trusted proxy that omits the client address, unless the proxy protocol supplies it", () => {
   const { notice, lines } = notices(false);
-  notice(true, { ...plain, forwarded: "for=198.51.100.7" });
+  notice(true, plain);
   expect(lines).toEqual([
-    "the trusted proxy 10.0.0.1 sends requests without x-forwarded-for: its clients share the limits of one address; make it send that header, or set gateway.callers.forwardedHeader to the one that it sends",
+    "the trusted proxy 10.0.0.1 sends requests without X-Forwarded-For: its clients share the limits of one address; make it send that header",
   ]);
   const reported = notices(true);
   reported.notice(true, plain);

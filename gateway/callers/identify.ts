@@ -1,6 +1,6 @@
-import { toAddressKey, type ClientAddress, type ForwardedBy } from "#daemon/http/proxies/client-address.ts";
+import { toAddressKey, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { memoize } from "#daemon/memoize.ts";
-import type { RequestInfo } from "./request-facts.ts";
+import type { PeerInfo, RequestInfo } from "./request-facts.ts";
 import type { Rates, RateLimiter } from "../limits/rate-limiter.ts";
 import type { PolicySource } from "../policy.ts";
 import type { ApiKeys, KeyHolder } from "./api-key-file.ts";
@@ -42,21 +42,20 @@ export function identifyByAddress(
   const identifyPeer = memoize(kept, (remoteAddress) =>
     buildIdentity(toAddressKey(client.of(remoteAddress, undefined))),
   );
-  const readForwarded = (remoteAddress: string, forwarded: string) =>
-    buildIdentity(toAddressKey(client.of(remoteAddress, forwarded)));
+  const readForwarded = (remoteAddress: string, forwardedFor: string) =>
+    buildIdentity(toAddressKey(client.of(remoteAddress, forwardedFor)));
   // Addresses contain no spaces, so the first space separates the two.
   const identifyForwarded = memoize(kept, (name) => {
     const blank = name.indexOf(" ");
     return readForwarded(name.slice(0, blank), name.slice(blank + 1));
   });
   return (facts) => {
-    const { remoteAddress } = facts;
+    const { remoteAddress, forwardedFor } = facts;
     const isTrusted = client.isTrusted(remoteAddress);
-    const forwarded = client.forwardedBy(facts);
-    if (isTrusted && forwarded !== undefined) {
+    if (isTrusted && forwardedFor !== undefined) {
       // Parsing IPv4 addresses is faster than a cache lookup, and behind a proxy nearly every request may have a different address.
-      if (plainList.test(forwarded)) return readForwarded(remoteAddress, forwarded);
-      return identifyForwarded(`${remoteAddress} ${forwarded}`);
+      if (plainList.test(forwardedFor)) return readForwarded(remoteAddress, forwardedFor);
+      return identifyForwarded(`${remoteAddress} ${forwardedFor}`);
     }
     notice?.(isTrusted, facts);
     return identifyPeer(remoteAddress);
@@ -123,32 +122,31 @@ export function identifyByCredential({
 }
 
 /** Called for a request that is counted by the address of its connection, whether or not that address belongs to a trusted proxy. */
-type ProxyNotice = (isTrusted: boolean, facts: ForwardedBy & Readonly<{ remoteAddress: string }>) => void;
+type ProxyNotice = (isTrusted: boolean, facts: PeerInfo) => void;
 
 /** Min interval between two log lines of the same kind: anyone can send such requests. */
 const pauseMs = 3_600_000;
 
 /**
  * Logs signs of a proxy that the settings don't match, because all its clients then share one client's limits: an untrusted peer
- * sends a forwarding header with an address, or a trusted proxy sends no address in the configured header.
+ * sends X-Forwarded-For, or a trusted proxy doesn't.
  */
 export function logProxyNotices(
-  { forwardedHeader, proxyProtocol }: Readonly<{ forwardedHeader: string; proxyProtocol: boolean }>,
+  { proxyProtocol }: Readonly<{ proxyProtocol: boolean }>,
   { log, settingNames, now }: Readonly<{ log: Logger; settingNames: SettingNames; now: () => number }>,
 ): ProxyNotice {
   const nextAt = { untrusted: 0, silent: 0 };
   const trusted = settingNames.key("callers.trustedProxies");
-  const header = settingNames.key("callers.forwardedHeader");
-  return (isTrusted, { remoteAddress, forwardedFor, forwarded }) => {
+  return (isTrusted, { remoteAddress, forwardedFor }) => {
     const kind = isTrusted ? "silent" : "untrusted";
-    if (!isTrusted && forwardedFor === undefined && forwarded === undefined) return;
+    if (!isTrusted && forwardedFor === undefined) return;
     // A proxy that sends the client's address via the PROXY protocol sends none for its own requests, such as health checks.
     if (isTrusted && proxyProtocol) return;
     if (now() < nextAt[kind]) return;
     nextAt[kind] = now() + pauseMs;
     const what = isTrusted
-      ? `the trusted proxy ${remoteAddress} sends requests without ${forwardedHeader}: its clients share the limits of one address; make it send that header, or set ${header} to the one that it sends`
-      : `${remoteAddress} sends a forwarded client address but is not trusted; if it is your proxy, its clients share the limits of one address: add it to ${trusted}`;
+      ? `the trusted proxy ${remoteAddress} sends requests without X-Forwarded-For: its clients share the limits of one address; make it send that header`
+      : `${remoteAddress} sends X-Forwarded-For but is not trusted; if it is your proxy, its clients share the limits of one address: add it to ${trusted}`;
     log.warn({ event: isTrusted ? "proxy-header-missing" : "proxy-not-trusted", remoteAddress }, what);
   };
 }

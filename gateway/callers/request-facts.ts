@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { readForwarded, type ForwardedBy } from "#daemon/http/proxies/client-address.ts";
+import { readForwardedFor } from "#daemon/http/proxies/client-address.ts";
 import { readTraceContext, type TraceContext } from "#daemon/http/request-trace.ts";
 
 /** Origin of a request, as stated by its head. */
-export type PeerInfo = ForwardedBy & Readonly<{ remoteAddress: string }>;
+export type PeerInfo = Readonly<{ remoteAddress: string; forwardedFor: string | undefined }>;
 
 /** Facts about a request that are known before its body: its origin and its metadata. */
 export type RequestInfo = PeerInfo &
@@ -16,7 +16,7 @@ export type RequestInfo = PeerInfo &
 
 /** Returns the facts about a peer that are known before a request head is read. */
 export function toPeerInfo({ remoteAddress = "" }: Socket): PeerInfo {
-  return { remoteAddress, forwardedFor: undefined, forwarded: undefined };
+  return { remoteAddress, forwardedFor: undefined };
 }
 
 /** Parses the client's request id; returns undefined if it is not safe to log. */
@@ -37,7 +37,7 @@ export function toRequestInfo({ headers, socket }: IncomingMessage): RequestInfo
   return {
     remoteAddress: socket.remoteAddress ?? "",
     authorization: headers.authorization,
-    ...readForwarded(headers),
+    forwardedFor: readForwardedFor(headers),
     traceContext: readTraceContext(joinHeader(headers["traceparent"]), joinHeader(headers["tracestate"])),
     requestId: typeof requestId === "string" ? parseRequestId(requestId) : undefined,
   };

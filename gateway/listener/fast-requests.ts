@@ -190,7 +190,6 @@ export function readFastHead(head: string, bytes: Uint8Array = toBytes(head)): F
   const facts = {
     authorization: headers.authorization,
     forwardedFor: headers["x-forwarded-for"],
-    forwarded: headers.forwarded,
     traceContext: readTraceContext(headers.traceparent, headers.tracestate),
     requestId: parseRequestId(headers["x-request-id"]),
   };

@@ -7,7 +7,6 @@ const noValues = {
   "content-length": undefined,
   "content-type": undefined,
   expect: undefined,
-  forwarded: undefined,
   host: undefined,
   origin: undefined,
   "proxy-connection": undefined,
@@ -25,7 +24,7 @@ type MeaningfulHeader = keyof typeof noValues;
 export type HeaderValues = Readonly<Record<MeaningfulHeader, string | undefined>>;
 
 /** Lists to which proxies append lines; these are joined as in node:http. Any other repeated header is left to node:http. */
-const lists: ReadonlySet<MeaningfulHeader> = new Set(["forwarded", "tracestate", "x-forwarded-for"]);
+const lists: ReadonlySet<MeaningfulHeader> = new Set(["tracestate", "x-forwarded-for"]);
 
 type KnownName = Readonly<{ name: MeaningfulHeader; bytes: Uint8Array }>;
 

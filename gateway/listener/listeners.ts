@@ -152,7 +152,7 @@ function watchApiKeys(
 
 /** Creates the function that returns the address (IPv6: /64) under which a client's memory is counted, as trusted proxies report it. */
 export function createPeerAddress(client: ClientAddress): (peer: PeerInfo) => string {
-  return (peer) => toAddressKey(client.of(peer.remoteAddress, client.forwardedBy(peer)));
+  return (peer) => toAddressKey(client.of(peer.remoteAddress, peer.forwardedFor));
 }
 
 /** Creates the counter for dropped WebSocket clients, by reason. */

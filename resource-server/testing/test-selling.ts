@@ -42,7 +42,7 @@ export async function openTestSelling(
     work: async () =>
       onWork() ?? { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } },
     memory,
-    client: findClientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
+    client: findClientAddress({ trustedProxies: [], forwardedHops: 1 }),
     metrics: createPaymentMetrics({ ledger, payments, registry }),
     log: createLog({ service: "test", level: "silent" }),
     publicUrl: undefined,

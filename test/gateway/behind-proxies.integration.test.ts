@@ -49,17 +49,7 @@ const envoy = isEnvoyThere ? "Envoy" : "Envoy (skipped: no envoy on PATH; PyPI's
  */
 const ways: readonly (readonly [string, object, StartProxy])[] = [
   ["nginx with X-Forwarded-For", {}, prepareNginx("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
-  [
-    "nginx with Forwarded",
-    { forwardedHeader: "forwarded" },
-    prepareNginx('proxy_set_header Forwarded "$http_forwarded, for=$remote_addr;proto=$scheme";'),
-  ],
   ["HAProxy with X-Forwarded-For", {}, prepareHaproxy("mode http\n  option forwardfor", "")],
-  [
-    "HAProxy with Forwarded",
-    { forwardedHeader: "forwarded" },
-    prepareHaproxy("mode http\n  http-request add-header Forwarded for=%[src]", ""),
-  ],
   ["HAProxy with PROXY protocol 1", { proxyProtocol: true }, prepareHaproxy("mode tcp", "send-proxy")],
   ["HAProxy with PROXY protocol 2", { proxyProtocol: true }, prepareHaproxy("mode tcp", "send-proxy-v2")],
   [

@@ -32,11 +32,6 @@ async function buyFrom(localAddress: string, url: string): Promise<number> {
 const ways: readonly (readonly [string, Record<string, string>, StartProxy])[] = [
   ["X-Forwarded-For", {}, prepareHaproxy("mode http\n  option forwardfor", "")],
   [
-    "Forwarded",
-    { GATEHOUSE_RESOURCE_SERVER_LISTEN_FORWARDED_HEADER: "forwarded" },
-    prepareHaproxy("mode http\n  http-request add-header Forwarded for=%[src]", ""),
-  ],
-  [
     "the PROXY protocol",
     { GATEHOUSE_RESOURCE_SERVER_LISTEN_PROXY_PROTOCOL: "true" },
     prepareHaproxy("mode tcp", "send-proxy-v2"),

@@ -3,7 +3,6 @@ import { findClientAddress, createNetworkList, toAddressKey } from "./client-add
 
 const settings = {
   trustedProxies: ["10.0.0.0/8", "192.0.2.1"],
-  forwardedHeader: "x-forwarded-for",
   forwardedHops: 8,
 } as const;
 
@@ -61,19 +60,6 @@ describe("clientAddress", () => {
   it.each([",203.0.113.9", ",", ",,", " , "])("reads a list with empty elements: %s", (header) =>
     expect(ofForwardedFor("10.1.2.3", header)).toBe(header.includes("203") ? "203.0.113.9" : "10.1.2.3"),
   );
-
-  it("reads only Forwarded if configured", () => {
-    const client = findClientAddress({ ...settings, forwardedHeader: "forwarded" });
-    const header = (forwarded: string) =>
-      client.of("10.1.2.3", client.forwardedBy({ forwardedFor: "6.6.6.6", forwarded }));
-    expect(header('for=6.6.6.6, for="[2001:db8::7]:4711";proto=https, for=192.0.2.1;by=10.1.2.3')).toBe("2001:db8::7");
-    expect(header("For=203.0.113.9")).toBe("203.0.113.9");
-    expect(header(", for=203.0.113.9")).toBe("203.0.113.9");
-    expect(header("for=_hidden")).toBe("10.1.2.3");
-    expect(header("for=6.6.6.6, proto=https")).toBe("10.1.2.3");
-    expect(header('for="6.6.6.6, for=203.0.113.9')).toBe("10.1.2.3");
-    expect(client.forwardedBy({ forwardedFor: "6.6.6.6", forwarded: undefined })).toBeUndefined();
-  });
 });
 
 it("recognizes addresses in its networks, including IPv4-mapped IPv6", () => {

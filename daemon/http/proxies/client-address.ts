@@ -1,40 +1,35 @@
 import { isIP, BlockList, isIPv6, isIPv4 } from "node:net";
 import type { IncomingHttpHeaders } from "node:http";
 import ipaddr from "ipaddr.js";
-import { parse } from "forwarded-parse";
 import { memoize } from "../../memoize.ts";
 import type { ProxySettings } from "../settings.ts";
 
 export type ClientAddress = Readonly<{
   /** Whether a peer's forwarding headers are trusted. */
   isTrusted: (remoteAddress: string) => boolean;
-  /** The value of the header that lists the client behind trusted proxies, if the request has it. */
-  forwardedBy: (headers: ForwardedBy) => string | undefined;
-  /** The client's address, in plain form. */
-  of: (remoteAddress: string, forwarded: string | undefined) => string;
+  /** The client's address, in plain form, given the request's X-Forwarded-For. */
+  of: (remoteAddress: string, forwardedFor: string | undefined) => string;
 }>;
 
 /** Cache of which peers and earlier hops are trusted. An address has at most 45 characters, plus a zone. */
 const keptPeers = { max: 10_000, nameLength: 128 };
 
 /**
- * Determines the client's address: the connection's own, unless that is a trusted proxy; then the last address in the header that isn't a
+ * Determines the client's address: the connection's own, unless that is a trusted proxy; then the last address in X-Forwarded-For that isn't a
  * trusted proxy's, or the one `forwardedHops` proxies back. Addresses further left are client-supplied and never trusted.
  */
 export function findClientAddress({
   trustedProxies,
-  forwardedHeader,
   forwardedHops: hopsMax,
 }: Omit<ProxySettings, "proxyProtocol">): ClientAddress {
   const isProxy = createNetworkList(trustedProxies);
   const isTrusted = trustedProxies.length === 0 ? () => false : memoize(keptPeers, isProxy);
   return {
     isTrusted,
-    forwardedBy: ({ forwardedFor, forwarded }) => (forwardedHeader === "forwarded" ? forwarded : forwardedFor),
-    of: (remoteAddress, forwarded) => {
+    of: (remoteAddress, forwardedFor) => {
       let client: string | undefined;
-      if (forwarded !== undefined && isTrusted(remoteAddress)) {
-        for (const hop of readNearestHops(forwardedHeader, forwarded, hopsMax)) {
+      if (forwardedFor !== undefined && isTrusted(remoteAddress)) {
+        for (const hop of splitFromEnd(forwardedFor, hopsMax)) {
           if (client !== undefined && !isTrusted(client)) break;
           const address = readNodeAddress(hop);
           if (address === undefined) break;
@@ -49,11 +44,8 @@ export function findClientAddress({
 const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/;
 const withPort = /^([\d.]+):\d{1,5}$/;
 
-/**
- * Parses the address of a node in a forwarding header, with or without a port (RFC 7239, section 6); some proxies write ports into
- * X-Forwarded-For too. Undefined for `unknown`, an obfuscated name and anything else that isn't an address.
- */
-export function readNodeAddress(node: string): string | undefined {
+/** Parses an address that some proxies write with a port. Undefined for `unknown` and anything else that isn't an address. */
+function readNodeAddress(node: string): string | undefined {
   const text = node.trim();
   if (isIPv4(text)) return text;
   const host = bracketed.exec(text)?.[1] ?? withPort.exec(text)?.[1] ?? text;
@@ -97,35 +89,9 @@ function toPlainAddress(text: string): string | undefined {
   return ipaddr.isValid(text) ? ipaddr.process(text).toString() : undefined;
 }
 
-/** Headers that list a request's hops; repeated headers are joined by commas. */
-export type ForwardedBy = Readonly<{ forwardedFor: string | undefined; forwarded: string | undefined }>;
-
-/** Reads the forwarding headers of a request parsed by node:http. */
-export function readForwarded(headers: IncomingHttpHeaders): ForwardedBy {
-  return { forwardedFor: joinValues(headers["x-forwarded-for"]), forwarded: joinValues(headers["forwarded"]) };
-}
-
-function joinValues(value: string | readonly string[] | undefined): string | undefined {
+/** Reads the X-Forwarded-For of a request parsed by node:http; repeated headers are joined by commas. */
+export function readForwardedFor({ "x-forwarded-for": value }: IncomingHttpHeaders): string | undefined {
   return typeof value === "object" ? value.join(",") : value;
-}
-
-/**
- * Reads at most `most` nodes from a forwarding header, the nearest first. The nodes are those in X-Forwarded-For, or the `for` parameters
- * of RFC 7239's Forwarded; an element without one yields an empty node. Returns no nodes for an unparsable header.
- */
-function readNearestHops(header: "x-forwarded-for" | "forwarded", value: string, most: number): readonly string[] {
-  if (header === "x-forwarded-for") return splitFromEnd(value, most);
-  try {
-    // Ignore empty elements, which nginx writes for a missing header (RFC 9110, section 5.6.1).
-    const elements = parse(value.replace(/^[\t ,]+/, ""));
-    return elements
-      .map((element) => element["for"] ?? "")
-      .toReversed()
-      .slice(0, most);
-  } catch {
-    // Unlike a proxy, the client may send anything. If it does, only the proxy's own address is known.
-    return [];
-  }
 }
 
 /** Splits off the last elements of a comma-separated list, the last one first: anything that a client put before them is not read, however long. */

@@ -24,7 +24,7 @@ export const gatewayEvents = {
   "proxy-not-trusted": { level: "warn", act: "If it is yours, add it to `callers.trustedProxies`." },
   "proxy-header-missing": {
     level: "warn",
-    act: "Make it send the header, or set `callers.forwardedHeader` to the one that it sends.",
+    act: "Make it send `X-Forwarded-For`.",
   },
   "spans-recovered": { level: "info" },
   "spans-not-sent": { level: "warn", act: "Check `tracing.otlpUrl` and the collector." },

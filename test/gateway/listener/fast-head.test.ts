@@ -39,7 +39,6 @@ describe("the request head on the fast path", () => {
       facts: {
         authorization: "Bearer k",
         forwardedFor: "10.0.0.1, 10.0.0.2",
-        forwarded: undefined,
         traceContext: { traceparent, tracestate: undefined },
         requestId: "r-1",
       },

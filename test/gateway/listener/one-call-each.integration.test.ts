@@ -26,7 +26,7 @@ const trustedProxies = ["127.0.0.9"];
 async function startFastPath() {
   const begun: string[] = [];
   let now = 0;
-  const client = findClientAddress({ trustedProxies, forwardedHeader: "x-forwarded-for", forwardedHops: 8 });
+  const client = findClientAddress({ trustedProxies, forwardedHops: 8 });
   const policy = createPolicy(testSettings());
   const budget = createConnectionBudget(
     { connections: 1_000, connectionsPerAddress: 1_000, newConnectionsPerAddress: 1_000, descriptorReserve: 0 },
