@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
@@ -46,6 +46,21 @@ test.skipIf(!isRoot).each([0o644, 0o600])(
     });
   },
 );
+
+test.skipIf(!isRoot).each([
+  [4_321, "run the sidecar as user 4321, or "],
+  [0, ""],
+])("names the owner of a directory that the user can't write to: %i (skipped: needs root)", (owner, asOwner) => {
+  chmodSync(directory, 0o755);
+  chownSync(directory, owner, owner);
+  process.seteuid?.(nobody);
+  using lock = createProcessLock(path, "/data/bin/node.conf");
+  expect(lock.acquire()).toEqual({
+    ok: false,
+    reason: "LockFailed",
+    why: `(unable to open database file); the directory belongs to user ${owner}; ${asOwner}run \`chown -R ${nobody} ${directory}\``,
+  });
+});
 
 test("a named pipe in place of the holder file neither blocks nor is trusted", () => {
   execFileSync("mkfifo", [`${path}.json`]);

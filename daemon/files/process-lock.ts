@@ -1,5 +1,6 @@
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { restrictToOwner } from "./atomic-file.ts";
@@ -102,19 +103,38 @@ function explainLockFailure(
   const code = (cause.errcode ?? 0) & 0xff;
   // The file belongs to another user, whether or not it is readable.
   if (code === readOnly || (code === cannotOpen && existsSync(lockPath))) {
-    const user = process.geteuid === undefined ? "this user" : `user ${process.geteuid()}`;
-    return {
-      ok: false,
-      reason: "NotOurs",
-      why: `${lockPath} can't be written by ${user}; remove it once no sidecar runs there: rm ${lockPath}`,
-    };
+    const user = process.geteuid?.() ?? "this one";
+    const owner = findOtherOwner(lockPath);
+    const asOwner = owner === undefined || owner === 0 ? "" : `run it as its owner, user ${owner}, or `;
+    const why = `${lockPath} can't be written by user ${user}; ${asOwner}remove it once no sidecar runs there: rm ${lockPath}`;
+    return { ok: false, reason: "NotOurs", why };
   }
   if (code === busy) {
     const holder = readHolder(holderPath);
     return holder === undefined ? { ok: false, reason: "Locked" } : { ok: false, reason: "Locked", holder };
   }
-  const remedy = code === full ? "free space on its disk" : "make the directory writable for the sidecar";
+  const remedy = code === full ? "free space on its disk" : explainDirectory(dirname(lockPath));
   return { ok: false, reason: "LockFailed", why: `(${cause.message}); ${remedy}` };
+}
+
+/** Another user may have created the directory, such as the first user that was set for a container with this volume. */
+function explainDirectory(directory: string): string {
+  const owner = findOtherOwner(directory);
+  if (owner === undefined) return "make the directory writable for the sidecar";
+  const user = process.geteuid?.() ?? "";
+  const asOwner = owner === 0 ? "" : `run the sidecar as user ${owner}, or `;
+  return `the directory belongs to user ${owner}; ${asOwner}run \`chown -R ${user} ${directory}\``;
+}
+
+/** Returns the user that owns a path, if that isn't this process's user. */
+function findOtherOwner(path: string): number | undefined {
+  try {
+    const { uid } = statSync(path);
+    return uid === process.geteuid?.() ? undefined : uid;
+  } catch {
+    // Whatever hides the path also explains the failed lock.
+    return undefined;
+  }
 }
 
 function readHolder(path: string): LockHolder | undefined {
