@@ -5,8 +5,8 @@ import { chmodSync, statSync } from "node:fs";
 import { skipMissing } from "../skip-missing.ts";
 
 export type ReplaceFileOptions = Readonly<{
-  /** Mode of a new file; an existing file keeps its own. Default 0600. */
-  mode?: number;
+  /** Mode of a new file; an existing file keeps its own. Default 0600. `"as-directory"`: its directory's, without write access for others, and its owner. */
+  mode?: number | "as-directory";
   /** Copies an existing file's attributes, other than mode and owner, to its replacement; throws to cancel the replacement. */
   copyAttributes?: (from: string, to: string) => Promise<void>;
   /** Runs when the new content is safely on disk next to the old one, right before the rename; throws to cancel the replacement. */
@@ -26,13 +26,19 @@ export async function replaceFile(
   options: ReplaceFileOptions = {},
 ): Promise<void> {
   const before = await readOwnership(path);
+  const { mode = 0o600 } = options;
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
-    await using file = await open(temporary, "wx", before === undefined ? (options.mode ?? 0o600) : 0o600);
+    await using file = await open(temporary, "wx", before === undefined && mode !== "as-directory" ? mode : 0o600);
     await file.writeFile(content);
     if (before !== undefined) {
       await options.copyAttributes?.(path, temporary);
       await copyOwnership(file, temporary, before);
+    } else if (mode === "as-directory") {
+      const directory = await stat(dirname(path));
+      // Only root can give a file to another user.
+      const owner = process.geteuid?.() === 0 ? directory : await file.stat();
+      await copyOwnership(file, temporary, { uid: owner.uid, gid: owner.gid, mode: directory.mode & 0o644 });
     }
     await file.sync();
     await options.beforeRename?.();

@@ -51,7 +51,8 @@ export async function writeConfig(
     await removeTemporariesOf(target);
     let attributesLost: string | undefined;
     await replaceFile(target, write.content, {
-      mode: 0o600,
+      // A deleted node.conf is written for the node, whose user may not be the sidecar's.
+      mode: "as-directory",
       copyAttributes: async (from, to) => {
         attributesLost = await copyAttributes(from, to);
       },

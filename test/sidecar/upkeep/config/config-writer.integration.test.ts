@@ -1,11 +1,23 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { lchown, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  lchown,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
-import { hashContent } from "#sidecar/upkeep/config/config-file.ts";
+import { hashContent, readConfigFile } from "#sidecar/upkeep/config/config-file.ts";
 import { createConfigVersions } from "#sidecar/upkeep/config/config-versions.ts";
 import { writeConfig } from "#sidecar/upkeep/config/config-writer.ts";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
@@ -151,6 +163,24 @@ test("never replaces a file that is unreadable or too large to back up", async (
     /larger than the limit of 1000 bytes; .* It can't be backed up, so it is not replaced\.$/,
   );
   expect(await readFile(path, "utf8")).toBe("x".repeat(2_000));
+});
+
+test.each([
+  [0o750, 0o640],
+  [0o777, 0o644],
+  [0o700, 0o600],
+])("writes a deleted file so that whoever reads its directory, with mode %o, can read it", async (mode, expected) => {
+  const directory = await makeTestDirectory();
+  await chmod(directory, mode);
+  const owner = process.geteuid?.() === 0 ? 12_345 : (process.geteuid?.() ?? 0);
+  await chown(directory, owner, process.getegid?.() ?? 0);
+  const path = join(directory, "node.conf");
+  using lock = createWriterLock(path);
+  const expectedHash = (await readConfigFile(path, 1_000)).contentHash;
+  const write = { path, limitBytes: 1_000, expectedHash, content: Buffer.from("{}") };
+  expect(await writeConfig({ ...write, expectedProblem: "FileMissing" }, lock, undefined)).toMatchObject({ ok: true });
+  const { uid, mode: written } = await stat(path);
+  expect([uid, written & 0o7777]).toEqual([owner, expected]);
 });
 
 test("does not overwrite changes made by a different writer between its read and rename", async () => {
