@@ -7,13 +7,13 @@ const token = { address: `0x${"0a".repeat(20)}` as const, name: "USDC", version:
 type Changes = Partial<ServedCallers & ServedCallers["networks"][number]>;
 
 function served({ payees = [], assets = [{ ...token, minAmount: 1_000 }], ...changes }: Changes): () => void {
-  const nobody = {
+  const noCallers = {
     listen: { host: "0.0.0.0" },
     apiKeys: undefined,
     openToAnybody: false,
     networks: [{ payees, assets }],
   };
-  return () => requireRestrictedCallers({ ...nobody, ...changes });
+  return () => requireRestrictedCallers({ ...noCallers, ...changes });
 }
 
 test.each(["0.0.0.0", "::", "192.0.2.1", "facilitator.internal"])(
@@ -42,8 +42,8 @@ test.each<[string, Changes]>([
 
 test("requires payees on every network", () => {
   const assets = [{ ...token, minAmount: 1_000 }];
-  const limited = { payees: [`0x${"02".repeat(20)}` as const], assets };
-  expect(served({ networks: [limited, { payees: [], assets }] })).toThrow(/any payment to anyone/);
+  const limitedSeller = { payees: [`0x${"02".repeat(20)}` as const], assets };
+  expect(served({ networks: [limitedSeller, { payees: [], assets }] })).toThrow(/any payment to anyone/);
 });
 
 test("rejects payees alone when a token has no min amount", () => {

@@ -2,7 +2,7 @@ import { isLoopback } from "#daemon/http/address.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { nameSetting } from "./setting-name.ts";
 import type { NetworkOptions } from "./network-options.ts";
-import { hasNoMinimum, type FacilitatorSettings } from "./settings.ts";
+import { allowsZero, type FacilitatorSettings } from "./settings.ts";
 
 export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "openToAnybody"> &
   Readonly<{ listen: Readonly<{ host: string }>; networks: readonly Pick<NetworkOptions, "payees" | "assets">[] }>;
@@ -16,18 +16,18 @@ export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "openToAnybody
  */
 export function requireRestrictedCallers({ listen: { host }, apiKeys, openToAnybody, networks }: ServedCallers): void {
   if (isLoopback(host) || apiKeys !== undefined || openToAnybody) return;
-  const reached = `${nameSetting("listen", "host")} is ${host}, which other machines can reach, and the signer would pay the gas of`;
+  const exposedListener = `${nameSetting("listen", "host")} is ${host}, which other machines can reach, and the signer would pay the gas of`;
   if (networks.some(({ payees }) => payees.length === 0)) {
     throw new StartupError(
-      `${reached} any payment to anyone. Set ${nameSetting("payees")} to the accounts that may be paid, or ${nameSetting("apiKeys")} to the ` +
+      `${exposedListener} any payment to anyone. Set ${nameSetting("payees")} to the accounts that may be paid, or ${nameSetting("apiKeys")} to the ` +
         `keys of the allowed callers; to serve everyone anyway, set ${nameSetting("openToAnybody")}=true.`,
     );
   }
   const assets = networks.flatMap((network) => network.assets);
-  const free = assets.find(hasNoMinimum);
+  const free = assets.find(allowsZero);
   if (free === undefined) return;
   throw new StartupError(
-    `${reached} payments of one smallest unit of ${free.address}. Add minAmount to it in ${nameSetting("assets")}: your lowest price, in that ` +
+    `${exposedListener} payments of one smallest unit of ${free.address}. Add minAmount to it in ${nameSetting("assets")}: your lowest price, in that ` +
       `unit; or nativePrice: what one unit of the native currency costs, in that unit.`,
   );
 }

@@ -79,9 +79,9 @@ export function createFacilitatorMetrics(registers: Registry[]) {
       /** Adds the signer's gas cost of a settlement; the payee is one from the settings, or `other`. */
       addGasCost: (payee: string, paid: number) => gas.inc({ payee, network }, paid),
       addSellerGas: (seller: string, paid: number) => sellerGas.inc({ seller, network }, paid),
-      observeRpc: ({ calls: made, durationMs, outcome }: Parameters<JsonRpcObserver>[0]) => {
+      observeRpc: ({ calls: callCount, durationMs, outcome }: Parameters<JsonRpcObserver>[0]) => {
         rpc.observe({ outcome, network }, durationMs / 1_000);
-        calls.inc({ network }, made);
+        calls.inc({ network }, callCount);
       },
       watch: (state: MeteredState) => void states.set(network, state),
     }),

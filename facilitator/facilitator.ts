@@ -102,31 +102,38 @@ export async function createFacilitator(
   const metrics = createFacilitatorMetrics([registry]);
   const signers = await openSigners(options.signer, given);
   await using resources = new AsyncDisposableStack();
-  const opened = await openStore({ ...location, isHandedOver }, { log });
-  const store = resources.use(opened.store);
+  const ledger = await openStore({ ...location, isHandedOver }, { log });
+  const store = resources.use(ledger.store);
   resources.use(
     startRetention(
       { retentionDays },
       { ...openRecords(options.chain.id, store, clock), clock, monotonicMs, pause, log },
     ),
   );
-  const dependencies = { random: Math.random, connect: connectToNode, ...given, ...opened, pause, signers };
-  const started = await startNetworks(
+  const dependencies = {
+    random: Math.random,
+    connect: connectToNode,
+    ...given,
+    ...ledger,
+    pause,
+    signers,
+  };
+  const startedNetworks = await startNetworks(
     networks,
     { firstChainId: options.chain.id, compareIntervalMs, metrics },
     dependencies,
   );
-  resources.defer(() => disposeAll(started));
+  resources.defer(() => disposeAll(startedNetworks));
   const schemes = await Promise.all(
     knownSchemes.map(async (scheme) => ({ scheme, settling: await scheme.settling() })),
   );
-  const owned = resources.move();
+  const ownedResources = resources.move();
   return {
-    networks: started,
-    ...createOperations({ networks: started, schemes, sellers: options.sellers }, { metrics, monotonicMs }),
-    readiness: () => evaluateReadiness(mergeChecks(started)),
-    yieldTerm: async () => void (await Promise.all(started.map(({ yieldTerm }) => yieldTerm()))),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    networks: startedNetworks,
+    ...createOperations({ networks: startedNetworks, schemes, sellers: options.sellers }, { metrics, monotonicMs }),
+    readiness: () => evaluateReadiness(mergeChecks(startedNetworks)),
+    yieldTerm: async () => void (await Promise.all(startedNetworks.map(({ yieldTerm }) => yieldTerm()))),
+    [Symbol.asyncDispose]: () => ownedResources.disposeAsync(),
   };
 }
 
@@ -151,17 +158,19 @@ async function startNetworks(
   { metrics, ...shared }: Readonly<{ firstChainId: number; compareIntervalMs: number; metrics: FacilitatorMetrics }>,
   dependencies: Omit<NetworkDependencies, "metrics">,
 ): Promise<Networks> {
-  const starting = networks.map((options) => {
+  const networkStarts = networks.map((options) => {
     const network = `eip155:${options.chain.id}`;
     const log = networks.length === 1 ? dependencies.log : addFacts(dependencies.log, { network });
     return startNetwork({ ...options, ...shared }, { ...dependencies, log, metrics: metrics.of(network) });
   });
-  const ended = await Promise.allSettled(starting);
-  const failed = ended.find((each) => each.status === "rejected");
-  const [first, ...others] = ended.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-  if (first !== undefined && failed === undefined) return [first, ...others];
-  await disposeAll(first === undefined ? [] : [first, ...others]);
-  throw failed?.reason;
+  const startResults = await Promise.allSettled(networkStarts);
+  const failure = startResults.find((each) => each.status === "rejected");
+  const [firstNetwork, ...otherNetworks] = startResults.flatMap((each) =>
+    each.status === "fulfilled" ? [each.value] : [],
+  );
+  if (firstNetwork !== undefined && failure === undefined) return [firstNetwork, ...otherNetworks];
+  await disposeAll(firstNetwork === undefined ? [] : [firstNetwork, ...otherNetworks]);
+  throw failure?.reason;
 }
 
 async function disposeAll(networks: readonly AsyncDisposable[]): Promise<void> {

@@ -31,9 +31,9 @@ const busyRetrySeconds = 1;
 export function addFacilitatorRoutes(app: App, { facilitator, apiKeys }: Omit<RouteDependencies, "log">): void {
   app.get("/supported", (c: Context<AppVariables>) => {
     // The supported kinds are not secret, but this check reveals a wrong key before the first sale.
-    const known = identifySeller(apiKeys, (name) => c.req.header(name));
-    if (known.ok || known.key === "missing") return c.json(facilitator.supported());
-    const { body, headers } = rejectKey(known.key);
+    const knownSeller = identifySeller(apiKeys, (name) => c.req.header(name));
+    if (knownSeller.ok || knownSeller.key === "missing") return c.json(facilitator.supported());
+    const { body, headers } = rejectKey(knownSeller.key);
     return c.json(body, 401, headers);
   });
   app.get("/health", (c) => c.json({ status: "ok" }));
@@ -44,24 +44,24 @@ export function addFacilitatorRoutes(app: App, { facilitator, apiKeys }: Omit<Ro
  * `{error}`, so that a chain failure can't be mistaken for a verdict.
  */
 export function createPaymentPosts(dependencies: RouteDependencies): JsonPostHandlers {
-  const answering = { ...dependencies, lines: createBoundedLog(dependencies.log) };
+  const routeDependencies = { ...dependencies, lines: createBoundedLog(dependencies.log) };
   return {
-    "/verify": (post) => answer(post, "verify", answering),
-    "/settle": (post) => answer(post, "settle", answering),
+    "/verify": (post) => handleRequest(post, "verify", routeDependencies),
+    "/settle": (post) => handleRequest(post, "settle", routeDependencies),
   };
 }
 
-async function answer(
+async function handleRequest(
   post: JsonPost,
   operation: Operation,
   { facilitator, apiKeys, lines }: RouteDependencies & Readonly<{ lines: BoundedLog }>,
 ): Promise<JsonAnswer> {
-  const known = identifySeller(apiKeys, post.header);
-  if (!known.ok) return rejectKey(known.key);
+  const knownSeller = identifySeller(apiKeys, post.header);
+  if (!knownSeller.ok) return rejectKey(knownSeller.key);
   const contentType = post.header("content-type") ?? "";
   if (!jsonType.test(contentType)) {
-    const found = contentType === "" ? "no Content-Type" : `Content-Type "${contentType}"`;
-    return { status: 415, body: { error: `${found}; send JSON with Content-Type: application/json` } };
+    const receivedType = contentType === "" ? "no Content-Type" : `Content-Type "${contentType}"`;
+    return { status: 415, body: { error: `${receivedType}; send JSON with Content-Type: application/json` } };
   }
   const text = await post.readText();
   if (text === undefined) {
@@ -74,7 +74,7 @@ async function answer(
     if (body.x402Version !== undefined && body.x402Version !== 2) {
       return { status: 200, body: rejectVersion(operation, facilitator) };
     }
-    const { seller } = known;
+    const { seller } = knownSeller;
     const idempotencyKey = readIdempotencyKey(post.header("idempotency-key"));
     const isTermsCheck = post.header(termsCheckHeader.toLowerCase()) !== undefined;
     const caller = { seller, idempotencyKey, isTermsCheck, request, address, signal };
@@ -129,7 +129,13 @@ function rejectVersion(operation: Operation, { networks: [first] }: RouteDepende
   const message = "the body's x402Version is not 2; omit it or send 2.";
   return operation === "verify"
     ? { isValid: false, invalidReason: reason.version, invalidMessage: message }
-    : { success: false, errorReason: reason.version, errorMessage: message, transaction: "", network: first.network };
+    : {
+        success: false,
+        errorReason: reason.version,
+        errorMessage: message,
+        transaction: "",
+        network: first.network,
+      };
 }
 
 function describeError(error: unknown): Readonly<{ status: number; message: string }> {
@@ -153,20 +159,20 @@ export function limitVerifications<Request extends Readonly<{ paymentRequirement
   verify: (request: Request, caller: CallerInfo) => Promise<Verdict>,
   { metrics }: Readonly<{ metrics: Registry }>,
 ): typeof verify {
-  const bounded = networks.map(({ network }) => ({ network, slots: new FairSlots(inFlightMax) }));
-  const unserved = { slots: new FairSlots(inFlightMax) };
-  const rejected = new Counter({
+  const networkSlots = networks.map(({ network }) => ({ network, slots: new FairSlots(inFlightMax) }));
+  const unservedSlots = { slots: new FairSlots(inFlightMax) };
+  const rejectionCounter = new Counter({
     name: "gatehouse_facilitator_verifications_rejected_total",
     help: "/verify calls rejected because too many were in flight, by limit: of one seller, or of all.",
     labelNames: ["bound"],
     registers: [metrics],
   });
-  for (const bound of ["seller", "all"]) rejected.inc({ bound }, 0);
+  for (const bound of ["seller", "all"]) rejectionCounter.inc({ bound }, 0);
   return async (request, caller) => {
-    const { slots } = findNetwork(request.paymentRequirements, bounded) ?? unserved;
+    const { slots } = findNetwork(request.paymentRequirements, networkSlots) ?? unservedSlots;
     const entry = slots.enter(countCaller(caller));
     if (!entry.ok) {
-      rejected.inc({ bound: entry.full === "caller" ? "seller" : "all" });
+      rejectionCounter.inc({ bound: entry.full === "caller" ? "seller" : "all" });
       const isOfCaller = entry.full === "caller";
       const what = isOfCaller
         ? "too many of your payments are being verified"

@@ -61,11 +61,11 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const bounds = { ...settings.verification, networks: service.networks };
     const verify = limitVerifications(bounds, service.verify, { metrics });
     const memory = new MemoryBudget(deriveMemoryBounds({}, readMemoryLimits()));
-    const served = { facilitator: { ...service, verify }, apiKeys: keys, log };
-    addFacilitatorRoutes(app, served);
+    const routeDependencies = { facilitator: { ...service, verify }, apiKeys: keys, log };
+    addFacilitatorRoutes(app, routeDependencies);
     addOpenApiRoute(app, facilitatorApi);
     const isProxy = createNetworkList(listen.trustedProxies);
-    const servePost = createJsonPoster(createPaymentPosts(served), listen, { log, metrics, mask, memory });
+    const servePost = createJsonPoster(createPaymentPosts(routeDependencies), listen, { log, metrics, mask, memory });
     let posts = 0;
     resources.use(watchBusy({ busyCalls, completed: () => posts, becameBusy: optimizeForSpeed }));
     const payments = resources.use(

@@ -4,7 +4,7 @@ import { listNetworks } from "./network-options.ts";
 import { facilitatorSettings } from "./settings.ts";
 
 const token = `0x${"0a".repeat(20)}`;
-const [payee, other] = [`0x${"02".repeat(20)}`, `0x${"03".repeat(20)}`];
+const [payee, otherPayee] = [`0x${"02".repeat(20)}`, `0x${"03".repeat(20)}`];
 const assets = [{ address: token, name: "USDC", version: "2" }];
 
 function read(settings: Readonly<Record<string, unknown>>) {
@@ -23,36 +23,36 @@ function read(settings: Readonly<Record<string, unknown>>) {
 const chain = { id: 8453, rpcUrl: "https://base.example" };
 
 test("inherits payees and settlement of an additional network from the first", () => {
-  const [first, second, third] = read({
+  const [firstNetwork, secondNetwork, thirdNetwork] = read({
     NETWORKS: [
       { chain: { ...chain, batchCallsMax: 9 }, assets, settlement: { gasLimit: 90_000 } },
       { chain: { ...chain, id: 10 }, assets, payees: [] },
     ],
   });
-  expect(first).toMatchObject({ chain: { id: 1672 }, payees: [payee], settlement: { confirmations: 3 } });
-  expect(second).toMatchObject({
+  expect(firstNetwork).toMatchObject({ chain: { id: 1672 }, payees: [payee], settlement: { confirmations: 3 } });
+  expect(secondNetwork).toMatchObject({
     chain: { ...chain, batchCallsMax: 9, rpcTimeoutMs: 30_000, fallbackRpcUrls: [] },
     payees: [payee],
     settlement: { confirmations: 3, gasLimit: 90_000, batchMax: 64 },
   });
-  expect(third).toMatchObject({ payees: [], settlement: { gasLimit: 200_000 } });
+  expect(thirdNetwork).toMatchObject({ payees: [], settlement: { gasLimit: 200_000 } });
 });
 
 test("applies a seller's limits on the first network and on those listed for it", () => {
   const limits = { assets: [{ address: token, minAmount: 5 }], gasPerDay: 0.1 };
   const alice = { name: "alice", payees: [payee], gasPerDay: 2, networks: [{ id: 8453, ...limits }] };
-  const [first, second, third] = read({
+  const [firstNetwork, secondNetwork, thirdNetwork] = read({
     NETWORKS: [
       { chain, assets },
       { chain: { ...chain, id: 10 }, assets },
     ],
-    SELLERS: [alice, { name: "bob", networks: [{ id: 10, payees: [other] }] }],
+    SELLERS: [alice, { name: "bob", networks: [{ id: 10, payees: [otherPayee] }] }],
   });
-  expect(first?.sellers.get("alice")).toMatchObject({ payees: [payee], gasPerDay: 2 });
-  expect(second?.sellers.get("alice")).toEqual({ id: 8453, name: "alice", payees: [payee], ...limits });
-  expect([...(second?.sellers.keys() ?? [])]).toEqual(["alice", "bob"]);
-  expect([second?.sellers.get("bob"), third?.sellers.get("alice")]).toEqual([undefined, undefined]);
-  expect(third?.sellers.get("bob")?.payees).toEqual([other]);
+  expect(firstNetwork?.sellers.get("alice")).toMatchObject({ payees: [payee], gasPerDay: 2 });
+  expect(secondNetwork?.sellers.get("alice")).toEqual({ id: 8453, name: "alice", payees: [payee], ...limits });
+  expect([...(secondNetwork?.sellers.keys() ?? [])]).toEqual(["alice", "bob"]);
+  expect([secondNetwork?.sellers.get("bob"), thirdNetwork?.sellers.get("alice")]).toEqual([undefined, undefined]);
+  expect(thirdNetwork?.sellers.get("bob")?.payees).toEqual([otherPayee]);
 });
 
 test.each([

@@ -26,8 +26,14 @@ export function listNetworks({
   payees,
   settlement,
 }: NetworksSettings): readonly NetworkOptions[] {
-  const first = { chain, assets, payees, settlement, sellers: new Map(sellers.map((seller) => [seller.name, seller])) };
-  const further = networks.map((network) => ({
+  const first = {
+    chain,
+    assets,
+    payees,
+    settlement,
+    sellers: new Map(sellers.map((seller) => [seller.name, seller])),
+  };
+  const furtherNetworks = networks.map((network) => ({
     ...network,
     payees: network.payees ?? payees,
     settlement: { ...settlement, ...network.settlement },
@@ -38,8 +44,8 @@ export function listNetworks({
       }),
     ),
   }));
-  const ids = [first, ...further].map((network) => network.chain.id);
+  const ids = [first, ...furtherNetworks].map((network) => network.chain.id);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
-  if (twice === undefined) return [first, ...further];
+  if (twice === undefined) return [first, ...furtherNetworks];
   throw new StartupError(`chain ${twice} is configured twice; list each chain once, in chain.id or in networks.`);
 }

@@ -67,7 +67,7 @@ export async function startNetwork(
   const limits = { entriesMax: settlement.inFlightMax };
   const gas = createGasLimits({ ...settlement, ...limits }, { signer: signers[0].address, fees, monotonicMs });
   const checkedRpc = requireChecked(rpc, { contracts, network });
-  const chainAt = (place: CallLocation) => createChain({ rpc: checkedRpc, place });
+  const chainAt = (location: CallLocation) => createChain({ rpc: checkedRpc, location });
   const records = createRecordChecks({ ...dependencies, chainId });
   const parts = { ...dependencies, ...signerWatch, ...records };
   const suspensions = createSuspensions(parts);
@@ -93,7 +93,7 @@ export async function startNetwork(
     { network, assets, payees, minAmount, signers: toLowerCase(addresses) },
     { ...context, ...checks, ...records, engine, sellers: sellerLimits },
   );
-  const owned = resources.move();
+  const ownedResources = resources.move();
   return {
     network,
     signers: addresses,
@@ -107,7 +107,7 @@ export async function startNetwork(
     contracts,
     checks: () => ({ ...watch.checks(), ledger: engine.readiness() }),
     yieldTerm: engine.yieldTerm,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    [Symbol.asyncDispose]: () => ownedResources.disposeAsync(),
   };
 }
 
@@ -117,7 +117,7 @@ type Watching = Pick<NetworkDependencies, "signers" | "clock" | "monotonicMs" | 
 /** Starts the watches of the node and of the signers' balances. Their calls have a short deadline. */
 async function startWatches(
   { chain: { id: chainId, ...node }, settlement }: NetworkOptions,
-  accepted: ReadonlyMap<string, AcceptedAsset>,
+  acceptedAssets: ReadonlyMap<string, AcceptedAsset>,
   { rpc, ...dependencies }: Watching,
 ) {
   const chain = createChain({ rpc: limitCallTime(rpc, { deadlineMs: checkDeadlineMs }, dependencies) });
@@ -125,7 +125,7 @@ async function startWatches(
   const fees = createFeeQuotes(settlement, { ...dependencies, chain });
   const watch = await startStep(`the node at ${new URL(node.rpcUrl).origin}`, () =>
     startChainWatch(
-      { ...node, chainId, assets: [...accepted.values()] },
+      { ...node, chainId, assets: [...acceptedAssets.values()] },
       { ...dependencies, chain, fees, signers: signerWatch },
     ),
   );
@@ -156,12 +156,12 @@ function createGasMeter(
   }: Readonly<{ payees: ReadonlySet<string>; sales: Sales | undefined; metrics: NetworkMetrics }>,
 ): SettlementContext["recordMined"] {
   return async (entries, receipts) => {
-    const paid = entries.map(({ settlement, attempts }) => {
+    const payments = entries.map(({ settlement, attempts }) => {
       return { ...settlement, wei: computeGasCost(attempts, receipts, { chargesGasLimit }) };
     });
-    const bySeller = (await sales?.addGas(new Map(paid.map(({ id: settlement, wei }) => [settlement, wei])))) ?? [];
+    const bySeller = (await sales?.addGas(new Map(payments.map(({ id: settlement, wei }) => [settlement, wei])))) ?? [];
     for (const [seller, wei] of bySeller) metrics.addSellerGas(seller, toNative(wei));
-    for (const { payTo, wei } of paid) {
+    for (const { payTo, wei } of payments) {
       const payee = payTo.toLowerCase();
       metrics.addGasCost(payees.has(payee) ? payee : "other", toNative(wei));
     }
@@ -177,11 +177,11 @@ function toLowerCase(addresses: readonly string[]): ReadonlySet<string> {
 }
 
 function listAcceptedAssets({ assets, chain }: NetworkOptions): ReadonlyMap<string, AcceptedAsset> {
-  const separated = assets.map((asset) => ({
+  const separateAssets = assets.map((asset) => ({
     ...asset,
     separator: computeDomainSeparator({ ...asset, chainId: chain.id }),
   }));
-  return new Map(separated.map((asset) => [asset.address.toLowerCase(), asset]));
+  return new Map(separateAssets.map((asset) => [asset.address.toLowerCase(), asset]));
 }
 
 /**

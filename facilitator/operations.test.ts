@@ -16,11 +16,11 @@ test("counts 60 terms checks a minute separately from payments, and later ones b
       monotonicMs: () => nowMs,
     },
   );
-  const unsupported = { paymentPayload: { x402Version: 1 }, paymentRequirements: {} };
+  const unsupportedRequest = { paymentPayload: { x402Version: 1 }, paymentRequirements: {} };
   const check = async (times: number) => {
-    for (let call = 0; call < times; call += 1) await verify(unsupported, { isTermsCheck: true });
+    for (let call = 0; call < times; call += 1) await verify(unsupportedRequest, { isTermsCheck: true });
   };
-  await verify(unsupported, {});
+  await verify(unsupportedRequest, {});
   await check(61);
   nowMs += 60_000;
   await check(1);
@@ -32,13 +32,13 @@ test("counts 60 terms checks a minute separately from payments, and later ones b
 });
 
 test("knows callers with an API key and callers in this process, but no others", async () => {
-  const known: unknown[] = [];
-  const transfersFor = ({ isKnown }: Caller) => known.push(isKnown);
-  const settling = { settle: async () => ({ answer: { state: "unused" } }), rejectPayload: () => undefined };
+  const knownCallers: unknown[] = [];
+  const transfersFor = ({ isKnown }: Caller) => knownCallers.push(isKnown);
+  const schemeSettling = { settle: async () => ({ result: { state: "unused" } }), rejectPayload: () => undefined };
   const { settle } = createOperations(
     {
       networks: [{ network: "eip155:1", transfersFor }],
-      schemes: [{ scheme: { name: "exact", read: () => ({}) }, settling }],
+      schemes: [{ scheme: { name: "exact", read: () => ({}) }, settling: schemeSettling }],
     } as unknown as OperationsOptions,
     { metrics: createFacilitatorMetrics([new Registry()]), monotonicMs: () => 0 },
   );
@@ -52,5 +52,5 @@ test("knows callers with an API key and callers in this process, but no others",
   await settle(request, { address: "192.0.2.1", seller: "alice" });
   await settle(request, {});
   await settle(request, { address: "192.0.2.1", idempotencyKey: "chosen by a stranger" });
-  expect(known).toEqual([true, true, false]);
+  expect(knownCallers).toEqual([true, true, false]);
 });

@@ -61,10 +61,10 @@ export function createOperations(
     return (_, network) => end("terms_check", network);
   };
   const verify: Operations["verify"] = async (request, facts) => {
-    const read = readRequest(request, options);
-    if ("rejection" in read) return buildVerifyResponse(reject(read.rejection, undefined));
-    const transfers = read.on.transfersFor(readCaller(request, facts));
-    return buildVerifyResponse(await read.by.settling.verify(read.order, transfers));
+    const parsedRequest = readRequest(request, options);
+    if ("rejection" in parsedRequest) return buildVerifyResponse(reject(parsedRequest.rejection, undefined));
+    const transfers = parsedRequest.on.transfersFor(readCaller(request, facts));
+    return buildVerifyResponse(await parsedRequest.by.settling.verify(parsedRequest.order, transfers));
   };
   const settle: Operations["settle"] = async (request, facts) => {
     const read = readRequest(request, options);
@@ -113,14 +113,14 @@ export function createOperations(
 function listSupported({ networks, schemes }: OperationsOptions): Operations["supported"] {
   const signers = { "eip155:*": [...new Set(networks.flatMap((network) => network.signers))] };
   const each = networks.map((network) => listNetwork(network, schemes));
-  const join = rememberLast((...listed: readonly ReturnType<(typeof each)[number]>[]) => {
-    const error = describeProblems(listed);
+  const join = rememberLast((...listedNetworks: readonly ReturnType<(typeof each)[number]>[]) => {
+    const error = describeProblems(listedNetworks);
     return {
-      kinds: listed.flatMap(({ kinds }) => kinds),
+      kinds: listedNetworks.flatMap(({ kinds }) => kinds),
       ...(error === undefined ? {} : { error }),
-      extensions: [...new Set(listed.flatMap(({ extensions }) => extensions))],
+      extensions: [...new Set(listedNetworks.flatMap(({ extensions }) => extensions))],
       signers,
-      assets: listed.flatMap(({ assets }) => assets),
+      assets: listedNetworks.flatMap(({ assets }) => assets),
     };
   });
   return () => join(...each.map((list) => list()));
@@ -131,12 +131,12 @@ function listNetwork(
   schemes: readonly SettlingScheme[],
 ) {
   const list = rememberLast(
-    (problem: string | undefined, signer: Hex, digits: TokenDecimals, found: ReadonlySet<string> = new Set()) => {
+    (problem: string | undefined, signer: Hex, digits: TokenDecimals, counts: ReadonlySet<string> = new Set()) => {
       const kinds = schemes.flatMap(({ scheme, settling }) =>
-        settling.kinds({ contracts: found, signer }).map((extra) => buildKind(scheme.name, network, extra)),
+        settling.kinds({ contracts: counts, signer }).map((extra) => buildKind(scheme.name, network, extra)),
       );
       const assets = [...digits].map(([address, each]) => ({ network, address, decimals: each }));
-      const extensions = found.has(permit2Address.toLowerCase()) ? [sponsoringExtension] : [];
+      const extensions = counts.has(permit2Address.toLowerCase()) ? [sponsoringExtension] : [];
       return { network, problem, kinds: problem === undefined ? kinds : [], extensions, assets };
     },
   );
@@ -151,9 +151,11 @@ function listNetwork(
 export function describeProblems(
   networks: readonly Readonly<{ network: string; problem: string | undefined }>[],
 ): string | undefined {
-  const failing = networks.filter(({ problem }) => problem !== undefined);
-  if (failing.length === 0) return undefined;
-  return failing.map(({ network, problem }) => (networks.length === 1 ? problem : `${network}: ${problem}`)).join("; ");
+  const failingNetworks = networks.filter(({ problem }) => problem !== undefined);
+  if (failingNetworks.length === 0) return undefined;
+  return failingNetworks
+    .map(({ network, problem }) => (networks.length === 1 ? problem : `${network}: ${problem}`))
+    .join("; ");
 }
 
 function buildKind(scheme: string, network: SettledNetwork["network"], extra: Readonly<Record<string, unknown>>) {
@@ -162,12 +164,12 @@ function buildKind(scheme: string, network: SettledNetwork["network"], extra: Re
 }
 
 function readCaller(request: PaymentRequest, facts: CallerInfo): Caller {
-  const waiting = { caller: countCaller(facts), signal: facts.signal };
+  const queueEntry = { caller: countCaller(facts), signal: facts.signal };
   return {
     ...identifyCaller(facts, getSentPayment(request), request.paymentRequirements),
     isKnown: facts.seller !== undefined || facts.address === undefined,
     request: facts.request,
-    waiting,
+    waiting: queueEntry,
   };
 }
 
@@ -225,11 +227,11 @@ function rejectVersion(paymentPayload: unknown): Rejection | undefined {
 }
 
 function rejectScheme({ scheme }: PaymentRequirements, schemes: readonly SettlingScheme[]): Rejection {
-  const known = schemes.map((settling) => `"${settling.scheme.name}"`).join(" or ");
-  return { reason: reason.scheme, message: `scheme "${scheme}" is not supported; use ${known}.` };
+  const knownSchemes = schemes.map((settling) => `"${settling.scheme.name}"`).join(" or ");
+  return { reason: reason.scheme, message: `scheme "${scheme}" is not supported; use ${knownSchemes}.` };
 }
 
 function rejectNetwork({ network: required }: PaymentRequirements, networks: OperationsOptions["networks"]): Rejection {
-  const served = networks.map(({ network }) => `"${network}"`).join(" or ");
-  return { reason: reason.network, message: `network "${required}" is not supported; use ${served}.` };
+  const servedNetworks = networks.map(({ network }) => `"${network}"`).join(" or ");
+  return { reason: reason.network, message: `network "${required}" is not supported; use ${servedNetworks}.` };
 }

@@ -51,39 +51,41 @@ function openTransfers(alice: NetworkSeller | undefined, { hasDeposit = true, sp
 const terms = { asset: address, payTo: address };
 
 test("settles claims of recorded deposits after the network was removed from the seller", async () => {
-  expect(await openTransfers(undefined).settle(claim)).toMatchObject({ answer: { state: "pending" } });
+  expect(await openTransfers(undefined).settle(claim)).toMatchObject({ result: { state: "pending" } });
   const rejection = { reason: "invalid_network" };
-  expect(await openTransfers(undefined, { hasDeposit: false }).settle(claim)).toMatchObject({ answer: { rejection } });
+  expect(await openTransfers(undefined, { hasDeposit: false }).settle(claim)).toMatchObject({ result: { rejection } });
   expect(await openTransfers(undefined).rejectTerms(terms), "a new voucher").toMatchObject(rejection);
 });
 
 test("rejects vouchers, like claims, of a seller that reached gasPerDay", async () => {
   const alice = { name: "alice", gasPerDay: 1e-18 };
   expect(await openTransfers(alice).rejectTerms(terms)).toBeUndefined();
-  const reached = openTransfers(alice, { spent: 1n });
-  await expect(reached.rejectTerms(terms)).rejects.toThrow(OverloadError);
-  await expect(reached.settle(claim)).rejects.toThrow(/gasPerDay of alice/);
+  const limitedTransfers = openTransfers(alice, { spent: 1n });
+  await expect(limitedTransfers.rejectTerms(terms)).rejects.toThrow(OverloadError);
+  await expect(limitedTransfers.settle(claim)).rejects.toThrow(/gasPerDay of alice/);
 });
 
 test("applies the seller's minAmount to a claim, unless it empties its channels", async () => {
   const alice = { name: "alice", assets: [{ address, minAmount: 6 }] };
-  const rest = { ...claim, isRemainder: true };
-  const rejected = { answer: { rejection: { reason: "invalid_payment_requirements" } } };
-  expect(await openTransfers(alice).settle(claim)).toMatchObject(rejected);
-  expect(await openTransfers(alice).settle(rest)).toMatchObject({ answer: { state: "pending" } });
-  expect(await openTransfers(alice, { hasDeposit: false }).settle(rest), "deposited elsewhere").toMatchObject(rejected);
+  const remainder = { ...claim, isRemainder: true };
+  const rejectedTerms = { result: { rejection: { reason: "invalid_payment_requirements" } } };
+  expect(await openTransfers(alice).settle(claim)).toMatchObject(rejectedTerms);
+  expect(await openTransfers(alice).settle(remainder)).toMatchObject({ result: { state: "pending" } });
+  expect(await openTransfers(alice, { hasDeposit: false }).settle(remainder), "deposited elsewhere").toMatchObject(
+    rejectedTerms,
+  );
 });
 
 test("rejects settling less than a seller's minimum out of a larger signed maximum", async () => {
   const alice = openTransfers({ name: "alice", assets: [{ address, minAmount: 500 }] });
   const settle = (amount: bigint) => alice.settle({ ...claim, amount, max: 1_000n });
   expect(await settle(499n)).toMatchObject({
-    answer: {
+    result: {
       rejection: {
         reason: "invalid_payment_requirements",
         message: expect.stringMatching(/has minAmount 500 .*; charge more, or 0, which settles nothing\.$/),
       },
     },
   });
-  expect(await settle(500n)).toMatchObject({ answer: { state: "pending" } });
+  expect(await settle(500n)).toMatchObject({ result: { state: "pending" } });
 });

@@ -17,11 +17,11 @@ const limits = {
   gasPerDay: "of the native currency for gas in 24 hours",
 } as const;
 
-type ReachedLimit = Readonly<{ key: keyof typeof limits; most: number }>;
+type ReachedLimit = Readonly<{ key: keyof typeof limits; max: number }>;
 
-function rejectCall(seller: string, { key, most }: ReachedLimit, waitMs: number): OverloadError {
+function rejectCall(seller: string, { key, max }: ReachedLimit, waitMs: number): OverloadError {
   const seconds = Math.ceil(waitMs / 1_000);
-  const message = `${seller} may use ${most} ${limits[key]} (${nameLimit(seller, key)}); try again in ${seconds} s`;
+  const message = `${seller} may use ${max} ${limits[key]} (${nameLimit(seller, key)}); try again in ${seconds} s`;
   return new OverloadError(429, message, Math.max(1, seconds));
 }
 
@@ -44,10 +44,10 @@ export function limitSellerRates(
     const seller = name === undefined ? undefined : byName.get(name);
     if (seller === undefined) return;
     const key = operation === "verify" ? "verificationsPerMinute" : "settlementsPerMinute";
-    const most = seller[key];
-    const waitMs = most && limiter.acquireNow?.(`${seller.name} ${key}`, 0, perMinute(most));
+    const max = seller[key];
+    const waitMs = max && limiter.acquireNow?.(`${seller.name} ${key}`, 0, perMinute(max));
     metrics.addSellerCall(seller.name, operation, waitMs === undefined ? "served" : "limited");
-    if (most !== undefined && waitMs !== undefined) throw rejectCall(seller.name, { key, most }, waitMs);
+    if (max !== undefined && waitMs !== undefined) throw rejectCall(seller.name, { key, max }, waitMs);
   };
 }
 
@@ -68,9 +68,9 @@ export function createSellerLimits(
   { sales, clock, settlementCost }: SellerDependencies,
 ) {
   const gas = createGasLimit({ sales, clock, settlementCost });
-  const nameOf = ({ seller = "" }: Caller) => (sellers.has(seller) ? seller : undefined);
+  const findSellerName = ({ seller = "" }: Caller) => (sellers.has(seller) ? seller : undefined);
   const find = (caller: Caller): NetworkSeller | Rejection | undefined => {
-    const name = nameOf(caller);
+    const name = findSellerName(caller);
     if (name === undefined) return undefined;
     const message = `${network} is not settled for ${name}: it is not in ${nameLimit(name, "networks")}.`;
     return sellers.get(name) ?? { reason: reason.network, message };
@@ -97,11 +97,11 @@ export function createSellerLimits(
       caller: Caller,
       hasStarted: () => Promise<boolean>,
     ): Promise<Rejection | undefined> => {
-      const [seller, { identifier }] = [nameOf(caller), caller];
+      const [seller, { identifier }] = [findSellerName(caller), caller];
       if ((seller === undefined && identifier === undefined) || (await hasStarted())) return undefined;
       return (await sales.add({ id, payer, seller, identifier })) ? undefined : conflict;
     },
-    enter: (caller: Caller): Disposable | undefined => gas.enter(nameOf(caller)),
+    enter: (caller: Caller): Disposable | undefined => gas.enter(findSellerName(caller)),
   };
 }
 
@@ -150,11 +150,11 @@ export function createTermsChecks(
 /** Compares the amount to settle, not the signed maximum: the caller of `/settle` chooses it, and the signer pays the gas. */
 export function rejectAmount(
   { amount, max }: Pick<SignedPayment, "amount" | "max">,
-  least: bigint,
+  minAmount: bigint,
 ): Rejection | undefined {
-  if (amount >= least) return undefined;
+  if (amount >= minAmount) return undefined;
   const remedy = max === undefined ? "charge more" : "charge more, or 0, which settles nothing";
-  const message = `the amount is ${amount}, but the minimum here is ${least} of the token's smallest units (the facilitator's assets[].minAmount); ${remedy}.`;
+  const message = `the amount is ${amount}, but the minimum here is ${minAmount} of the token's smallest units (the facilitator's assets[].minAmount); ${remedy}.`;
   return { reason: reason.requirements, message };
 }
 
@@ -178,18 +178,18 @@ function createGasLimit({ sales, clock, settlementCost }: SellerDependencies) {
       if (gasPerDay === undefined) return undefined;
       const hours = await sales.dailyGas(name);
       const most = Value.fromEther(gasPerDay.toFixed(etherDecimals));
-      const dearest = hours.reduce((max, hour) => (hour.dearest > max ? hour.dearest : max), 0n);
-      const each = dearest > 0n ? dearest : settlementCost();
-      let expected = sumSpent(hours) + each * BigInt(inFlight.get(name) ?? 0);
-      if (expected < most) return undefined;
+      const highestCost = hours.reduce((max, hour) => (hour.dearest > max ? hour.dearest : max), 0n);
+      const each = highestCost > 0n ? highestCost : settlementCost();
+      let expectedCost = sumSpent(hours) + each * BigInt(inFlight.get(name) ?? 0);
+      if (expectedCost < most) return undefined;
       let waitMs = inFlightWaitMs;
       for (const { spent, forgottenMs } of hours) {
-        expected -= spent;
-        if (expected >= most) continue;
+        expectedCost -= spent;
+        if (expectedCost >= most) continue;
         waitMs = forgottenMs - clock();
         break;
       }
-      return rejectCall(name, { key: "gasPerDay", most: gasPerDay }, waitMs);
+      return rejectCall(name, { key: "gasPerDay", max: gasPerDay }, waitMs);
     },
     enter: (name: string | undefined): Disposable | undefined => {
       if (name === undefined) return undefined;
@@ -222,8 +222,8 @@ function rejectSellerAmount(
   return rejectPart(name, `amount ${amount}`, "assets", `minAmount ${minAmount} for ${asset}${remedy}`);
 }
 
-function rejectPart(seller: string, what: string, key: keyof NetworkSeller, listed: string): Rejection {
-  const message = `${what} is not settled for ${seller}: ${nameLimit(seller, key)} has ${listed}.`;
+function rejectPart(seller: string, what: string, key: keyof NetworkSeller, listedValues: string): Rejection {
+  const message = `${what} is not settled for ${seller}: ${nameLimit(seller, key)} has ${listedValues}.`;
   return { reason: reason.requirements, message };
 }
 

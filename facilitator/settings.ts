@@ -26,7 +26,7 @@ const asset = z.strictObject({
 });
 
 /** Whether one smallest unit of a token would be settled, because nothing sets a min amount. */
-export function hasNoMinimum({
+export function allowsZero({
   minAmount,
   nativePrice,
 }: Pick<z.output<typeof asset>, "minAmount" | "nativePrice">): boolean {
@@ -83,10 +83,10 @@ const verification = section({
   inFlightMax: fixed(1_000),
 });
 
-const usual = ["signer.privateKey", "payees", "chain.rpcUrl", "chain.id"];
+const commonSettings = ["signer.privateKey", "payees", "chain.rpcUrl", "chain.id"];
 
 /** All settings of the facilitator. A signing key and at least one asset are required; everything else has a default. */
-export const facilitatorSettings = defineSettings("facilitator", usual, {
+export const facilitatorSettings = defineSettings("facilitator", commonSettings, {
   listen,
   operations: defineOperationsSettings({ port: defaultPorts.facilitator.operations, nothing: "settled" }),
   chain,

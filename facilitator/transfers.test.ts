@@ -29,7 +29,7 @@ const authorization = { validAfter: 0n, validBefore: 2n ** 40n, nonce: "0x01" } 
 const parties = { asset: address, payer: address, payTo: address, amount: 500n, contract: address } as const;
 const signedByWallet = { id: "0x11", ...parties, authorization, callData: "0x22", walletSignature: "0x33" } as const;
 const rejection = { reason: "invalid_exact_evm_signature", message: "the wallet rejects the signature" } as const;
-const unreachable = new ChainError("unreachable", "the node is not reached");
+const unreachableError = new ChainError("unreachable", "the node is not reached");
 
 /** Creates transfers on behalf of a sale, on a chain that has settled nothing. */
 function createSaleTransfers(
@@ -66,10 +66,10 @@ function createSaleTransfers(
 test("rejects settling less than the minimum out of a larger signed maximum, and settles 0 without a transaction", async () => {
   const engine = { settle: async () => ({ state: "settled", transaction: "0x44" }) };
   const transfers = createSaleTransfers(engine, { minAmount: 500n });
-  const { walletSignature: _, ...signed } = signedByWallet;
-  const use = (amount: bigint) => ({ ...signed, amount, max: 1_000n });
+  const { walletSignature: _, ...signedPayment } = signedByWallet;
+  const use = (amount: bigint) => ({ ...signedPayment, amount, max: 1_000n });
   expect(await transfers.settle(use(499n))).toMatchObject({
-    answer: {
+    result: {
       state: "rejected",
       rejection: {
         reason: "invalid_payment_requirements",
@@ -78,8 +78,8 @@ test("rejects settling less than the minimum out of a larger signed maximum, and
       },
     },
   });
-  expect(await transfers.settle(use(500n))).toMatchObject({ answer: { state: "settled" } });
-  expect(await transfers.settleNothing(use(0n))).toMatchObject({ answer: { state: "unused" } });
+  expect(await transfers.settle(use(500n))).toMatchObject({ result: { state: "settled" } });
+  expect(await transfers.settleNothing(use(0n))).toMatchObject({ result: { state: "unused" } });
 });
 
 /** Settles a contract wallet's payment; a copy starts while the wallet is queried, or never. */
@@ -97,14 +97,14 @@ function settleByWallet(checkSigner: () => Promise<Rejection | undefined>, hasCo
 }
 
 test("returns the outcome to a copy in flight even if its wallet or the node now fails", async () => {
-  const pending = { answer: { state: "pending", transaction: "0x44" } };
-  expect(await settleByWallet(async () => rejection, true)).toMatchObject(pending);
-  expect(await settleByWallet(() => Promise.reject(unreachable), true)).toMatchObject(pending);
+  const pendingResult = { result: { state: "pending", transaction: "0x44" } };
+  expect(await settleByWallet(async () => rejection, true)).toMatchObject(pendingResult);
+  expect(await settleByWallet(() => Promise.reject(unreachableError), true)).toMatchObject(pendingResult);
 });
 
 test("rejects a payment without a copy in flight if its wallet does", async () => {
   expect(await settleByWallet(async () => rejection, false)).toMatchObject({
-    answer: { state: "rejected", rejection: rejection },
+    result: { state: "rejected", rejection },
   });
-  await expect(settleByWallet(() => Promise.reject(unreachable), false)).rejects.toThrow(unreachable);
+  await expect(settleByWallet(() => Promise.reject(unreachableError), false)).rejects.toThrow(unreachableError);
 });

@@ -1,7 +1,7 @@
 import { createBoundedLog, saleLineLimit } from "#daemon/log/bounded-log.ts";
 import { formatTraceInfo } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { reject, type SettleAnswer } from "#x402/answer.ts";
+import { reject, type SettleResult } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Transfers } from "#x402/scheme.ts";
 import { namePayment } from "#x402/payment-identifier.ts";
@@ -52,7 +52,7 @@ export function createTransfers(
   dependencies: TransferDependencies,
 ): (caller: Caller) => Transfers {
   const { engine, sellers, checkWallet, releaseReservation, recent, clock, log } = dependencies;
-  const logAnswer = createAnswerLog(options.network, log);
+  const logResult = createResultLog(options.network, log);
   const hasStarted = async (payment: SignedPayment) => (await engine.progress(payment)) !== undefined;
   const { rejectPayment, rejectVoucher } = createTermsChecks(options, dependencies);
   /** Rejects a payment that is not settled here, unless its settlement has started: that one completes and is reported to its owner. */
@@ -62,10 +62,10 @@ export function createTransfers(
     if (rejection instanceof OverloadError) throw rejection;
     return rejection;
   };
-  const settleAndForgetPayer = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
+  const settleAndForgetPayer = async (payment: SignedPayment, caller: Caller): Promise<SettleResult> => {
     try {
-      const answer = await engine.settle(payment, caller);
-      return (await adoptExternalPayment(payment, { caller, answer }, dependencies)) ?? answer;
+      const result = await engine.settle(payment, caller);
+      return (await adoptExternalPayment(payment, { caller, result }, dependencies)) ?? result;
     } finally {
       recent.forgetPayer(payment);
       releaseReservation(payment);
@@ -77,13 +77,13 @@ export function createTransfers(
     isSigned: recent.isSigned,
     rejectTerms: (terms) => rejectVoucher(terms, caller),
     rejectRefund: (refund) => (caller.isKnown === true ? undefined : rejectUnpaidRefund(refund, options.minAmount)),
-    checkWallet: (signed) => checkWallet(signed, caller),
+    checkWallet: (signedPayment) => checkWallet(signedPayment, caller),
     read: (call) => dependencies.read(call, caller),
     progress: async (id) => (await engine.progress({ id }))?.state,
     clock,
     async verify(payment) {
-      const early = (await rejectNew(payment, caller)) ?? (await rejectSigner(payment, caller, dependencies));
-      if (early !== undefined) return reject(early, payment.payer);
+      const earlyRejection = (await rejectNew(payment, caller)) ?? (await rejectSigner(payment, caller, dependencies));
+      if (earlyRejection !== undefined) return reject(earlyRejection, payment.payer);
       // Record it before reading the progress: of two concurrent copies, the first to settle sees the other's record.
       const isNoted = caller.kind !== "seller" || (await engine.recordVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError(503, tooManyNotes);
@@ -91,7 +91,7 @@ export function createTransfers(
       // Any caller can sign payments that will be rejected, each for a different seller.
       if (caller.kind === "seller" && rejection !== undefined) await engine.forgetRejected(payment.id, caller.owner);
       return rejection === undefined
-        ? { answer: { state: "valid" }, payer: payment.payer }
+        ? { result: { state: "valid" }, payer: payment.payer }
         : reject(rejection, payment.payer);
     },
     async settle(payment) {
@@ -100,21 +100,21 @@ export function createTransfers(
       const conflict = await sellers.record(payment, caller, () => hasStarted(payment));
       if (conflict !== undefined) return reject(conflict, payment.payer);
       using _entered = sellers.enter(caller);
-      const answer = await settleAndForgetPayer(
+      const result = await settleAndForgetPayer(
         payment,
         payment.isRelayed === true ? { ...caller, kind: "sale", owner: payment.id } : caller,
       );
-      logAnswer(payment, caller, answer);
-      return { answer, payer: payment.payer };
+      logResult(payment, caller, result);
+      return { result, payer: payment.payer };
     },
     async settleNothing(payment) {
-      const unsigned = await rejectSigner(payment, caller, dependencies);
-      if (unsigned !== undefined) return reject(unsigned, payment.payer);
+      const signerRejection = await rejectSigner(payment, caller, dependencies);
+      if (signerRejection !== undefined) return reject(signerRejection, payment.payer);
       if ((await engine.progress(payment)) !== undefined) return this.settle(payment);
       const rejection = payment.unserved ?? rejectNamed(payment, options);
       if (rejection !== undefined) return reject(rejection, payment.payer);
       releaseReservation(payment);
-      return { answer: { state: "unused" }, payer: payment.payer };
+      return { result: { state: "unused" }, payer: payment.payer };
     },
   });
 }
@@ -141,32 +141,32 @@ async function judge(
   caller: Caller,
   { engine, check, reserve, recent, monotonicMs }: TransferDependencies,
 ): Promise<Rejection | undefined> {
-  const recorded = await engine.progress(payment);
-  if (recorded !== undefined) return rejectRecorded(recorded, caller);
+  const recordedProgress = await engine.progress(payment);
+  if (recordedProgress !== undefined) return rejectRecorded(recordedProgress, caller);
   const verifiedAtMs = monotonicMs();
   const rejection = (await check(payment, caller)) ?? (await reserve(payment, caller));
   if (rejection === undefined) {
-    recent.recordGood(payment, verifiedAtMs, nameAsker(caller));
+    recent.recordGood(payment, verifiedAtMs, describeCaller(caller));
     return undefined;
   }
   // Another call may have started the payment's settlement in the meantime and reserved the payer's funds.
-  const begun = await engine.progress(payment);
-  return begun === undefined ? rejection : rejectRecorded(begun, caller);
+  const startedProgress = await engine.progress(payment);
+  return startedProgress === undefined ? rejection : rejectRecorded(startedProgress, caller);
 }
 
 /** Creates the log of responses. It is bounded, because any caller can repeat a rejected or reported payment. */
-function createAnswerLog(network: string, log: Logger) {
+function createResultLog(network: string, log: Logger) {
   const rejections = createBoundedLog(log);
   const settlements = createBoundedLog(log, saleLineLimit);
-  return ({ id, asset, payer, authorization }: SignedPayment, { request }: Caller, answer: SettleAnswer): void => {
-    const lines = answer.state === "rejected" ? rejections : settlements;
+  return ({ id, asset, payer, authorization }: SignedPayment, { request }: Caller, result: SettleResult): void => {
+    const lines = result.state === "rejected" ? rejections : settlements;
     const payment = namePayment({ network, asset, payer, nonce: authorization.nonce });
     const facts = {
       settlement: id,
       payment,
       payer,
       ...(request && formatTraceInfo(request)),
-      ...formatAnswerFacts(answer),
+      ...formatResultFacts(result),
     };
     lines.info({ event: "settle-answered", ...facts }, "settle answered");
   };
@@ -178,26 +178,26 @@ function createAnswerLog(network: string, log: Logger) {
  */
 async function adoptExternalPayment(
   payment: SignedPayment,
-  { caller, answer }: Readonly<{ caller: Caller; answer: SettleAnswer }>,
+  { caller, result }: Readonly<{ caller: Caller; result: SettleResult }>,
   { engine, recent }: Pick<TransferDependencies, "engine" | "recent">,
-): Promise<SettleAnswer | undefined> {
-  const isUsed = answer.state === "rejected" && answer.rejection.reason === reason.nonceUsed;
+): Promise<SettleResult | undefined> {
+  const isUsed = result.state === "rejected" && result.rejection.reason === reason.nonceUsed;
   if (!isUsed) return undefined;
   const wasGood =
-    recent.wasGood(payment, nameAsker(caller)) ||
+    recent.wasGood(payment, describeCaller(caller)) ||
     (caller.kind === "seller" && (await engine.wasVerified(payment.id, caller.owner)));
   return wasGood ? engine.adopt(payment, caller) : undefined;
 }
 
 /** Returns the seller, or the address, on whose behalf a payment is verified and settled. */
-function nameAsker({ waiting }: Caller): string {
+function describeCaller({ waiting }: Caller): string {
   return waiting?.caller ?? "";
 }
 
 function rejectNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, "signers">): Rejection | undefined {
-  const named = getNamedSigner(payment);
-  if (named === undefined || signers.has(named)) return undefined;
-  const message = `the permit's facilitator is ${named}, but expected ${[...signers].join(" or ")}.`;
+  const namedSigner = getNamedSigner(payment);
+  if (namedSigner === undefined || signers.has(namedSigner)) return undefined;
+  const message = `the permit's facilitator is ${namedSigner}, but expected ${[...signers].join(" or ")}.`;
   return { reason: reason.uptoFacilitator, message };
 }
 
@@ -208,21 +208,21 @@ function rejectNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, 
 function rejectRecorded(recorded: RecordedSettlement, caller: Caller): Rejection | undefined {
   if (recorded.state === "failed") return recorded;
   if (recorded.owner === undefined || (caller.kind === "sale" && caller.owner === recorded.owner)) return undefined;
-  return recorded.state === "settled" ? settledBefore : beingSettled;
+  return recorded.state === "settled" ? alreadySettled : settlementInFlight;
 }
 
-const beingSettled: Rejection = {
+const settlementInFlight: Rejection = {
   reason: reason.duplicate,
   message: "the payment is being settled for another call; ask the client for another payment.",
 };
 
-const settledBefore: Rejection = {
+const alreadySettled: Rejection = {
   reason: reason.nonceUsed,
   message: "the payment was already settled; ask the client for another payment.",
 };
 
-function formatAnswerFacts(answer: SettleAnswer): Readonly<Record<string, string>> {
-  if (answer.state === "rejected") return { state: answer.state, reason: answer.rejection.reason };
-  if (answer.state === "failed") return { state: answer.state, reason: answer.reason, transaction: answer.transaction };
-  return { state: answer.state, transaction: answer.state === "unused" ? "" : answer.transaction };
+function formatResultFacts(result: SettleResult): Readonly<Record<string, string>> {
+  if (result.state === "rejected") return { state: result.state, reason: result.rejection.reason };
+  if (result.state === "failed") return { state: result.state, reason: result.reason, transaction: result.transaction };
+  return { state: result.state, transaction: result.state === "unused" ? "" : result.transaction };
 }

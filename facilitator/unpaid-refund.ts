@@ -9,14 +9,14 @@ import type { ChannelRefund } from "#x402/scheme.ts";
  * so it doesn't apply.
  */
 export function rejectUnpaidRefund(
-  { asset, claimed, refunds }: ChannelRefund,
+  { asset, claimed: claimedAmount, refunds }: ChannelRefund,
   minAmount: (asset: Hex) => bigint,
 ): Rejection | undefined {
-  const least = minAmount(asset);
-  const required = least * (refunds + 1n);
-  if (least <= 1n || claimed >= required) return undefined;
+  const minRefund = minAmount(asset);
+  const requiredAmount = minRefund * (refunds + 1n);
+  if (minRefund <= 1n || claimedAmount >= requiredAmount) return undefined;
   const message =
-    `the channel has paid ${claimed} of the token's smallest units to its payee; but its refund number ${refunds + 1n} needs ${required} ` +
+    `the channel has paid ${claimedAmount} of the token's smallest units to its payee; but its refund number ${refunds + 1n} needs ${requiredAmount} ` +
     `(the facilitator's assets[].minAmount for each refund). Claim the rest first, withdraw on chain, or send it with an API key.`;
   return { reason: reason.requirements, message };
 }

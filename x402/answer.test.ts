@@ -5,7 +5,7 @@ import {
   buildVerifyResponse,
   readVerifyState,
   reject,
-  type SettleAnswer,
+  type SettleResult,
 } from "./answer.ts";
 import { reason } from "./reason.ts";
 
@@ -14,7 +14,7 @@ const payer = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 const transaction = `0x${"ab".repeat(32)}` as const;
 const rejection = { reason: reason.balance, message: "too little." };
 
-test.each<readonly [SettleAnswer, object, ReturnType<typeof readSettleState>]>([
+test.each<readonly [SettleResult, object, ReturnType<typeof readSettleState>]>([
   [{ state: "settled", transaction }, { success: true, transaction }, "settled"],
   [
     { state: "rejected", rejection },
@@ -49,14 +49,14 @@ test.each<readonly [SettleAnswer, object, ReturnType<typeof readSettleState>]>([
     "rejected",
   ],
 ])("builds a /settle response for $state that a seller can read", (answer, body, state) => {
-  const said = buildSettleResponse({ answer, payer }, network);
+  const said = buildSettleResponse({ result: answer, payer }, network);
   expect(said).toEqual({ ...body, network, payer });
   expect(readSettleState(said)).toBe(state);
-  expect(buildSettleResponse({ answer, payer: undefined }, network)).toEqual({ ...body, network });
+  expect(buildSettleResponse({ result: answer, payer: undefined }, network)).toEqual({ ...body, network });
 });
 
 test("builds a /verify response with the verdict and its reason", () => {
-  expect(buildVerifyResponse({ answer: { state: "valid" }, payer })).toEqual({ isValid: true, payer });
+  expect(buildVerifyResponse({ result: { state: "valid" }, payer })).toEqual({ isValid: true, payer });
   const rejected = buildVerifyResponse(reject(rejection, undefined));
   expect(rejected).toEqual({ isValid: false, invalidReason: rejection.reason, invalidMessage: rejection.message });
   expect([readVerifyState({ isValid: true }), readVerifyState(rejected)]).toEqual(["valid", "rejected"]);

@@ -14,7 +14,7 @@ import { reason, type Reason, type Rejection } from "./reason.ts";
  * - `pending`: still unknown. The transaction is empty while a recorded settlement waits for a replica to send it;
  * - `duplicate`: the payment belongs to another caller.
  */
-export type Answer = Readonly<
+export type PaymentResult = Readonly<
   | { state: "valid" }
   | { state: "rejected"; rejection: Rejection }
   | { state: "settled"; transaction: Hex; amount?: bigint }
@@ -23,16 +23,16 @@ export type Answer = Readonly<
   | { state: "pending" | "duplicate"; transaction: Hex | "" }
 >;
 
-export type VerifyAnswer = Extract<Answer, { state: "valid" | "rejected" }>;
+export type VerifyResult = Extract<PaymentResult, { state: "valid" | "rejected" }>;
 
-export type SettleAnswer = Exclude<Answer, { state: "valid" }>;
+export type SettleResult = Exclude<PaymentResult, { state: "valid" }>;
 
 /**
  * Response about a payment, with its payer if known. `reportsAmount` means that the response includes the amount, because the payment has a
  * maximum.
  */
-export type Answered<Said extends Answer> = Readonly<{
-  answer: Said;
+export type ReportedResult<Result extends PaymentResult> = Readonly<{
+  result: Result;
   payer: string | undefined;
   reportsAmount?: boolean;
   /** Amount to report instead, and the scheme's other data to report. */
@@ -40,46 +40,46 @@ export type Answered<Said extends Answer> = Readonly<{
 }>;
 
 /** Maps the reason of a rejected or failed payment to the code that clients of its scheme expect. */
-export function nameReasons<Said extends Answer>(
-  answered: Answered<Said>,
+export function nameReasons<Result extends PaymentResult>(
+  answered: ReportedResult<Result>,
   names: ReadonlyMap<Reason, Reason>,
-): Answered<Said> {
-  const { answer } = answered;
-  if (answer.state === "rejected") {
-    const { rejection } = answer;
-    const named = { ...rejection, reason: names.get(rejection.reason) ?? rejection.reason };
-    return { ...answered, answer: { ...answer, rejection: named } };
+): ReportedResult<Result> {
+  const { result } = answered;
+  if (result.state === "rejected") {
+    const { rejection } = result;
+    const namedRejection = { ...rejection, reason: names.get(rejection.reason) ?? rejection.reason };
+    return { ...answered, result: { ...result, rejection: namedRejection } };
   }
-  if (answer.state !== "failed") return answered;
-  return { ...answered, answer: { ...answer, reason: names.get(answer.reason) ?? answer.reason } };
+  if (result.state !== "failed") return answered;
+  return { ...answered, result: { ...result, reason: names.get(result.reason) ?? result.reason } };
 }
 
-export type Rejected = Answered<Extract<Answer, { state: "rejected" }>>;
+export type Rejected = ReportedResult<Extract<PaymentResult, { state: "rejected" }>>;
 
 export function reject(rejection: Rejection, payer: string | undefined): Rejected {
-  return { answer: { state: "rejected", rejection }, payer };
+  return { result: { state: "rejected", rejection }, payer };
 }
 
-export function buildVerifyResponse({ answer, payer, reported }: Answered<VerifyAnswer>): VerifyResponse {
-  if (answer.state === "valid") return { isValid: true, ...buildPayer(payer), ...reported };
-  const { reason: invalidReason, message } = answer.rejection;
+export function buildVerifyResponse({ result, payer, reported }: ReportedResult<VerifyResult>): VerifyResponse {
+  if (result.state === "valid") return { isValid: true, ...buildPayer(payer), ...reported };
+  const { reason: invalidReason, message } = result.rejection;
   return { isValid: false, invalidReason, invalidMessage: message, ...buildPayer(payer) };
 }
 
 type Network = SettleResponse["network"];
 
 export function buildSettleResponse(
-  { answer, payer, reportsAmount = false, reported }: Answered<SettleAnswer>,
+  { result, payer, reportsAmount = false, reported }: ReportedResult<SettleResult>,
   network: Network,
 ): SettleResponse {
-  if (answer.state === "settled") {
-    const amount = reportsAmount && answer.amount !== undefined ? { amount: String(answer.amount) } : {};
-    return { success: true, transaction: answer.transaction, network, ...amount, ...buildPayer(payer), ...reported };
+  if (result.state === "settled") {
+    const amount = reportsAmount && result.amount !== undefined ? { amount: String(result.amount) } : {};
+    return { success: true, transaction: result.transaction, network, ...amount, ...buildPayer(payer), ...reported };
   }
-  if (answer.state === "unused")
+  if (result.state === "unused")
     return { success: true, transaction: "", network, amount: "0", ...buildPayer(payer), ...reported };
-  const { reason: errorReason, message } = getRejection(answer);
-  const transaction = answer.state === "rejected" ? "" : answer.transaction;
+  const { reason: errorReason, message } = getRejection(result);
+  const transaction = result.state === "rejected" ? "" : result.transaction;
   return { success: false, errorReason, errorMessage: message, transaction, network, ...buildPayer(payer) };
 }
 
@@ -87,15 +87,15 @@ function buildPayer(payer: string | undefined): Readonly<{ payer?: string }> {
   return payer === undefined ? {} : { payer };
 }
 
-function getRejection(answer: Exclude<SettleAnswer, { state: "settled" | "unused" }>): Rejection {
-  switch (answer.state) {
+function getRejection(result: Exclude<SettleResult, { state: "settled" | "unused" }>): Rejection {
+  switch (result.state) {
     case "rejected":
-      return answer.rejection;
+      return result.rejection;
     case "failed":
-      return answer;
+      return result;
     case "duplicate":
     case "pending":
-      return unknownYet[answer.state];
+      return unknownYet[result.state];
   }
 }
 
@@ -120,7 +120,7 @@ const unknownYet: Readonly<Record<"duplicate" | "pending", Rejection>> = {
 const inconclusive = /^unexpected_(?:verify_|settle_)?error$|_failed_to_(?!parse)|_read_failed$/;
 
 /** Interprets a facilitator's response to `/verify` for a seller; returns undefined if it reports the facilitator's own fault. */
-export function readVerifyState({ isValid, invalidReason = "" }: VerifyResponse): VerifyAnswer["state"] | undefined {
+export function readVerifyState({ isValid, invalidReason = "" }: VerifyResponse): VerifyResult["state"] | undefined {
   if (isValid) return "valid";
   return inconclusive.test(invalidReason) ? undefined : "rejected";
 }
@@ -130,7 +130,7 @@ export function readSettleState({
   success,
   errorReason = "",
 }: Pick<SettleResponse, "success" | "errorReason">): Extract<
-  SettleAnswer["state"],
+  SettleResult["state"],
   "settled" | "rejected" | "pending"
 > {
   if (success) return "settled";

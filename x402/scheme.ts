@@ -1,5 +1,5 @@
 import type { PaymentPayload, PaymentRequirements, SchemeNetworkClient } from "@x402/core/types";
-import type { Answered, SettleAnswer, VerifyAnswer } from "./answer.ts";
+import type { ReportedResult, SettleResult, VerifyResult } from "./answer.ts";
 import type { KnownContracts } from "./contracts.ts";
 import type { Audience } from "./fields.ts";
 import type { Hex } from "./hex.ts";
@@ -114,13 +114,13 @@ export type Settling<Payment = unknown> = Readonly<{
    *
    * @throws as documented in `Facilitator`.
    */
-  verify(order: Order<Payment>, transfers: Transfers): Promise<Answered<VerifyAnswer>>;
+  verify(order: Order<Payment>, transfers: Transfers): Promise<ReportedResult<VerifyResult>>;
   /**
    * Settles the payment, at most once.
    *
    * @throws as documented in `Facilitator`.
    */
-  settle(order: Order<Payment>, transfers: Transfers): Promise<Answered<SettleAnswer>>;
+  settle(order: Order<Payment>, transfers: Transfers): Promise<ReportedResult<SettleResult>>;
 }>;
 
 export type Order<Payment> = Readonly<{
@@ -158,10 +158,10 @@ export type Transfers = Readonly<{
   progress(id: Hex): Promise<"begun" | "settled" | "failed" | undefined>;
   /** Milliseconds since 1970. */
   clock(): number;
-  verify(payment: SignedPayment): Promise<Answered<VerifyAnswer>>;
-  settle(payment: SignedPayment): Promise<Answered<SettleAnswer>>;
+  verify(payment: SignedPayment): Promise<ReportedResult<VerifyResult>>;
+  settle(payment: SignedPayment): Promise<ReportedResult<SettleResult>>;
   /** Completes an unused payment without a transaction; one settled before keeps its outcome. */
-  settleNothing(payment: SignedPayment): Promise<Answered<SettleAnswer>>;
+  settleNothing(payment: SignedPayment): Promise<ReportedResult<SettleResult>>;
 }>;
 
 export type ReadPayment<Payment = unknown> = Readonly<{

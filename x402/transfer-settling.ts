@@ -19,11 +19,11 @@ export const settleExact: Settling<TransferPayment> = {
   isSignedByKey: (order) => isKeyed(checkExact(order, keysOnly)),
   async verify(order, transfers) {
     const judged = checkExact(order, transfers);
-    return "answer" in judged ? judged : nameReasons(await transfers.verify(judged), namesFor(order));
+    return "result" in judged ? judged : nameReasons(await transfers.verify(judged), namesFor(order));
   },
   async settle(order, transfers) {
     const judged = checkExact(order, transfers);
-    return "answer" in judged ? judged : nameReasons(await transfers.settle(judged), namesFor(order));
+    return "result" in judged ? judged : nameReasons(await transfers.settle(judged), namesFor(order));
   },
 };
 
@@ -37,11 +37,11 @@ export const settleUpto: Settling<Permit2Payment> = {
   isSignedByKey: (order) => isKeyed(checkUpto(order, keysOnly, { isMax: true })),
   async verify(order, transfers) {
     const judged = checkUpto(order, transfers, { isMax: false });
-    return "answer" in judged ? judged : nameReasons(await transfers.verify(judged), permit2Reasons);
+    return "result" in judged ? judged : nameReasons(await transfers.verify(judged), permit2Reasons);
   },
   async settle(order, transfers) {
     const judged = checkUpto(order, transfers, { isMax: true });
-    if ("answer" in judged) return judged;
+    if ("result" in judged) return judged;
     const answered = judged.amount === 0n ? await transfers.settleNothing(judged) : await transfers.settle(judged);
     return { ...nameReasons(answered, permit2Reasons), reportsAmount: true };
   },
@@ -50,7 +50,7 @@ export const settleUpto: Settling<Permit2Payment> = {
 type Offline = Pick<Transfers, "assets" | "isSigned" | "contracts">;
 
 function isKeyed(judged: SignedPayment | Rejected): boolean {
-  return !("answer" in judged) && judged.walletSignature === undefined;
+  return !("result" in judged) && judged.walletSignature === undefined;
 }
 
 function checkExact(order: Order<TransferPayment>, transfers: Offline): SignedPayment | Rejected {

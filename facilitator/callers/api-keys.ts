@@ -23,10 +23,10 @@ export function readApiKeys(
 ): ApiKeys | undefined {
   const names = new Set(sellers.map(({ name }) => name));
   const keys = (list?.reveal().split(separators) ?? []).filter(Boolean).map((text) => readKey(text, names));
-  const missing = sellers.find(({ name }) => !keys.some(({ seller }) => seller === name));
-  if (missing !== undefined) {
+  const sellerWithoutKey = sellers.find(({ name }) => !keys.some(({ seller }) => seller === name));
+  if (sellerWithoutKey !== undefined) {
     throw new StartupError(
-      `${nameSetting("sellers")} has ${missing.name}, but ${nameSetting("apiKeys")} has no key for it; add ${missing.name}=<key>, from "openssl rand -hex 32".`,
+      `${nameSetting("sellers")} has ${sellerWithoutKey.name}, but ${nameSetting("apiKeys")} has no key for it; add ${sellerWithoutKey.name}=<key>, from "openssl rand -hex 32".`,
     );
   }
   if (list === undefined) return undefined;
@@ -35,9 +35,9 @@ export function readApiKeys(
     sellerOf: (key) => {
       const digest = hashKey(key);
       // Compare with every key, each in constant time, so that timing reveals nothing about any of them.
-      let found: KnownKey | undefined;
-      for (const known of keys) if (timingSafeEqual(known.digest, digest)) found = known;
-      return found && (found.seller ?? digest.toString("hex"));
+      let match: KnownKey | undefined;
+      for (const candidate of keys) if (timingSafeEqual(candidate.digest, digest)) match = candidate;
+      return match && (match.seller ?? digest.toString("hex"));
     },
   };
 }

@@ -60,20 +60,20 @@ export function identifyCaller(
 ): Caller {
   const id = readPaymentIdentifier(paymentPayload);
   const identifier = id === undefined ? undefined : bindIdentifier([seller ?? "", id], paymentPayload);
-  const known = { seller, identifier };
+  const callerKey = { seller, identifier };
   if (idempotencyKey !== undefined)
-    return { ...known, kind: "sale", owner: hashParts(["sale", seller ?? "", idempotencyKey]) };
+    return { ...callerKey, kind: "sale", owner: hashParts(["sale", seller ?? "", idempotencyKey]) };
   const kind = otherFlow.safeParse(paymentRequirements).success ? "upfront-seller" : "seller";
-  if (seller !== undefined) return { ...known, kind, owner: hashParts(["seller", seller]) };
-  if (id !== undefined) return { ...known, kind, owner: hashParts(["payment-identifier", id]) };
+  if (seller !== undefined) return { ...callerKey, kind, owner: hashParts(["seller", seller]) };
+  if (id !== undefined) return { ...callerKey, kind, owner: hashParts(["payment-identifier", id]) };
   return { kind: "call", owner: randomUUID() };
 }
 
-const identified = z.object({ accepted: z.unknown(), resource: z.object({ url: z.string() }).optional() });
+const identifiedSchema = z.object({ accepted: z.unknown(), resource: z.object({ url: z.string() }).optional() });
 
 /** Binds an identifier to the terms that the payer accepted, and to the resource. A payment doesn't contain the request's method. */
 function bindIdentifier(parts: readonly string[], payload: unknown): BoundIdentifier {
-  const { accepted, resource } = identified.safeParse(payload).data ?? {};
+  const { accepted, resource } = identifiedSchema.safeParse(payload).data ?? {};
   const terms = readRequirements(accepted, `${paths.payment}.accepted`);
   return { id: hashParts(parts), fingerprint: fingerprintPayment(terms, resource?.url ?? "") };
 }

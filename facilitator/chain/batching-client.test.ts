@@ -16,8 +16,8 @@ async function startNode(respond: (body: Request | Request[]) => string | undefi
     const body = JSON.parse(await text(request)) as Request | Request[];
     bodies.push(body);
     authorizations.push(request.headers.authorization);
-    const answer = respond(body);
-    if (answer !== undefined) response.writeHead(status).end(answer);
+    const reply = respond(body);
+    if (reply !== undefined) response.writeHead(status).end(reply);
   });
   const local = await listenLocally(server);
   const url = `${local.url}/rpc?key=1`;
@@ -28,7 +28,7 @@ async function startNode(respond: (body: Request | Request[]) => string | undefi
   return { url, bodies, authorizations, [Symbol.asyncDispose]: close };
 }
 
-const answerAll = (body: Request | Request[]) => {
+const respondToAll = (body: Request | Request[]) => {
   const one = ({ id, method }: Request) => ({ jsonrpc: "2.0", id, result: method });
   return JSON.stringify(Array.isArray(body) ? body.map(one).toReversed() : one(body));
 };
@@ -40,18 +40,18 @@ const client = (url: string, timeoutMs = 1_000, batchCallsMax?: number) =>
   );
 
 test("sends the credentials in the node's URL", async () => {
-  await using node = await startNode(answerAll);
+  await using node = await startNode(respondToAll);
   await using rpc = client(node.url.replace("//", "//user:p%40ss@"));
   expect(await rpc.call("a", [])).toEqual({ ok: true, result: "a" });
   expect(node.authorizations).toEqual([`Basic ${btoa("user:p@ss")}`]);
 });
 
 test("sends one call as a request, and concurrent calls as one batch", async () => {
-  await using node = await startNode(answerAll);
+  await using node = await startNode(respondToAll);
   await using rpc = client(node.url);
   expect(await rpc.call("a", [])).toEqual({ ok: true, result: "a" });
-  const answers = await Promise.all(["b", "c", "d"].map((method) => rpc.call(method, [])));
-  expect(answers.map((answer) => answer.ok && answer.result)).toEqual(["b", "c", "d"]);
+  const responses = await Promise.all(["b", "c", "d"].map((method) => rpc.call(method, [])));
+  expect(responses.map((response) => response.ok && response.result)).toEqual(["b", "c", "d"]);
   expect(node.bodies).toEqual([
     { jsonrpc: "2.0", id: 0, method: "a", params: [] },
     ["b", "c", "d"].map((method, id) => ({ jsonrpc: "2.0", id, method, params: [] })),
@@ -62,7 +62,7 @@ test.each([
   [undefined, [100, 100, 50]],
   [90, [90, 90, 70]],
 ])("splits calls into batches of at most %s", async (batchCallsMax, sizes) => {
-  await using node = await startNode(answerAll);
+  await using node = await startNode(respondToAll);
   await using rpc = client(node.url, 1_000, batchCallsMax);
   await Promise.all(Array.from({ length: 250 }, (_, index) => rpc.call(`m${index}`, [])));
   expect(node.bodies.map((body) => (Array.isArray(body) ? body.length : 1))).toEqual(sizes);
@@ -94,16 +94,16 @@ test.each([
     "the node did not respond to eth_chainId",
   ],
   ["no response in time", undefined, 200, "timeout", "the node did not respond within 200 ms"],
-])("throws a ChainError for %s", async (_, answer, status, fault, message) => {
-  await using node = await startNode(() => answer, status);
+])("throws a ChainError for %s", async (_, response, status, fault, message) => {
+  await using node = await startNode(() => response, status);
   // On a busy machine, a response may take longer than a short limit.
-  await using rpc = client(node.url, answer === undefined ? 200 : 20_000);
+  await using rpc = client(node.url, response === undefined ? 200 : 20_000);
   const error = { name: "ChainError", code: "chain_unavailable", fault, message };
   await expect(rpc.call("eth_chainId", [])).rejects.toMatchObject(error);
 });
 
 test("throws a ChainError without the URL for an unreachable node", async () => {
-  const node = await startNode(answerAll);
+  const node = await startNode(respondToAll);
   await node[Symbol.asyncDispose]();
   await using rpc = client(node.url);
   await expect(rpc.call("eth_chainId", [])).rejects.toMatchObject({
@@ -112,71 +112,77 @@ test("throws a ChainError without the URL for an unreachable node", async () => 
   });
 });
 
-const verifying = (caller: string, signal?: AbortSignal) => ({ line: "verifying", caller, signal }) as const;
+const createVerification = (caller: string, signal?: AbortSignal) => ({ line: "verifying", caller, signal }) as const;
 
 test("starts a call's timeout when the call is made, before it is queued", async () => {
   await using node = await startNode(() => undefined);
   await using rpc = client(node.url, 500);
-  const others = Array.from({ length: 4_000 }, (_, at) => rpc.call("eth_call", [at], verifying("flood")));
-  const last = rpc.call("eth_chainId", []);
-  const ended = await Promise.allSettled([last, ...others]);
-  expect(ended.every(({ status }) => status === "rejected")).toBe(true);
+  const otherCalls = Array.from({ length: 4_000 }, (_, at) => rpc.call("eth_call", [at], createVerification("flood")));
+  const lastCall = rpc.call("eth_chainId", []);
+  const outcomes = await Promise.allSettled([lastCall, ...otherCalls]);
+  expect(outcomes.every(({ status }) => status === "rejected")).toBe(true);
   // Queued calls were cancelled together with those in flight; sent one at a time, they would have added 40 requests.
   expect(node.bodies.length).toBeLessThan(20);
-  await expect(last).rejects.toMatchObject({ fault: "timeout", message: "the node did not respond within 500 ms" });
+  await expect(lastCall).rejects.toMatchObject({ fault: "timeout", message: "the node did not respond within 500 ms" });
 });
 
 test("sends calls for tracking and settlements while all verification requests hang", async () => {
   await using node = await startNode((body) =>
-    JSON.stringify(body).includes("eth_call") ? undefined : answerAll(body),
+    JSON.stringify(body).includes("eth_call") ? undefined : respondToAll(body),
   );
   await using rpc = client(node.url, 20_000);
-  const gone = new AbortController();
-  const calls = Array.from({ length: 2_000 }, () => rpc.call("eth_call", [], verifying("flood", gone.signal)));
+  const disconnection = new AbortController();
+  const calls = Array.from({ length: 2_000 }, () =>
+    rpc.call("eth_call", [], createVerification("flood", disconnection.signal)),
+  );
   await new Promise((resolve) => setImmediate(resolve));
   expect(await rpc.call("eth_chainId", [])).toEqual({ ok: true, result: "eth_chainId" });
   expect(await rpc.call("eth_getBalance", [], { line: "settling", caller: "" })).toMatchObject({ ok: true });
-  gone.abort();
+  disconnection.abort();
   await Promise.allSettled(calls);
 });
 
 test("rejects calls beyond 20,000 in a queue", async () => {
   await using node = await startNode(() => undefined);
   await using rpc = client(node.url, 300);
-  const calls = Array.from({ length: 20_001 }, () => rpc.call("eth_call", [], verifying("flood")));
-  const own = rpc.call("eth_chainId", []);
-  const reasons = (await Promise.allSettled([...calls, own])).map((end) =>
+  const calls = Array.from({ length: 20_001 }, () => rpc.call("eth_call", [], createVerification("flood")));
+  const ownCall = rpc.call("eth_chainId", []);
+  const reasons = (await Promise.allSettled([...calls, ownCall])).map((end) =>
     end.status === "rejected" ? end.reason : {},
   );
-  const rejected = reasons.filter(({ fault }) => fault === "rejected");
-  expect(rejected.map(({ message }) => message)).toEqual([
+  const rejections = reasons.filter(({ fault }) => fault === "rejected");
+  expect(rejections.map(({ message }) => message)).toEqual([
     "20000 calls are already queued for the node, which is the limit",
   ]);
   expect(reasons.at(-1)).toMatchObject({ fault: "timeout" });
 });
 
 test("serves callers round-robin despite one caller's thousand calls", async () => {
-  await using node = await startNode(answerAll);
+  await using node = await startNode(respondToAll);
   await using rpc = client(node.url, 20_000);
-  const flood = Array.from({ length: 1_000 }, () => rpc.call("flood", [], verifying("a")));
-  const other = rpc.call("other", [], verifying("b"));
-  await Promise.all([...flood, other]);
+  const flood = Array.from({ length: 1_000 }, () => rpc.call("flood", [], createVerification("a")));
+  const otherCall = rpc.call("other", [], createVerification("b"));
+  await Promise.all([...flood, otherCall]);
   expect(JSON.stringify(node.bodies[0])).toContain('"other"');
 });
 
 test("drops queued calls of a disconnected caller", async () => {
   const held = Promise.withResolvers<void>();
-  await using node = await startNode((body) => (JSON.stringify(body).includes("hang") ? undefined : answerAll(body)));
+  await using node = await startNode((body) =>
+    JSON.stringify(body).includes("hang") ? undefined : respondToAll(body),
+  );
   await using rpc = client(node.url, 20_000);
-  const gone = new AbortController();
-  const hanging = Array.from({ length: 1_000 }, () => rpc.call("hang", [], verifying("a", gone.signal)));
-  const other = rpc.call("other", [], verifying("a"));
+  const disconnection = new AbortController();
+  const hangingCalls = Array.from({ length: 1_000 }, () =>
+    rpc.call("hang", [], createVerification("a", disconnection.signal)),
+  );
+  const otherCall = rpc.call("other", [], createVerification("a"));
   setImmediate(() => setImmediate(held.resolve));
   await held.promise;
-  gone.abort();
-  for (const { status } of await Promise.allSettled(hanging)) expect(status).toBe("rejected");
+  disconnection.abort();
+  for (const { status } of await Promise.allSettled(hangingCalls)) expect(status).toBe("rejected");
   // The hung requests don't count any more: they were cancelled.
-  expect(await other).toEqual({ ok: true, result: "other" });
+  expect(await otherCall).toEqual({ ok: true, result: "other" });
   expect(node.bodies.flat().filter(({ method }) => method === "hang").length).toBeLessThanOrEqual(400);
 });
 

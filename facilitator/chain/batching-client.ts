@@ -11,7 +11,7 @@ import type { chain } from "./settings.ts";
 export type BatchingClientOptions = Readonly<{ timeoutMs: number; batchCallsMax?: number | undefined }>;
 
 export type JsonRpcObserver = (
-  seen: Readonly<{ calls: number; durationMs: number; outcome: "ok" | ChainFault }>,
+  observation: Readonly<{ calls: number; durationMs: number; outcome: "ok" | ChainFault }>,
 ) => void;
 
 /** Priorities of calls to the node: first watching, sending and tracking, then payments to settle, then payments to verify. */
@@ -36,28 +36,28 @@ export type BatchingClient = AsyncDisposable &
      * @throws {ChainError} when the node returns no JSON-RPC response; its error responses are values.
      * @throws {AbandonedError} when the place's signal aborts.
      */
-    call: (method: string, params: readonly unknown[], place?: CallLocation) => Promise<JsonRpcResponse>;
+    call: (method: string, params: readonly unknown[], location?: CallLocation) => Promise<JsonRpcResponse>;
   }>;
 
 /** A call without a response yet; it is removed from its queue when it times out or its caller disconnects. */
 type WaitingCall = Readonly<{
   call: JsonRpcCall & Pick<CallLocation, "caller">;
   ended: Promise<JsonRpcResponse>;
-  answer: (answer: JsonRpcResponse) => void;
+  resolve: (response: JsonRpcResponse) => void;
   fail: (error: unknown) => void;
 }>;
 
-const usualBatchCallsMax = 100;
+const defaultBatchCallsMax = 100;
 /** Max concurrent requests. Each priority leaves one of them free for every higher priority. */
 export const requestsInFlightMax = 6;
 const waitingCallsMax = 20_000;
-const ownPlace: CallLocation = { line: "upkeep", caller: "" };
+const ownLocation: CallLocation = { line: "upkeep", caller: "" };
 
 export function createBatchingClient(
-  { timeoutMs, batchCallsMax = usualBatchCallsMax }: BatchingClientOptions,
+  { timeoutMs, batchCallsMax = defaultBatchCallsMax }: BatchingClientOptions,
   { transport, observe }: Readonly<{ transport: HttpTransport; observe: JsonRpcObserver }>,
 ): BatchingClient {
-  const waiting = {
+  const queues = {
     upkeep: new FairQueue<WaitingCall>(),
     settling: new FairQueue<WaitingCall>(),
     verifying: new FairQueue<WaitingCall>(),
@@ -70,19 +70,20 @@ export function createBatchingClient(
     const report = (outcome: "ok" | ChainFault) =>
       observe({ calls: batch.length, durationMs: performance.now() - startedMs, outcome });
     const over = new AbortController();
-    let isAnswered = false;
-    const giveUp = () => {
-      if (!isAnswered) over.abort(new ChainError("timeout", "no caller is waiting for the node's response"));
+    let hasResponse = false;
+    const abortUnneeded = () => {
+      if (!hasResponse) over.abort(new ChainError("timeout", "no caller is waiting for the node's response"));
     };
-    void Promise.allSettled(batch.map(({ ended }) => ended)).then(giveUp);
+    void Promise.allSettled(batch.map(({ ended }) => ended)).then(abortUnneeded);
     try {
-      const answers = requireAnswers(await transport.post(writeCalls(batch.map(({ call }) => call)), over.signal));
-      isAnswered = true;
+      const responses = requireResponses(await transport.post(writeCalls(batch.map(({ call }) => call)), over.signal));
+      hasResponse = true;
       report("ok");
-      for (const [place, { answer, fail, call }] of batch.entries()) {
-        const given = answers.get(place);
-        if (given === undefined) fail(new ChainError("bad_answer", `the node did not respond to ${call.method}`));
-        else answer(given);
+      for (const [location, { resolve: response, fail, call }] of batch.entries()) {
+        const nodeResponse = responses.get(location);
+        if (nodeResponse === undefined)
+          fail(new ChainError("bad_answer", `the node did not respond to ${call.method}`));
+        else response(nodeResponse);
       }
     } catch (error) {
       report(error instanceof ChainError ? error.fault : "bad_answer");
@@ -93,9 +94,9 @@ export function createBatchingClient(
   const flush = (): void => {
     isFlushPlanned = false;
     for (const [rank, line] of lines.entries()) {
-      while (waiting[line].size > 0 && requestsInFlight < requestsInFlightMax - rank) {
+      while (queues[line].size > 0 && requestsInFlight < requestsInFlightMax - rank) {
         requestsInFlight += 1;
-        void send(takeBatch(waiting[line], batchCallsMax)).finally(() => {
+        void send(takeBatch(queues[line], batchCallsMax)).finally(() => {
           requestsInFlight -= 1;
           flush();
         });
@@ -104,8 +105,8 @@ export function createBatchingClient(
   };
 
   return {
-    call: async (method, params, place = ownPlace) => {
-      const { ended } = enqueue(waiting[place.line], { method, params }, place, timeoutMs);
+    call: async (method, params, location = ownLocation) => {
+      const { ended } = enqueue(queues[location.line], { method, params }, location, timeoutMs);
       if (!isFlushPlanned) setImmediate(flush);
       isFlushPlanned = true;
       return ended;
@@ -115,13 +116,13 @@ export function createBatchingClient(
 }
 
 function takeBatch(queue: FairQueue<WaitingCall>, most: number): readonly WaitingCall[] {
-  const taken: WaitingCall[] = [];
-  while (taken.length < most) {
+  const batch: WaitingCall[] = [];
+  while (batch.length < most) {
     const next = queue.next(() => true);
     if (next === undefined) break;
-    taken.push(next);
+    batch.push(next);
   }
-  return taken;
+  return batch;
 }
 
 /** @throws {ChainError} when the queue is full. */
@@ -144,13 +145,13 @@ function enqueue(
     reject(error);
   };
   const leave = () => fail(new AbandonedError("the caller disconnected"));
-  const timeOut = () => fail(new ChainError("timeout", `the node did not respond within ${timeoutMs} ms`));
-  const answer = (given: JsonRpcResponse) => {
+  const expire = () => fail(new ChainError("timeout", `the node did not respond within ${timeoutMs} ms`));
+  const response = (nodeResponse: JsonRpcResponse) => {
     end();
-    resolve(given);
+    resolve(nodeResponse);
   };
-  const ticket: WaitingCall = { call: { ...call, caller }, ended: promise, answer, fail };
-  const timer = setTimeout(timeOut, timeoutMs);
+  const ticket: WaitingCall = { call: { ...call, caller }, ended: promise, resolve: response, fail };
+  const timer = setTimeout(expire, timeoutMs);
   queue.add(ticket);
   signal?.addEventListener("abort", leave, { once: true });
   if (signal?.aborted === true) leave();
@@ -161,13 +162,13 @@ function enqueue(
  * Parses the responses, keyed by the position of their calls. @throws {ChainError} when the text is not a JSON-RPC response, or is an error
  * for the whole batch.
  */
-function requireAnswers(text: string): ReadonlyMap<number, JsonRpcResponse> {
-  const read = readResponses(text);
-  if (read?.ok === true) return read.byPlace;
-  if (read?.ok === false)
-    throw new ChainError("rejected", `the node returned an error: ${read.error.message} (code ${read.error.code})`);
-  const expected = parseJson(text) === undefined ? "JSON" : "a JSON-RPC response";
-  throw new ChainError("bad_answer", `the node returned something other than ${expected}`);
+function requireResponses(text: string): ReadonlyMap<number, JsonRpcResponse> {
+  const parsed = readResponses(text);
+  if (parsed?.ok === true) return parsed.byPlace;
+  if (parsed?.ok === false)
+    throw new ChainError("rejected", `the node returned an error: ${parsed.error.message} (code ${parsed.error.code})`);
+  const expectedFormat = parseJson(text) === undefined ? "JSON" : "a JSON-RPC response";
+  throw new ChainError("bad_answer", `the node returned something other than ${expectedFormat}`);
 }
 
 /**
@@ -181,15 +182,15 @@ export function limitCallTime(
 ): Pick<BatchingClient, "call"> {
   return {
     call: async (method, params) => {
-      const [late, ended] = [new AbortController(), new AbortController()];
-      void pause(deadlineMs, ended.signal).then(() => late.abort());
+      const [late, completed] = [new AbortController(), new AbortController()];
+      void pause(deadlineMs, completed.signal).then(() => late.abort());
       try {
-        return await rpc.call(method, params, { ...ownPlace, signal: late.signal });
+        return await rpc.call(method, params, { ...ownLocation, signal: late.signal });
       } catch (error) {
         if (!(error instanceof AbandonedError)) throw error;
         throw new ChainError("timeout", `the node did not respond within ${deadlineMs} ms`, { cause: error });
       } finally {
-        ended.abort();
+        completed.abort();
       }
     },
   };

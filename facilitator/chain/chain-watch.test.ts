@@ -48,24 +48,24 @@ function createNode() {
     balance: async () => node.balance,
     simulate: async () => ({ ok: true, result: node.has }) as const,
   } satisfies Partial<Chain> as unknown as Chain;
-  const warned: unknown[] = [];
-  const note = (facts: unknown) => warned.push(facts);
+  const warnings: unknown[] = [];
+  const note = (facts: unknown) => warnings.push(facts);
   const log = { info: note, warn: note, error: note };
-  const given = { chain, log: log as never };
+  const dependencies = { chain, log: log as never };
   const signers = createSignerWatch(
     { chainId: 1_672, gasLimit: 150_000 },
-    { signers: [createTransactionSigner({ address: account, signDigest: () => signature })], ...given },
+    { signers: [createTransactionSigner({ address: account, signDigest: () => signature })], ...dependencies },
   );
   const start = (waits: Readonly<{ pause?: Pause }> = {}) =>
     startChainWatch(options, {
-      ...given,
+      ...dependencies,
       ...waits,
       fees: { quote },
       signers,
       clock: () => nowMs + node.passedMs + node.clockAheadMs,
       monotonicMs: () => node.nowMs,
     });
-  return { node, start, warned, signers };
+  return { node, start, warnings, signers };
 }
 
 describe("a token missing from the node", () => {
@@ -73,13 +73,13 @@ describe("a token missing from the node", () => {
     ["is syncing", { isSyncing: true }, /^the node is syncing; until it catches up, there is no token/],
     ["has only old blocks", { ageMs: 600_000 }, /^the node's newest block is more than 120 s old; until/],
   ])("does not abort the start while the node %s, and is found once the node caught up", async (_, behind, reason) => {
-    const { node, start, warned } = createNode();
+    const { node, start, warnings } = createNode();
     Object.assign(node, behind);
     await using watch = await start();
     const { chain } = watch.checks();
     expect(chain).toEqual({ ok: false, message: expect.stringMatching(reason) });
     expect(chain.message).toContain(`there is no token at ${token} on chain 1672`);
-    expect(warned).toHaveLength(1);
+    expect(warnings).toHaveLength(1);
     expect(watch.contracts(), "which may exist there, too").toBeUndefined();
     Object.assign(node, { isSyncing: false, ageMs: 1_000, has: separator });
     await until("the token is found", generousMs, () => watch.checks().chain.ok);
@@ -98,7 +98,7 @@ it.each([
   ["behind", -1_200_000, /^the facilitator's clock is 11\d\d s behind .* not yet valid; .*timedatectl/],
   ["ahead", 1_200_000, /^the facilitator's clock is 1\d{3} s ahead .* expired; .*timedatectl/],
 ])("reports a clock that is %s, until it is corrected", async (_, clockAheadMs, message) => {
-  const { node, start, warned } = createNode();
+  const { node, start, warnings } = createNode();
   Object.assign(node, { has: separator, clockAheadMs });
   await using watch = await start({ pause: skipWait });
   node.passedMs += 2_000;
@@ -106,7 +106,7 @@ it.each([
   expect(watch.checks().chain.message).toMatch(message);
   node.clockAheadMs = 0;
   await until("it is corrected", generousMs, () => watch.checks().chain.ok);
-  const events = warned.map((facts) => (facts as Readonly<{ event: string }>).event);
+  const events = warnings.map((facts) => (facts as Readonly<{ event: string }>).event);
   expect(events, "each logged once").toEqual(["clock-wrong", "clock-corrected"]);
 });
 
@@ -114,13 +114,13 @@ it.each([
   ["a chain that mines on demand", { ageMs: 600_000 }, 0],
   ["a node that catches up", { ageMs: 600_000, isSyncing: true }, 60_000],
 ])("does not judge the clock by old blocks of %s", async (_, old, passedMs) => {
-  const { node, start, warned } = createNode();
+  const { node, start, warnings } = createNode();
   Object.assign(node, { has: separator, ...old });
   await using watch = await start({ pause: skipWait });
   node.passedMs += passedMs;
   const { heads } = node;
   await until("it was checked again", generousMs, () => node.heads >= heads + 5);
-  expect([watch.checks().chain.ok, warned]).toEqual([true, []]);
+  expect([watch.checks().chain.ok, warnings]).toEqual([true, []]);
 });
 
 it("starts when a signer has no gas, and reports how much to send it", async () => {

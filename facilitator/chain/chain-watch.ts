@@ -68,12 +68,12 @@ export async function startChainWatch(
   await checkChain();
   const intervalMs = () =>
     problem === undefined && signers.shortage() === undefined ? watchIntervalMs : failedWatchIntervalMs;
-  const failed = (error: unknown): void => {
+  const onFailure = (error: unknown): void => {
     problem = (error as Error).message;
     log.error({ event: "chain-unexpected", problem, rpc }, "the chain does not match the settings");
   };
-  const watching = repeat(checkChain, { intervalMs, failed, waitsFirst: true }, { pause });
-  signers.onShortage(watching.wake);
+  const repetition = repeat(checkChain, { intervalMs, failed: onFailure, waitsFirst: true }, { pause });
+  signers.onShortage(repetition.wake);
   return {
     checks: (): Readonly<Record<"chain" | "signer", ReadinessCheck>> => {
       const ageMs = succeededAtMs === undefined ? 0 : monotonicMs() - succeededAtMs;
@@ -83,7 +83,7 @@ export async function startChainWatch(
     decimals: (): TokenDecimals => contracts?.decimals ?? unknownDecimals,
     /** The chain's canonical contracts and the wallet factories, by lowercase address; undefined until the chain was checked. */
     contracts: (): ReadonlySet<string> | undefined => contracts?.contracts,
-    [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => repetition[Symbol.asyncDispose](),
   };
 }
 
@@ -113,25 +113,25 @@ async function checkChainIdentity(
   { chainId, rpcUrl, assets, walletFactories }: ExpectedChain,
   { chain, clock }: Readonly<{ chain: Chain; clock: () => number }>,
 ): Promise<FoundContracts> {
-  const found = await chain.id();
-  if (found !== chainId) {
+  const foundId = await chain.id();
+  if (foundId !== chainId) {
     const where = new URL(rpcUrl).origin;
     throw new StartupError(
-      `the node at ${where} is on chain ${found}, chain.id is ${chainId}; correct chain.rpcUrl or chain.id.`,
+      `the node at ${where} is on chain ${foundId}, chain.id is ${chainId}; correct chain.rpcUrl or chain.id.`,
     );
   }
   try {
-    const read = assets.map(
+    const readings = assets.map(
       async (asset) => [asset.address, await readTokenDecimals(asset, { chainId, chain })] as const,
     );
-    const [contracts, decimals] = await Promise.all([findContracts(chain), Promise.all(read)]);
+    const [contracts, decimals] = await Promise.all([findContracts(chain), Promise.all(readings)]);
     const factories = walletFactories.map((factory) => factory.toLowerCase());
     return { decimals: new Map(decimals), contracts: new Set([...contracts, ...factories]) };
   } catch (error) {
-    const behind = error instanceof StartupError ? await describeBehind(chain, clock) : undefined;
-    if (behind === undefined) throw error;
+    const lagDescription = error instanceof StartupError ? await describeBehind(chain, clock) : undefined;
+    if (lagDescription === undefined) throw error;
     const [problem = ""] = (error as StartupError).problems;
-    throw new ChainError("bad_answer", `${behind}; until it catches up, ${problem}`);
+    throw new ChainError("bad_answer", `${lagDescription}; until it catches up, ${problem}`);
   }
 }
 
@@ -140,8 +140,8 @@ const unknownDecimals: TokenDecimals = new Map();
 type FoundContracts = Readonly<{ decimals: TokenDecimals; contracts: ReadonlySet<string> }>;
 
 async function findContracts(chain: Pick<Chain, "code">): Promise<ReadonlySet<string>> {
-  const found = await findDeployedContracts(chain.code);
-  return new Set([...found].map((id) => canonicalContracts[id].address.toLowerCase()));
+  const code = await findDeployedContracts(chain.code);
+  return new Set([...code].map((id) => canonicalContracts[id].address.toLowerCase()));
 }
 
 /** Describes why the node's state is outdated, with the same message at each check; undefined if it is current. */
@@ -165,21 +165,24 @@ export async function readTokenDecimals(
 ): Promise<number | undefined> {
   const { address, name, version, separator } = asset;
   const read = async (data: Hex) => {
-    const answer = await chain.simulate({ to: address, data });
-    return answer.ok ? (answer.result as Hex) : undefined;
+    const response = await chain.simulate({ to: address, data });
+    return response.ok ? (response.result as Hex) : undefined;
   };
-  const found = await read(domainSeparatorCall);
-  if (found === "0x") throw new StartupError(`there is no token at ${address} on chain ${chainId}; correct assets.`);
+  const foundSeparator = await read(domainSeparatorCall);
+  if (foundSeparator === "0x")
+    throw new StartupError(`there is no token at ${address} on chain ${chainId}; correct assets.`);
   // A token without DOMAIN_SEPARATOR() reverts; then name and version are verified only by a payment.
-  if (found === undefined || found === separator) {
+  if (foundSeparator === undefined || foundSeparator === separator) {
     const decimals = Number((await read(decimalsCall)) ?? Number.NaN);
     return decimals <= decimalsMax ? decimals : undefined;
   }
-  const own = (await readDomains(read)).find(
-    (domain) => computeDomainSeparator({ address, chainId, ...domain }) === found,
+  const tokenDomain = (await readDomains(read)).find(
+    (domain) => computeDomainSeparator({ address, chainId, ...domain }) === foundSeparator,
   );
   const correction =
-    own === undefined ? "correct assets" : `the token has name "${own.name}", version "${own.version}"; correct assets`;
+    tokenDomain === undefined
+      ? "correct assets"
+      : `the token has name "${tokenDomain.name}", version "${tokenDomain.version}"; correct assets`;
   throw new StartupError(
     `the token at ${address} on chain ${chainId} does not have the EIP-712 domain name "${name}", version "${version}": ${correction}.`,
   );

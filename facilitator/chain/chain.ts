@@ -63,22 +63,25 @@ export type SendOutcome = Readonly<
 /** Chain node. Concurrent calls share one request. Each method throws `ChainError` without a usable response. */
 export type Chain = ReturnType<typeof createChain>;
 
-type Placed = Readonly<{ transactionHash: Hex }>;
+type Located = Readonly<{ transactionHash: Hex }>;
 
 /** Max blocks of one query for events, by the specification. */
 export const logBlocksMax = 100;
 
 /** Creates a chain from a JSON-RPC client, for calls with the given `place`, or as the process itself without one. */
-export function createChain({ rpc, place }: Readonly<{ rpc: Pick<BatchingClient, "call">; place?: CallLocation }>) {
-  const call = (method: string, params: readonly unknown[]) => rpc.call(method, params, place);
+export function createChain({
+  rpc,
+  location,
+}: Readonly<{ rpc: Pick<BatchingClient, "call">; location?: CallLocation }>) {
+  const call = (method: string, params: readonly unknown[]) => rpc.call(method, params, location);
   const query = async <Output>(method: string, params: readonly unknown[], schema: z.ZodType<Output>) =>
     requireResult(method, await call(method, params), schema);
   return {
     id: (): Promise<number> => query("eth_chainId", [], hexCount),
     head: (number?: number): Promise<Head> => query("eth_getBlockByNumber", [formatBlock(number), false], headSchema),
     syncing: async (): Promise<boolean> => {
-      const answer = await call("eth_syncing", []);
-      return answer.ok && answer.result !== false;
+      const response = await call("eth_syncing", []);
+      return response.ok && response.result !== false;
     },
     /** In wei. */
     balance: (account: Hex): Promise<bigint> => query("eth_getBalance", [account, "latest"], hexQuantity),
@@ -108,7 +111,7 @@ export function createChain({ rpc, place }: Readonly<{ rpc: Pick<BatchingClient,
       topics: readonly (Hex | readonly Hex[] | null)[],
       headNumber: number,
       from: number = 0,
-    ): Promise<readonly (ContractLog & Placed)[]> => {
+    ): Promise<readonly (ContractLog & Located)[]> => {
       const fromBlock = formatQuantity(Math.max(from, headNumber - logBlocksMax + 1));
       const filter = { address, topics, fromBlock, toBlock: formatQuantity(headNumber) };
       return query("eth_getLogs", [filter], z.array(logSchema.extend({ transactionHash: hexData })));
@@ -135,32 +138,32 @@ function buildCallObject({ from, to, data, gas, gasPrice }: MessageCall): Record
  *
  * @throws {ChainError} when it rejected the call, or when the result does not match the method's schema.
  */
-function requireResult<Output>(method: string, answer: JsonRpcResponse, schema: z.ZodType<Output>): Output {
-  if (!answer.ok) {
+function requireResult<Output>(method: string, response: JsonRpcResponse, schema: z.ZodType<Output>): Output {
+  if (!response.ok) {
     throw new ChainError(
       "rejected",
-      `the node returned an error for ${method}: ${answer.error.message} (code ${answer.error.code})`,
+      `the node returned an error for ${method}: ${response.error.message} (code ${response.error.code})`,
     );
   }
-  const parsed = schema.safeParse(answer.result);
+  const parsed = schema.safeParse(response.result);
   if (parsed.success) return parsed.data;
   throw new ChainError("bad_answer", `the node's response to ${method} is malformed`);
 }
 
 // JSON-RPC has no codes for these errors; the texts are those of geth, which anvil, erigon, reth and nethermind share or vary.
-const known = /already known|already imported|known transaction|already in mempool|alreadyknown/i;
+const alreadyKnown = /already known|already imported|known transaction|already in mempool|alreadyknown/i;
 const nonceTaken =
   /nonce too low|nonce is too low|nonce has already been used|replacement transaction underpriced|oldnonce/i;
-const unfunded = /insufficient funds/i;
-const rejected =
+const insufficientFunds = /insufficient funds/i;
+const rejectedTransaction =
   /intrinsic gas|exceeds block gas limit|gas limit reached|invalid sender|invalid chain ?id|incompatible eip155|rlp|failed to decode|tx type not supported|exceeds the configured cap/i;
 
-export function readSendOutcome(answer: JsonRpcResponse): SendOutcome {
-  if (answer.ok) return { kind: "accepted" };
-  const { message } = answer.error;
-  if (known.test(message)) return { kind: "accepted" };
+export function readSendOutcome(response: JsonRpcResponse): SendOutcome {
+  if (response.ok) return { kind: "accepted" };
+  const { message } = response.error;
+  if (alreadyKnown.test(message)) return { kind: "accepted" };
   if (nonceTaken.test(message)) return { kind: "nonce_taken", message };
-  if (unfunded.test(message)) return { kind: "rejected", message, isUnfunded: true };
-  if (rejected.test(message)) return { kind: "rejected", message };
+  if (insufficientFunds.test(message)) return { kind: "rejected", message, isUnfunded: true };
+  if (rejectedTransaction.test(message)) return { kind: "rejected", message };
   return { kind: "unknown", message };
 }

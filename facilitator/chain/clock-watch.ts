@@ -8,7 +8,7 @@ const differenceMaxMs = 45_000;
 const recentMs = 60_000;
 
 /** Newest block, and the time of the last check before it arrived; undefined for the first block that was seen. */
-type SeenBlock = Readonly<{ timestamp: number; absentAtMs: number | undefined }>;
+type ObservedBlock = Readonly<{ timestamp: number; absentAtMs: number | undefined }>;
 
 /**
  * Creates a check of this process's clock against block times, by which tokens judge whether a payment is valid. It returns why payments
@@ -20,17 +20,20 @@ export function createClockWatch({
   clock,
   log,
 }: Readonly<{ chain: Pick<Chain, "head" | "syncing">; clock: () => number; log: Logger }>) {
-  let seen: SeenBlock | undefined;
+  let latest: ObservedBlock | undefined;
   let checkedAtMs: number | undefined;
-  let last: Readonly<{ isAhead: boolean; problem: string }> | undefined;
+  let lastState: Readonly<{ isAhead: boolean; problem: string }> | undefined;
 
   const measureAheadMs = async (): Promise<number> => {
     const { timestamp } = await chain.head();
     const nowMs = clock();
-    if (seen?.timestamp !== timestamp)
-      seen = { timestamp, absentAtMs: seen !== undefined && timestamp > seen.timestamp ? checkedAtMs : undefined };
+    if (latest?.timestamp !== timestamp)
+      latest = {
+        timestamp,
+        absentAtMs: latest !== undefined && timestamp > latest.timestamp ? checkedAtMs : undefined,
+      };
     checkedAtMs = nowMs;
-    const { absentAtMs } = seen;
+    const { absentAtMs } = latest;
     const blockMs = timestamp * 1_000;
     if (nowMs < blockMs) return nowMs - blockMs;
     if (absentAtMs === undefined || Math.abs(nowMs - absentAtMs) > recentMs) return 0;
@@ -41,19 +44,19 @@ export function createClockWatch({
   return async (): Promise<string | undefined> => {
     const aheadMs = await measureAheadMs();
     if (Math.abs(aheadMs) <= differenceMaxMs) {
-      if (last !== undefined) log.info({ event: "clock-corrected" }, "the clock agrees with the chain's again");
-      last = undefined;
+      if (lastState !== undefined) log.info({ event: "clock-corrected" }, "the clock agrees with the chain's again");
+      lastState = undefined;
       return undefined;
     }
     const isAhead = aheadMs > 0;
     // The difference varies with each block; the message stays.
-    if (last?.isAhead === isAhead) return last.problem;
+    if (lastState?.isAhead === isAhead) return lastState.problem;
     const where = `${Math.round(Math.abs(aheadMs) / 1_000)} s ${isAhead ? "ahead of" : "behind"} the chain's newest block`;
     const effect = isAhead ? "expired" : "not yet valid";
     const also = isAhead ? ", unless the node is catching up with its chain" : "";
     const problem = `the facilitator's clock is ${where}, so payments are rejected as ${effect}; correct it (timedatectl set-ntp true)${also}`;
     log.warn({ event: "clock-wrong", problem }, `no payment can be settled: ${problem}`);
-    last = { isAhead, problem };
+    lastState = { isAhead, problem };
     return problem;
   };
 }

@@ -4,18 +4,18 @@ import { createFeeQuotes, raiseFees } from "./fees.ts";
 import type { Chain } from "./chain.ts";
 
 function quotesFor(baseFeePerGas: bigint | undefined, tip: bigint, maxFeePerGasGwei: number) {
-  let asked = 0;
+  let quotesRequested = 0;
   let nowMs = 0;
   const head = { number: 1, timestamp: 1, ...(baseFeePerGas === undefined ? {} : { baseFeePerGas }) };
   const chain = {
     head: async () => {
-      asked += 1;
+      quotesRequested += 1;
       return head;
     },
     priorityFee: async () => tip,
   } as Partial<Chain> as Chain;
   const quotes = createFeeQuotes({ maxFeePerGasGwei }, { chain, monotonicMs: () => nowMs });
-  return { quotes, asked: () => asked, pass: (ms: number) => (nowMs += ms) };
+  return { quotes, quotesRequested: () => quotesRequested, pass: (ms: number) => (nowMs += ms) };
 }
 
 test("quotes twice the base fee plus the tip", async () => {
@@ -24,14 +24,14 @@ test("quotes twice the base fee plus the tip", async () => {
 });
 
 test("caches a quote for two seconds", async () => {
-  const { quotes, asked, pass } = quotesFor(1n, 1n, 500);
+  const { quotes, quotesRequested, pass } = quotesFor(1n, 1n, 500);
   await quotes.quote();
   pass(1_999);
   await quotes.quote();
-  expect(asked()).toBe(1);
+  expect(quotesRequested()).toBe(1);
   pass(1);
   await quotes.quote();
-  expect(asked()).toBe(2);
+  expect(quotesRequested()).toBe(2);
 });
 
 test("caps a quote at the limit, and throws if the chain charges more", async () => {
@@ -50,15 +50,15 @@ test("throws for a chain without EIP-1559", async () => {
 });
 
 test("raises both fees by the percentage or to the chain's current fees", () => {
-  const before = { maxFeePerGas: 101n, maxPriorityFeePerGas: 3n };
+  const previousFees = { maxFeePerGas: 101n, maxPriorityFeePerGas: 3n };
   const limit = 1_000n;
-  expect(raiseFees(before, { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }, { percent: 25, limit })).toEqual({
+  expect(raiseFees(previousFees, { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }, { percent: 25, limit })).toEqual({
     maxFeePerGas: 127n,
     maxPriorityFeePerGas: 4n,
   });
-  expect(raiseFees(before, { maxFeePerGas: 500n, maxPriorityFeePerGas: 9n }, { percent: 25, limit })).toEqual({
+  expect(raiseFees(previousFees, { maxFeePerGas: 500n, maxPriorityFeePerGas: 9n }, { percent: 25, limit })).toEqual({
     maxFeePerGas: 500n,
     maxPriorityFeePerGas: 9n,
   });
-  expect(raiseFees(before, before, { percent: 25, limit: 110n })).toBeUndefined();
+  expect(raiseFees(previousFees, previousFees, { percent: 25, limit: 110n })).toBeUndefined();
 });

@@ -15,17 +15,17 @@ export function createFeeQuotes(
   { chain, monotonicMs }: Readonly<{ chain: Chain }> & Pick<Clock, "monotonicMs">,
 ) {
   const limit = computeFeeLimit(maxFeePerGasGwei);
-  let last: Readonly<{ fees: Fees; quotedAtMs: number }> | undefined;
+  let lastQuote: Readonly<{ fees: Fees; quotedAtMs: number }> | undefined;
   return {
     /** @throws {ChainError} when the node doesn't respond, or when the chain charges more than the limit. */
     quote: async (): Promise<Fees> => {
-      if (last !== undefined && monotonicMs() - last.quotedAtMs < quoteAgeMaxMs) return last.fees;
+      if (lastQuote !== undefined && monotonicMs() - lastQuote.quotedAtMs < quoteAgeMaxMs) return lastQuote.fees;
       const [{ baseFeePerGas }, tip] = await Promise.all([chain.head(), chain.priorityFee()]);
       if (baseFeePerGas === undefined) {
         throw new ChainError("bad_answer", "the chain's blocks have no baseFeePerGas; EIP-1559 is required");
       }
       const fees = computeFees(baseFeePerGas, tip, limit);
-      last = { fees, quotedAtMs: monotonicMs() };
+      lastQuote = { fees, quotedAtMs: monotonicMs() };
       return fees;
     },
   };
@@ -38,15 +38,15 @@ export function computeFeeLimit(maxFeePerGasGwei: number): bigint {
 }
 
 function computeFees(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
-  const needed = baseFeePerGas + tip;
-  if (needed > limit) {
+  const requiredFee = baseFeePerGas + tip;
+  if (requiredFee > limit) {
     throw new ChainError(
       "rejected",
-      `the chain charges ${Value.formatGwei(needed)} gwei for gas, but settlement.maxFeePerGasGwei allows ${Value.formatGwei(limit)}`,
+      `the chain charges ${Value.formatGwei(requiredFee)} gwei for gas, but settlement.maxFeePerGasGwei allows ${Value.formatGwei(limit)}`,
     );
   }
-  const generous = 2n * baseFeePerGas + tip;
-  return { maxFeePerGas: generous < limit ? generous : limit, maxPriorityFeePerGas: tip };
+  const doubledFee = 2n * baseFeePerGas + tip;
+  return { maxFeePerGas: doubledFee < limit ? doubledFee : limit, maxPriorityFeePerGas: tip };
 }
 
 /**
@@ -54,13 +54,13 @@ function computeFees(baseFeePerGas: bigint, tip: bigint, limit: bigint): Fees {
  * fees if higher. Returns `undefined` if that exceeds the limit.
  */
 export function raiseFees(
-  before: Fees,
+  previousFees: Fees,
   now: Fees,
   { percent, limit }: Readonly<{ percent: number; limit: bigint }>,
 ): Fees | undefined {
   const raise = (fee: bigint) => (fee * BigInt(100 + percent) + 99n) / 100n;
-  const maxFeePerGas = chooseLarger(raise(before.maxFeePerGas), now.maxFeePerGas);
-  const maxPriorityFeePerGas = chooseLarger(raise(before.maxPriorityFeePerGas), now.maxPriorityFeePerGas);
+  const maxFeePerGas = chooseLarger(raise(previousFees.maxFeePerGas), now.maxFeePerGas);
+  const maxPriorityFeePerGas = chooseLarger(raise(previousFees.maxPriorityFeePerGas), now.maxPriorityFeePerGas);
   return maxFeePerGas > limit ? undefined : { maxFeePerGas, maxPriorityFeePerGas };
 }
 

@@ -32,8 +32,8 @@ test.each([
 ])("looks up the cancellation of a Permit2 nonce %s", async (_how, word, mask, isFound) => {
   for (const contract of [permit2Proxies.exact, permit2Proxies.upto]) {
     const settlement = { ...sampleSettlement, contract, authorizationNonce: `0x${encodeInteger(nonce)}` as const };
-    const found = await findForeignUse(settlement, 100, createChain(word, mask));
-    expect(found).toEqual(isFound ? { receipt, isPaid: false } : undefined);
+    const foreignUse = await findForeignUse(settlement, 100, createChain(word, mask));
+    expect(foreignUse).toEqual(isFound ? { receipt, isPaid: false } : undefined);
   }
 });
 

@@ -30,10 +30,10 @@ export async function findForeignUse(
     const receipt = hash === undefined ? undefined : await chain.receipt(hash);
     return receipt && { receipt, isPaid: showsAuthorizedTransfer(receipt, transfer) };
   }
-  const made = await findPermit2Use(transfer, headNumber, chain);
-  const found = made ?? (await findPermit2Cancellation(transfer, headNumber, chain));
+  const foreignUse = await findPermit2Use(transfer, headNumber, chain);
+  const found = foreignUse ?? (await findPermit2Cancellation(transfer, headNumber, chain));
   const receipt = found === undefined ? undefined : await chain.receipt(found);
-  return receipt && { receipt, isPaid: made !== undefined };
+  return receipt && { receipt, isPaid: foreignUse !== undefined };
 }
 
 async function findPermit2Use(
@@ -45,20 +45,20 @@ async function findPermit2Use(
   // Only the facilitator that the payer named can settle a payment with a maximum.
   const recipients = isSameHex(transfer.contract, permit2Proxies.upto) ? [] : listRecipients(transfer);
   if (recipients.length === 0) return undefined;
-  let left = foreignMax;
+  let remainingMax = foreignMax;
   return searchBack(headNumber, async (block) => {
     const found = recipients.map((to) =>
       chain.recentLogs(asset, [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(to)], block),
     );
     const transfers = (await Promise.all(found)).flat();
-    const matching = transfers.filter((log) => isTransfer(log, transfer)).toReversed();
-    for (const { transactionHash } of matching.slice(0, left)) {
-      left -= 1;
+    const matchingTransfers = transfers.filter((log) => isTransfer(log, transfer)).toReversed();
+    for (const { transactionHash } of matchingTransfers.slice(0, remainingMax)) {
+      remainingMax -= 1;
       // Permit2 logs no nonce, so the transfer of another payment looks the same; the call in its transaction
       // distinguishes them.
-      const made = await chain.transactionCall(transactionHash);
-      const isMade = made !== undefined && isSameHex(transfer.contract, made.to ?? undefined);
-      if (isMade && makesSamePayment(made.input, transfer)) return transactionHash;
+      const transactionCall = await chain.transactionCall(transactionHash);
+      const isMade = transactionCall !== undefined && isSameHex(transfer.contract, transactionCall.to ?? undefined);
+      if (isMade && makesSamePayment(transactionCall.input, transfer)) return transactionHash;
     }
     return undefined;
   });
@@ -81,8 +81,8 @@ async function findAuthorizationUse(
   headNumber: number,
   chain: Pick<Chain, "recentLogs">,
 ): Promise<Hex | undefined> {
-  const [used, ...which] = buildAuthorizationUseTopics(authorization);
-  const topics = [[used, authorizationCanceledTopic], ...which];
+  const [usedTopic, ...which] = buildAuthorizationUseTopics(authorization);
+  const topics = [[usedTopic, authorizationCanceledTopic], ...which];
   return searchBack(headNumber, async (block) => {
     const uses = await chain.recentLogs(authorization.asset, topics, block);
     return uses.at(-1)?.transactionHash;
@@ -95,8 +95,8 @@ async function searchBack(
   search: (headNumber: number) => Promise<Hex | undefined>,
 ): Promise<Hex | undefined> {
   for (let query = 0; query < queriesMax && headNumber >= query * logBlocksMax; query += 1) {
-    const found = await search(headNumber - query * logBlocksMax);
-    if (found !== undefined) return found;
+    const transfers = await search(headNumber - query * logBlocksMax);
+    if (transfers !== undefined) return transfers;
   }
   return undefined;
 }

@@ -46,25 +46,25 @@ test("caches no estimate after a node's error, and rejects a malformed amount of
 /** A chain whose calls need a given amount of gas, and the calls and estimates it received. */
 function recordCalls() {
   let need = 0;
-  const made: (readonly [string, number])[] = [];
+  const recordedCalls: (readonly [string, number])[] = [];
   const chain = {
     estimateGas: async () => {
-      made.push(["estimate", need]);
+      recordedCalls.push(["estimate", need]);
       return { ok: true, result: `0x${need.toString(16)}` };
     },
     simulate: async ({ gas }: { gas: number }) => {
-      made.push(["call", gas]);
+      recordedCalls.push(["call", gas]);
       return gas >= need
         ? { ok: true, result: "0x" }
         : { ok: false, error: { code: 3, message: "execution reverted" } };
     },
   } as unknown as Chain;
-  return { chain, made, needs: (gas: number) => void (need = gas) };
+  return { chain, recordedCalls, needs: (gas: number) => void (need = gas) };
 }
 
 test("reuses a batch's estimate for the payee's batches for a minute, unless they need more", async () => {
   let nowMs = 0;
-  const { chain, made, needs } = recordCalls();
+  const { chain, recordedCalls, needs } = recordCalls();
   const limits = create(20, 10, () => nowMs);
   const estimate = async (gas: number, payees: readonly string[]) => {
     needs(gas);
@@ -79,7 +79,7 @@ test("reuses a batch's estimate for the payee's batches for a minute, unless the
   expect(await estimate(350_000, ["01", "01", "01", "01", "01", "01", "01"]), "at most the max").toBe(400_000n);
   nowMs = 60_000;
   expect(await estimate(121_000, ["01", "01"])).toBe(145_200n);
-  expect(made).toEqual([
+  expect(recordedCalls).toEqual([
     ["estimate", 121_000],
     ["call", 188_104],
     ["call", 188_104],
@@ -92,7 +92,7 @@ test("reuses a batch's estimate for the payee's batches for a minute, unless the
 
 test("simulates a payee's payments with an estimate from the last minute, and re-estimates those that need more", async () => {
   let nowMs = 0;
-  const { chain, made, needs } = recordCalls();
+  const { chain, recordedCalls, needs } = recordCalls();
   const limits = create(20, 10, () => nowMs);
   const simulate = async (id: number, gas: number, payTo = sampleSettlement.payTo) => {
     needs(gas);
@@ -105,7 +105,7 @@ test("simulates a payee's payments with an estimate from the last minute, and re
   expect(await simulate(4, 60_000, `0x${"03".repeat(20)}`), "another payee").toBe(72_000n);
   nowMs = 60_000;
   expect(await simulate(5, 60_000)).toBe(72_000n);
-  expect(made).toEqual([
+  expect(recordedCalls).toEqual([
     ["estimate", 60_000],
     ["call", 66_000],
     ["call", 66_000],

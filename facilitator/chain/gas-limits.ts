@@ -59,8 +59,8 @@ export function createGasLimits(
       const gas = Number(addPercent(expected, Math.floor(gasMarginPercent / 2), gasMax));
       if ((await chain.simulate({ ...call, gas })).ok) return { ok: true, gas: expected, isEstimated: false };
     }
-    const answer = await chain.estimateGas({ ...call, gas: Number(gasMax) });
-    return answer.ok ? { ok: true, gas: parseEstimate(answer.result), isEstimated: true } : answer;
+    const response = await chain.estimateGas({ ...call, gas: Number(gasMax) });
+    return response.ok ? { ok: true, gas: parseEstimate(response.result), isEstimated: true } : response;
   };
   const measurePayment = async (
     transfer: AuthorizedTransfer,
@@ -72,11 +72,11 @@ export function createGasLimits(
     const price = walletSignature && fees && { gasPrice: (await fees.quote()).maxFeePerGas };
     const call = { from: getNamedSigner(transfer) ?? signer, to: contract, data: callData, ...price };
     const limit = most(transfer);
-    const measured = await measure(call, { expected, gasMax: limit }, chain);
-    if (!measured.ok) return measured;
-    retainNewest(byPayment, id, { gas: measured.gas, limit, callData }, entriesMax);
-    if (measured.isEstimated) byPayee.keepLeast(namePayee(transfer), measured.gas);
-    return measured;
+    const estimate = await measure(call, { expected, gasMax: limit }, chain);
+    if (!estimate.ok) return estimate;
+    retainNewest(byPayment, id, { gas: estimate.gas, limit, callData }, entriesMax);
+    if (estimate.isEstimated) byPayee.keepLeast(namePayee(transfer), estimate.gas);
+    return estimate;
   };
   return {
     most,
@@ -95,13 +95,14 @@ export function createGasLimits(
       chain: Chain,
     ): Promise<bigint | undefined> => {
       const count = BigInt(transfers.length);
-      const [name = "", ...others] = new Set(transfers.map(namePayee));
-      const each = others.length === 0 ? byPayeeInBatch.find(name) : undefined;
+      const [name = "", ...otherPayees] = new Set(transfers.map(namePayee));
+      const each = otherPayees.length === 0 ? byPayeeInBatch.find(name) : undefined;
       const expected = each && emptyTransactionGas + each * count;
-      const measured = await measure({ from: signer, ...call }, { expected, gasMax }, chain);
-      if (!measured.ok) return undefined;
-      const { gas, isEstimated } = measured;
-      if (isEstimated && others.length === 0) byPayeeInBatch.keepLeast(name, (gas - emptyTransactionGas) / count + 1n);
+      const estimate = await measure({ from: signer, ...call }, { expected, gasMax }, chain);
+      if (!estimate.ok) return undefined;
+      const { gas, isEstimated } = estimate;
+      if (isEstimated && otherPayees.length === 0)
+        byPayeeInBatch.keepLeast(name, (gas - emptyTransactionGas) / count + 1n);
       return addPercent(gas, gasMarginPercent, gasMax);
     },
     /** Returns the limit for a payment's transaction: the estimate plus the margin, capped at `most`; undefined without an estimate. */
@@ -118,8 +119,8 @@ function createRecentEstimates(
 ) {
   const estimates = new Map<string, Readonly<{ gas: bigint; atMs: number }>>();
   const find = (name: string): bigint | undefined => {
-    const known = estimates.get(name);
-    return known !== undefined && monotonicMs() - known.atMs < estimateAgeMaxMs ? known.gas : undefined;
+    const estimate = estimates.get(name);
+    return estimate !== undefined && monotonicMs() - estimate.atMs < estimateAgeMaxMs ? estimate.gas : undefined;
   };
   return {
     find,
@@ -169,7 +170,7 @@ export function computeGasCost(
     const gas = chargesGasLimit ? readGasLimit(attempt.rawTransaction) : receipt.gasUsed;
     const cost = gas * (receipt.effectiveGasPrice ?? attempt.maxFeePerGas);
     const { index, size } = attempt.batch ?? { index: 0, size: 1 };
-    const partBefore = (count: number) => (cost * BigInt(count)) / BigInt(size);
-    return sum + partBefore(index + 1) - partBefore(index);
+    const costBefore = (count: number) => (cost * BigInt(count)) / BigInt(size);
+    return sum + costBefore(index + 1) - costBefore(index);
   }, 0n);
 }

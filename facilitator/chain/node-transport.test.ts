@@ -31,22 +31,22 @@ function open(...nodes: ReturnType<typeof createNode>[]) {
     const text = await failover.post(JSON.stringify({ id: 0, method: "ask" }), new AbortController().signal);
     return (JSON.parse(text) as { result: string }).result;
   };
-  const giveUp = () => failover.post(JSON.stringify({ id: 0, method: "ask" }), AbortSignal.abort());
-  return { ask, giveUp, time, events: () => lines.map(({ event, node }) => `${event} ${node}`) };
+  const abortPost = () => failover.post(JSON.stringify({ id: 0, method: "ask" }), AbortSignal.abort());
+  return { ask, abortPost, time, events: () => lines.map(({ event, node }) => `${event} ${node}`) };
 }
 
 test("fails over to the second node, and returns to the first after its recovery", async () => {
-  const [first, second] = [createNode("first"), createNode("second")];
-  const { ask, time, events } = open(first, second);
+  const [firstNode, secondNode] = [createNode("first"), createNode("second")];
+  const { ask, time, events } = open(firstNode, secondNode);
   expect(await ask()).toBe("first");
-  expect(second.posted).toEqual([]);
-  first.behaviour = "is down";
+  expect(secondNode.posted).toEqual([]);
+  firstNode.behaviour = "is down";
   expect([await ask(), await ask()]).toEqual(["second", "second"]);
-  expect(second.posted, "its chain is checked once").toEqual(["eth_chainId", "ask", "ask"]);
-  expect(first.posted, "it is left alone").toEqual(["ask", "ask"]);
+  expect(secondNode.posted, "its chain is checked once").toEqual(["eth_chainId", "ask", "ask"]);
+  expect(firstNode.posted, "it is left alone").toEqual(["ask", "ask"]);
   time.nowMs += 5_000;
   expect(await ask(), "a probe that fails delays nothing").toBe("second");
-  first.behaviour = "answers";
+  firstNode.behaviour = "answers";
   time.nowMs += 5_000;
   await ask();
   await new Promise((resolve) => setImmediate(resolve));
@@ -56,27 +56,27 @@ test("fails over to the second node, and returns to the first after its recovery
 
 test("fails over from a node after its callers gave up only if a probe fails, too", async () => {
   const [first, second] = [createNode("first"), createNode("second")];
-  const { ask, giveUp, time } = open(first, second);
+  const { ask, abortPost, time } = open(first, second);
   time.nowMs = 5_000;
   first.behaviour = "rejects";
-  await expect(giveUp()).rejects.toThrow("the node rejected");
+  await expect(abortPost()).rejects.toThrow("the node rejected");
   first.behaviour = "answers";
   await new Promise((resolve) => setImmediate(resolve));
   expect(await ask(), "only the caller left").toBe("first");
   first.behaviour = "is down";
   time.nowMs = 10_000;
-  await expect(giveUp()).rejects.toThrow("can't be reached");
+  await expect(abortPost()).rejects.toThrow("can't be reached");
   await new Promise((resolve) => setImmediate(resolve));
   expect(await ask()).toBe("second");
   expect(first.posted).toEqual(["ask", "eth_chainId", "ask", "ask", "eth_chainId"]);
 });
 
 test("never uses a node on another chain", async () => {
-  const [first, wrong, third] = [createNode("first"), createNode("wrong", 1), createNode("third")];
-  const { ask, events } = open(first, wrong, third);
-  first.behaviour = "is down";
+  const [firstNode, wrongChainNode, thirdNode] = [createNode("first"), createNode("wrong", 1), createNode("third")];
+  const { ask, events } = open(firstNode, wrongChainNode, thirdNode);
+  firstNode.behaviour = "is down";
   expect([await ask(), await ask()]).toEqual(["third", "third"]);
-  expect(wrong.posted).toEqual(["eth_chainId"]);
+  expect(wrongChainNode.posted).toEqual(["eth_chainId"]);
   expect(events()).toContain("node-wrong-chain http://wrong");
 });
 

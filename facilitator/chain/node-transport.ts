@@ -25,25 +25,26 @@ export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTran
   const endpoint = parseHttpEndpoint(url);
   const { origin, pathname, search } = new URL(endpoint.url);
   const headers = { "content-type": "application/json", ...endpoint.headers };
-  const closing = new AbortController();
-  const client = createHttpClient({ signal: closing.signal, connectionsMax });
+  const closeController = new AbortController();
+  const client = createHttpClient({ signal: closeController.signal, connectionsMax });
   const request = { origin, path: `${pathname}${search}`, method: "POST", headers, timeoutMs } as const;
-  const postOnce = async (body: string, signal: AbortSignal): Promise<string> => {
-    const { status, body: answer } = await client({ ...request, body, signal, limitBytes: responseBytesMax });
-    if (status >= 200 && status < 300) return decoder.decode(answer);
+  const sendPost = async (body: string, signal: AbortSignal): Promise<string> => {
+    const { status, body: responseBody } = await client({ ...request, body, signal, limitBytes: responseBytesMax });
+    if (status >= 200 && status < 300) return decoder.decode(responseBody);
     throw new ChainError("bad_answer", `the node returned HTTP ${status} instead of a JSON-RPC response`);
   };
   return {
     post: async (body, signal) => {
       for (let retries = 0; ; retries += 1) {
         try {
-          return await postOnce(body, signal);
+          return await sendPost(body, signal);
         } catch (error) {
           if (retries >= connectionRetriesMax || !wasClosedEarly(error)) throw toChainError(error);
         }
       }
     },
-    [Symbol.asyncDispose]: async () => closing.abort(new ChainError("unreachable", "the client of the node is closed")),
+    [Symbol.asyncDispose]: async () =>
+      closeController.abort(new ChainError("unreachable", "the client of the node is closed")),
   };
 }
 
@@ -87,11 +88,11 @@ export function createFailover(
   const probe = async (node: NodeState): Promise<boolean> => {
     node.probedAtMs = monotonicMs();
     const body = writeCalls([{ method: "eth_chainId", params: [] }]);
-    const found = readChainId(await node.transport.post(body, AbortSignal.timeout(probeTimeoutMs)));
-    if (found !== chainId) {
+    const nodeChainId = readChainId(await node.transport.post(body, AbortSignal.timeout(probeTimeoutMs)));
+    if (nodeChainId !== chainId) {
       node.isHealthy = false;
       log.error(
-        { event: "node-wrong-chain", node: node.origin, found, chainId },
+        { event: "node-wrong-chain", node: node.origin, found: nodeChainId, chainId },
         `the node at ${node.origin} is not on chain ${chainId} and is not used; correct chain.fallbackRpcUrls`,
       );
       return false;
@@ -111,7 +112,7 @@ export function createFailover(
   };
 
   /** Probes a node that failed, or whose callers gave up: they may have left, or the node may hang. */
-  const probeAgain = (node: NodeState): void => {
+  const scheduleProbe = (node: NodeState): void => {
     if (monotonicMs() - node.probedAtMs < retryAfterMs) return;
     const recover = (isRight: boolean): void => {
       if (!isRight || node.isHealthy) return;
@@ -126,7 +127,7 @@ export function createFailover(
       let failure: unknown;
       for (const node of states) {
         if (!node.isHealthy) {
-          probeAgain(node);
+          scheduleProbe(node);
           continue;
         }
         try {
@@ -134,7 +135,7 @@ export function createFailover(
           return await node.transport.post(body, signal);
         } catch (error) {
           failure = error;
-          if (signal.aborted) probeAgain(node);
+          if (signal.aborted) scheduleProbe(node);
           if (signal.aborted || !isNodeFault(error)) throw error;
           fail(node, error);
         }
@@ -160,7 +161,7 @@ function isNodeFault(error: unknown): error is ChainError {
 }
 
 function readChainId(text: string): number | undefined {
-  const read = readResponses(text);
-  const answer = read?.ok === true ? read.byPlace.get(0) : undefined;
-  return answer?.ok === true ? Number(answer.result) : undefined;
+  const responses = readResponses(text);
+  const responseBody = responses?.ok === true ? responses.byPlace.get(0) : undefined;
+  return responseBody?.ok === true ? Number(responseBody.result) : undefined;
 }

@@ -49,8 +49,8 @@ test.each([
   ["that prints an invalid key", `console.log("${"f".repeat(64)}")`, /^a key that signer\.command printed is not a/],
   ["that prints a configured key", `console.log("${keyA}")`, /^signer: two keys belong to account 0x/],
 ])("doesn't start with a key program %s, and doesn't print its output", async (_, script, message) => {
-  const opened = openSigners({ privateKey: [new Secret(keyA)], command: runScript(script) }, { signal });
-  const error: unknown = await opened.catch((found: unknown) => found);
+  const openedSigners = openSigners({ privateKey: [new Secret(keyA)], command: runScript(script) }, { signal });
+  const error: unknown = await openedSigners.catch((caught: unknown) => caught);
   expect(error).toMatchObject({ message: expect.stringMatching(message) });
   expect(String(error)).not.toContain(keyB.slice(2, 40));
 });
@@ -59,15 +59,15 @@ test.skipIf(!hasKms)("signs with an AWS KMS key exactly as with the local key", 
   const kms = await startKms({ "alias/signer": keyA });
   const [signer] = await openSigners({ kmsKeys: ["alias/signer"] }, { signal });
   expect(signer.address).toBe(addressOf(keyA));
-  const [local] = await openSigners({ privateKey: [new Secret(keyA)] }, { signal });
+  const [localSigner] = await openSigners({ privateKey: [new Secret(keyA)] }, { signal });
   const nonces = Array.from({ length: 20 }, (_, nonce) => nonce);
   for (const nonce of nonces)
-    expect(await signer.sign(transaction(nonce))).toEqual(await local.sign(transaction(nonce)));
+    expect(await signer.sign(transaction(nonce))).toEqual(await localSigner.sign(transaction(nonce)));
   expect(kms.asked).toEqual(["GetPublicKey", ...nonces.map(() => "Sign")]);
   kms.setMode("rejects");
-  const rejected = { fault: "signer", message: "AWS KMS can't sign with alias/signer: alias/signer is disabled." };
-  await expect(signer.sign(transaction(20))).rejects.toMatchObject(rejected);
-  await expect(signer.check()).rejects.toMatchObject(rejected);
+  const signerError = { fault: "signer", message: "AWS KMS can't sign with alias/signer: alias/signer is disabled." };
+  await expect(signer.sign(transaction(20))).rejects.toMatchObject(signerError);
+  await expect(signer.check()).rejects.toMatchObject(signerError);
   kms.setMode("signs");
   await signer.check();
 });

@@ -24,18 +24,19 @@ export async function openSigners(
   { privateKey = [], command, kmsKeys = [] }: KeySources,
   { signal }: Readonly<{ signal: AbortSignal }>,
 ): Promise<TransactionSigners> {
-  const printed = command === undefined ? [] : await readCommandKeys(command, { signal });
+  const printedKeys = command === undefined ? [] : await readCommandKeys(command, { signal });
   const keys = [
     ...privateKey.map((key) => createLocalKey(key)),
-    ...printed.map((key) => createLocalKey(key, "a key that signer.command printed")),
+    ...printedKeys.map((key) => createLocalKey(key, "a key that signer.command printed")),
     ...(await openKmsKeys(kmsKeys)),
   ];
-  const [first, ...others] = keys.map(createTransactionSigner);
-  if (first === undefined) throw new StartupError("no signer configured; set signer.privateKey.");
-  const signers = [first, ...others] as const;
+  const [firstSigner, ...otherSigners] = keys.map(createTransactionSigner);
+  if (firstSigner === undefined) throw new StartupError("no signer configured; set signer.privateKey.");
+  const signers = [firstSigner, ...otherSigners] as const;
   const addresses = listAddresses(signers);
-  const twice = addresses.find((address, index) => addresses.indexOf(address) !== index);
-  if (twice !== undefined) throw new StartupError(`signer: two keys belong to account ${twice}; remove one.`);
+  const repeatedAddress = addresses.find((address, index) => addresses.indexOf(address) !== index);
+  if (repeatedAddress !== undefined)
+    throw new StartupError(`signer: two keys belong to account ${repeatedAddress}; remove one.`);
   return signers;
 }
 
@@ -66,6 +67,6 @@ async function readCommandKeys(
   );
 }
 
-export function listAddresses([first, ...others]: TransactionSigners): readonly [Hex, ...Hex[]] {
-  return [first.address, ...others.map(({ address }) => address)];
+export function listAddresses([firstSigner, ...otherSigners]: TransactionSigners): readonly [Hex, ...Hex[]] {
+  return [firstSigner.address, ...otherSigners.map(({ address }) => address)];
 }

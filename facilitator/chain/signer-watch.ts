@@ -21,18 +21,18 @@ export function createSignerWatch(
   { signers, chain, log }: Readonly<{ signers: readonly TransactionSigner[]; chain: Chain; log: Logger }>,
 ) {
   const accounts = signers.map((signer): Account => ({ signer, balance: undefined, problem: undefined }));
-  const unusable = new Set<Hex>();
+  const unusableSigners = new Set<Hex>();
   let [settlementCost, gasPrice] = [0n, 0n];
   let notifyShortage: (() => void) | undefined;
 
   const describe = ({ signer: { address }, balance, problem }: Account): ReadinessCheck => {
     if (problem !== undefined) return { ok: false, message: `${address}: ${problem}` };
     if (balance === undefined) return { ok: false, message: `the balance of ${address} is not known yet` };
-    const held = `the balance of ${address} for gas is ${Value.formatEther(balance)} in native currency`;
-    if (balance >= settlementCost) return { ok: true, message: held };
+    const balanceText = `the balance of ${address} for gas is ${Value.formatEther(balance)} in native currency`;
+    if (balance >= settlementCost) return { ok: true, message: balanceText };
     return {
       ok: false,
-      message: `${held}, but one settlement may cost ${Value.formatEther(settlementCost)}; send it ${Value.formatEther(settlementCost * advisedSettlements)} in the native currency of chain ${chainId} for ${advisedSettlements} settlements (on a testnet, from its faucet)`,
+      message: `${balanceText}, but one settlement may cost ${Value.formatEther(settlementCost)}; send it ${Value.formatEther(settlementCost * advisedSettlements)} in the native currency of chain ${chainId} for ${advisedSettlements} settlements (on a testnet, from its faucet)`,
     };
   };
   const explain = (account: Account): string | undefined => {
@@ -41,25 +41,25 @@ export function createSignerWatch(
   };
   const report = (account: Account): void => {
     const [{ address }, problem] = [account.signer, explain(account)];
-    if (unusable.has(address) === (problem !== undefined)) return;
+    if (unusableSigners.has(address) === (problem !== undefined)) return;
     const where = { signer: address, network: `eip155:${chainId}` };
     if (problem === undefined) {
-      unusable.delete(address);
+      unusableSigners.delete(address);
       log.info({ event: "signer-usable", ...where }, "the signer settles again");
       return;
     }
-    unusable.add(address);
-    const effect = unusable.size === accounts.length ? "no payment can be settled" : "the other signers settle";
+    unusableSigners.add(address);
+    const effect = unusableSigners.size === accounts.length ? "no payment can be settled" : "the other signers settle";
     log.warn({ event: "signer-unusable", ...where, problem }, `${effect}: ${problem}`);
   };
   /**
    * Returns why the given account, or without one every account, can't settle: too little for gas, or a key that can't sign. Undefined if
    * it can, or if this is unknown.
    */
-  const shortage = (asked?: Hex): string | undefined => {
-    const found = findAsked(accounts, asked);
-    const problems = found.flatMap((account) => explain(account) ?? []);
-    return problems.length === found.length ? problems.join("; ") : undefined;
+  const shortage = (requested?: Hex): string | undefined => {
+    const requestedAccounts = findAsked(accounts, requested);
+    const problems = requestedAccounts.flatMap((account) => explain(account) ?? []);
+    return problems.length === requestedAccounts.length ? problems.join("; ") : undefined;
   };
   return {
     /**
@@ -82,8 +82,8 @@ export function createSignerWatch(
      * Returns whether an account that can settle (the given one, or any) can pay for that much gas; true while this is
      * unknown. A transaction of several claims may need more than one settlement.
      */
-    canPay: (gas: bigint, asked?: Hex): boolean =>
-      findAsked(accounts, asked).some(
+    canPay: (gas: bigint, requested?: Hex): boolean =>
+      findAsked(accounts, requested).some(
         (account) => explain(account) === undefined && (account.balance ?? Infinity) >= gas * gasPrice,
       ),
     /** Suspends an account until the next {@link SignerWatch.look} finds that it can settle. */
@@ -105,8 +105,8 @@ export function createSignerWatch(
   };
 }
 
-function findAsked(accounts: readonly Account[], asked: Hex | undefined): readonly Account[] {
-  return accounts.filter(({ signer }) => asked === undefined || isSameHex(signer.address, asked));
+function findAsked(accounts: readonly Account[], requested: Hex | undefined): readonly Account[] {
+  return accounts.filter(({ signer }) => requested === undefined || isSameHex(signer.address, requested));
 }
 
 function readBalance({ signer, balance }: Account): readonly (readonly [Hex, number])[] {
@@ -114,8 +114,8 @@ function readBalance({ signer, balance }: Account): readonly (readonly [Hex, num
 }
 
 async function checkAccount(account: Account, chain: Pick<Chain, "balance">): Promise<void> {
-  const checked = account.problem === undefined ? undefined : findProblem(account.signer);
-  [account.balance, account.problem] = await Promise.all([chain.balance(account.signer.address), checked]);
+  const problem = account.problem === undefined ? undefined : findProblem(account.signer);
+  [account.balance, account.problem] = await Promise.all([chain.balance(account.signer.address), problem]);
 }
 
 async function findProblem({ check }: TransactionSigner): Promise<string | undefined> {

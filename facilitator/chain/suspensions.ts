@@ -54,8 +54,8 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
   /** Records the first failure of a wallet. The suspension doubles with each failure, and is reset after an hour without one. */
   const noteWallet = (code: Hex) => {
     const [name, nowMs] = [hashCode(code), monotonicMs()];
-    const before = codes.get(name) ?? { failures: 0, untilMs: nowMs };
-    const failures = nowMs - before.untilMs > hourMs ? 1 : before.failures + 1;
+    const previousEntry = codes.get(name) ?? { failures: 0, untilMs: nowMs };
+    const failures = nowMs - previousEntry.untilMs > hourMs ? 1 : previousEntry.failures + 1;
     const forMs = failures < wastedMax ? 0 : doubleWait(failures - wastedMax + 1, codeSuspension);
     retainNewest(codes, name, { failures, untilMs: nowMs + forMs }, entriesMax);
     codesUntilMs = Math.max(codesUntilMs, nowMs + forMs);
@@ -63,20 +63,20 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
     if (wastedAtMs.length > wastedPerHour) wastedAtMs.shift();
   };
   const rejectWallet = async (payment: SuspendablePayment, code: Hex): Promise<Rejection | undefined> => {
-    const ofCode = codes.get(hashCode(code));
-    const isOfCode = ofCode !== undefined && ofCode.untilMs > budgetUntilMs();
-    const leftMs = (isOfCode ? ofCode.untilMs : budgetUntilMs()) - monotonicMs();
+    const codeEntry = codes.get(hashCode(code));
+    const isCodeSuspended = codeEntry !== undefined && codeEntry.untilMs > budgetUntilMs();
+    const leftMs = (isCodeSuspended ? codeEntry.untilMs : budgetUntilMs()) - monotonicMs();
     if (leftMs <= 0 || (await hasPaid(payment))) return undefined;
-    const [failed, such] = isOfCode
-      ? [`${ofCode.failures} wallets with the code of ${payment.payer}`, "such wallets"]
+    const [failedWallets, affectedWallets] = isCodeSuspended
+      ? [`${codeEntry.failures} wallets with the code of ${payment.payer}`, "such wallets"]
       : [`${wastedPerHour} wallets`, "contract wallets"];
-    const what = `${failed} ${causes.wallet}; ${such} that never paid here are`;
+    const what = `${failedWallets} ${causes.wallet}; ${affectedWallets} that never paid here are`;
     return buildRejection(what, leftMs, " Pay from an account with a key, or try again then.");
   };
   return {
     add: (culprit: SuspectedParty, parties: Parties): void => {
       const { kind } = culprit;
-      const name = nameOf(kind, parties);
+      const name = buildName(kind, parties);
       const failures = (entries.get(name)?.failures ?? 0) + 1;
       const forMs = doubleWait(failures, suspension);
       retainNewest(entries, name, { failures, untilMs: monotonicMs() + forMs }, entriesMax);
@@ -87,7 +87,7 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
       );
     },
     end: (parties: Parties): void => {
-      for (const kind of ["token", "payer"] as const) entries.delete(nameOf(kind, parties));
+      for (const kind of ["token", "payer"] as const) entries.delete(buildName(kind, parties));
     },
     /**
      * Returns why a payment is rejected now; never for transfers within channels, which are not payments. Also rejects
@@ -99,7 +99,7 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
     reject: async (payment: SuspendablePayment, chain: Pick<Chain, "code">): Promise<Rejection | undefined> => {
       if (isWithinChannels(payment)) return undefined;
       for (const kind of ["token", "payer"] as const) {
-        const name = nameOf(kind, payment);
+        const name = buildName(kind, payment);
         const leftMs = (entries.get(name)?.untilMs ?? 0) - monotonicMs();
         if (leftMs > 0) return buildRejection(`the ${kind} ${name} ${causes[kind]}; its payments are`, leftMs);
       }
@@ -116,7 +116,7 @@ function buildRejection(what: string, leftMs: number, advice = ""): Rejection {
   return { reason: reason.transaction, message };
 }
 
-function nameOf(kind: SuspectedParty["kind"], { asset, payer }: Parties): string {
+function buildName(kind: SuspectedParty["kind"], { asset, payer }: Parties): string {
   return (kind === "token" ? asset : payer).toLowerCase();
 }
 

@@ -42,10 +42,10 @@ export function createTransactionSigner({ address, signDigest }: SigningKey): Tr
   return {
     address,
     sign: async (transaction) => {
-      const unsigned = TxEnvelopeEip1559.from({ ...transaction, nonce: BigInt(transaction.nonce) });
-      const digest = keccak256(toBytes(TxEnvelopeEip1559.serialize(unsigned)));
+      const unsignedTransaction = TxEnvelopeEip1559.from({ ...transaction, nonce: BigInt(transaction.nonce) });
+      const digest = keccak256(toBytes(TxEnvelopeEip1559.serialize(unsignedTransaction)));
       const { compact, yParity } = await signDigest(digest);
-      const rawTransaction = TxEnvelopeEip1559.serialize(unsigned, {
+      const rawTransaction = TxEnvelopeEip1559.serialize(unsignedTransaction, {
         signature: { r: readInteger(compact.subarray(0, 32)), s: readInteger(compact.subarray(32)), yParity },
       });
       return { hash: `0x${keccak256(toBytes(rawTransaction)).toString("hex")}`, rawTransaction };

@@ -56,8 +56,10 @@ test("in a foreign transaction, requires the authorization's use right before th
   const otherNonce: Hex = `0x${"0d".repeat(32)}`;
   expect(showsAuthorizedTransfer(receipt(use(), transfer()), settlement)).toBe(true);
   expect(showsAuthorizedTransfer(receipt(transfer()), settlement)).toBe(false);
-  const disguised = receipt(use(), transfer(payer, 1n), use(otherNonce), transfer());
-  expect(showsAuthorizedTransfer(disguised, settlement), "the payment belongs to another authorization").toBe(false);
+  const disguisedReceipt = receipt(use(), transfer(payer, 1n), use(otherNonce), transfer());
+  expect(showsAuthorizedTransfer(disguisedReceipt, settlement), "the payment belongs to another authorization").toBe(
+    false,
+  );
 });
 
 test("accepts a deposit by the transfer to its collector, a refund or settle by the contract's", async () => {
@@ -72,8 +74,8 @@ test("accepts a deposit by the transfer to its collector, a refund or settle by 
     salt: authorizationNonce,
   };
   const call = (callData: Hex): Settlement => ({ ...settlement, contract: channelsAddress, callData });
-  const authorized = { validAfter: 0n, validBefore: 1n, salt: 1n, signature: "0x" } as const;
-  const deposit = call(encodeDeposit(config, 10_000n, { collector: "erc3009Collector", ...authorized }));
+  const authorization = { validAfter: 0n, validBefore: 1n, salt: 1n, signature: "0x" } as const;
+  const deposit = call(encodeDeposit(config, 10_000n, { collector: "erc3009Collector", ...authorization }));
   expect(showsTransfer(receipt(use(), transfer(collector)), deposit)).toBe(true);
   expect(showsTransfer(receipt(use(), transfer(payTo)), deposit)).toBe(false);
   expect(showsAuthorizedTransfer(receipt(use(), transfer(collector)), deposit)).toBe(true);

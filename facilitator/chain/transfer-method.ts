@@ -70,7 +70,7 @@ export async function isNonceUsed(
 }
 
 /** How much a payer can pay, and whether Permit2's allowance rather than the balance limits it. */
-export type AvailableFunds = Readonly<{ held: bigint; isAllowance: boolean }>;
+export type AvailableFunds = Readonly<{ balance: bigint; isAllowance: boolean }>;
 
 /**
  * Reads how much the payer can pay with a payment's method: the balance, capped at Permit2's allowance unless the
@@ -83,7 +83,7 @@ export async function readAvailableFunds(
   chain: Pick<Chain, "read">,
   block?: "pending",
 ): Promise<AvailableFunds> {
-  if (isWithinChannels({ contract, callData })) return { held: 2n ** 256n, isAllowance: false };
+  if (isWithinChannels({ contract, callData })) return { balance: 2n ** 256n, isAllowance: false };
   const needsAllowance = usesPermit2({ contract, callData }) && !approvesPermit2(callData);
   const [balance, allowance] = await Promise.all([
     chain.read({ to: asset, data: encodeBalanceOfCall(payer) }, block).then(parseWord),
@@ -92,20 +92,20 @@ export async function readAvailableFunds(
       : undefined,
   ]);
   return allowance !== undefined && allowance < balance
-    ? { held: allowance, isAllowance: true }
-    : { held: balance, isAllowance: false };
+    ? { balance: allowance, isAllowance: true }
+    : { balance, isAllowance: false };
 }
 
 export function rejectUnfunded(
   { asset, payer, amount }: Pick<Transfer, "asset" | "payer" | "amount">,
-  { held, isAllowance }: AvailableFunds,
+  { balance, isAllowance }: AvailableFunds,
 ): Rejection {
   if (!isAllowance)
     return {
       reason: reason.balance,
-      message: `the balance of ${payer} is ${held} of ${asset}, but the payment is ${amount}.`,
+      message: `the balance of ${payer} is ${balance} of ${asset}, but the payment is ${amount}.`,
     };
-  const message = `Permit2's allowance is ${held} of ${payer}'s ${asset}, but the payment is ${amount}; approve ${permit2Address} on the token, or send the extension eip2612GasSponsoring.`;
+  const message = `Permit2's allowance is ${balance} of ${payer}'s ${asset}, but the payment is ${amount}; approve ${permit2Address} on the token, or send the extension eip2612GasSponsoring.`;
   return { reason: reason.permit2Allowance, message };
 }
 
@@ -152,8 +152,8 @@ export function canShareTransaction({ asset, contract }: Pick<Transfer, "asset" 
 /** Returns whether a receipt of both payments could not distinguish them: Permit2 logs no nonce. */
 export function areIndistinguishable(a: Transfer, b: Transfer): boolean {
   if (!usesPermit2(a) && !usesPermit2(b)) return false;
-  const [one, other] = [a, b].map(({ asset, payer, payTo, amount }) => `${asset} ${payer} ${payTo} ${amount}`);
-  return one?.toLowerCase() === other?.toLowerCase();
+  const [one, otherTransfer] = [a, b].map(({ asset, payer, payTo, amount }) => `${asset} ${payer} ${payTo} ${amount}`);
+  return one?.toLowerCase() === otherTransfer?.toLowerCase();
 }
 
 export function showsSharedTransfer(receipt: Receipt, transfer: Transfer): boolean {
@@ -166,8 +166,8 @@ export function showsSharedTransfer(receipt: Receipt, transfer: Transfer): boole
  */
 export function showsAuthorizedTransfer(receipt: Receipt, transfer: Transfer): boolean {
   return receipt.logs.some((log, index) => {
-    const next = receipt.logs[index + 1];
-    return isAuthorizationUse(log, transfer) && next !== undefined && isTransfer(next, transfer);
+    const nextLog = receipt.logs[index + 1];
+    return isAuthorizationUse(log, transfer) && nextLog !== undefined && isTransfer(nextLog, transfer);
   });
 }
 
@@ -197,6 +197,6 @@ function isAuthorizationUse({ address, topics }: ContractLog, authorization: Tra
   return isSameHex(address, authorization.asset) && hasSameTopics(topics, buildAuthorizationUseTopics(authorization));
 }
 
-function hasSameTopics(found: readonly Hex[], expected: readonly Hex[]): boolean {
-  return found.length === expected.length && expected.every((topic, index) => isSameHex(topic, found[index]));
+function hasSameTopics(topics: readonly Hex[], expected: readonly Hex[]): boolean {
+  return topics.length === expected.length && expected.every((topic, index) => isSameHex(topic, topics[index]));
 }

@@ -30,7 +30,7 @@ type Receipts = ReadonlyMap<Hex, Receipt>;
 type Found = ExportedSettlement & Readonly<{ receipts: Receipts; gas: bigint; key: PaymentKey; claim: string }>;
 
 /** Columns of the export; programs read them by name. */
-const columns: Readonly<Record<string, (found: Found) => string>> = {
+const columns: Readonly<Record<string, (foundSettlements: Found) => string>> = {
   time: ({ finishedAtMs, settlement: { begunAtMs } }) => new Date(finishedAtMs ?? begunAtMs).toISOString(),
   seller: ({ seller = "" }) => seller,
   payment: ({ key }) => namePayment(key),
@@ -59,23 +59,23 @@ const columns: Readonly<Record<string, (found: Found) => string>> = {
  * @throws {StartupError} when neither the settings nor the ledger have the seller.
  */
 export async function exportLedger(range: ExportRange, dependencies: ExportDependencies): Promise<number> {
-  let unreconciled = 0;
+  let unreconciledCount = 0;
   if (range.seller !== undefined) await requireSeller(range.seller, dependencies);
   await dependencies.write(formatCsv(Object.keys(columns)));
-  for (const network of dependencies.networks) unreconciled += await exportNetwork(range, network, dependencies);
-  return unreconciled;
+  for (const network of dependencies.networks) unreconciledCount += await exportNetwork(range, network, dependencies);
+  return unreconciledCount;
 }
 
 const shownSellersMax = 20;
 
 async function requireSeller(seller: string, { sellers, store }: LedgerAccess): Promise<void> {
   if (sellers.includes(seller)) return;
-  const known = [...new Set([...sellers, ...(await listSellers({ store }))])];
-  if (known.includes(seller)) return;
-  const nearest = findNearestWord(seller, known);
-  const hint = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
-  const more = known.length > shownSellersMax ? `, and ${known.length - shownSellersMax} more` : "";
-  const list = known.slice(0, shownSellersMax).join(", ") || "none";
+  const knownSellers = [...new Set([...sellers, ...(await listSellers({ store }))])];
+  if (knownSellers.includes(seller)) return;
+  const nearestSeller = findNearestWord(seller, knownSellers);
+  const hint = nearestSeller === undefined ? "" : ` Did you mean "${nearestSeller}"?`;
+  const more = knownSellers.length > shownSellersMax ? `, and ${knownSellers.length - shownSellersMax} more` : "";
+  const list = knownSellers.slice(0, shownSellersMax).join(", ") || "none";
   throw new StartupError(`unknown seller "${seller}".${hint} The settings and the ledger have ${list}${more}.`);
 }
 
@@ -86,22 +86,22 @@ async function exportNetwork(
 ): Promise<number> {
   const chainId = network.chain.id;
   const { chain, chargesGasLimit } = await connect(network);
-  let unreconciled = 0;
+  let unreconciledCount = 0;
   for await (const page of readSettlements(range, { chainId }, { store })) {
     const hashes = [...new Set(page.flatMap(listTransactions))];
-    const mined = await Promise.all(hashes.map((hash) => chain.receipt(hash)));
-    const receipts = new Map(mined.flatMap((one) => (one === undefined ? [] : [[one.transactionHash, one]])));
-    const find = async (exported: ExportedSettlement): Promise<Found> => {
-      const { asset, payer, authorizationNonce: nonce } = exported.settlement;
+    const minedReceipts = await Promise.all(hashes.map((hash) => chain.receipt(hash)));
+    const receipts = new Map(minedReceipts.flatMap((one) => (one === undefined ? [] : [[one.transactionHash, one]])));
+    const find = async (settlement: ExportedSettlement): Promise<Found> => {
+      const { asset, payer, authorizationNonce: nonce } = settlement.settlement;
       const key = { network: `eip155:${chainId}`, asset, payer, nonce };
-      const gas = computeGasCost(exported.attempts, receipts, { chargesGasLimit });
-      return { ...exported, receipts, gas, key, claim: (await findClaim?.(key)) ?? "" };
+      const gas = computeGasCost(settlement.attempts, receipts, { chargesGasLimit });
+      return { ...settlement, receipts, gas, key, claim: (await findClaim?.(key)) ?? "" };
     };
-    const found = await Promise.all(page.map(find));
-    unreconciled += found.filter((one) => isWrong(compare(one)) || isWrong(compareRefund(one))).length;
-    await write(found.map((one) => formatCsv(Object.values(columns).map((read) => read(one)))).join(""));
+    const foundSettlements = await Promise.all(page.map(find));
+    unreconciledCount += foundSettlements.filter((one) => isWrong(compare(one)) || isWrong(compareRefund(one))).length;
+    await write(foundSettlements.map((one) => formatCsv(Object.values(columns).map((read) => read(one)))).join(""));
   }
-  return unreconciled;
+  return unreconciledCount;
 }
 
 function isWrong(comparison: Comparison | ""): boolean {
@@ -120,8 +120,8 @@ function compare({ settlement, attempts, recorded, receipts }: Found): Compariso
     return describeMissingOnChain(settlement, receipt) === undefined ? "agrees" : "differs";
   }
   if (recorded.state === "begun") return "pending";
-  const mined = attempts.flatMap(({ hash }) => receipts.get(hash) ?? []);
-  const isCharged = mined.some(
+  const minedReceipts = attempts.flatMap(({ hash }) => receipts.get(hash) ?? []);
+  const isCharged = minedReceipts.some(
     (receipt) => isExecuted({ settlement, attempts }, receipt) && showsTransfer(receipt, settlement),
   );
   return isCharged ? "differs" : "agrees";
@@ -140,9 +140,9 @@ const formula = /^[=+\-@\t\r]/;
 
 /** Formats one record of CSV (RFC 4180). Text that looks like a formula gets a leading apostrophe. */
 export function formatCsv(cells: readonly string[]): string {
-  const written = cells.map((cell) => {
+  const escapedCells = cells.map((cell) => {
     const text = formula.test(cell) ? `'${cell}` : cell;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   });
-  return `${written.join(",")}\r\n`;
+  return `${escapedCells.join(",")}\r\n`;
 }

@@ -62,23 +62,23 @@ export async function openLedgerAccess({
   const remedy = "stop the facilitator, or run it with --hot-restart";
   const { store } = await openLedgerStore({ ...ledger, isHandedOver: true, remedy }, { log });
   resources.use(store);
-  const owned = resources.move();
+  const ownedResources = resources.move();
   const { monotonicMs } = systemClock;
   return {
     store,
     networks,
     sellers: settings.sellers.map(({ name }) => name),
     connect: async ({ chain: options }) => {
-      const rpc = owned.use(connectToNode(options, { observe: () => undefined, monotonicMs, log }));
+      const rpc = ownedResources.use(connectToNode(options, { observe: () => undefined, monotonicMs, log }));
       const chain = createChain({ rpc });
-      const found = await chain.id();
-      if (found === options.id)
+      const chainId = await chain.id();
+      if (chainId === options.id)
         return { chain, chargesGasLimit: options.chargesGasLimit ?? findChainTraits(options.id).chargesGasLimit };
       const where = new URL(options.rpcUrl).origin;
       throw new StartupError(
-        `the node at ${where} is on chain ${found}, but the settings have ${options.id}; correct its chain.rpcUrl or chain.id.`,
+        `the node at ${where} is on chain ${chainId}, but the settings have ${options.id}; correct its chain.rpcUrl or chain.id.`,
       );
     },
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    [Symbol.asyncDispose]: () => ownedResources.disposeAsync(),
   };
 }

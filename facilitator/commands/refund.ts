@@ -56,12 +56,12 @@ const pollMs = 500;
  */
 export async function refundPayment(request: RefundRequest, dependencies: RefundDependencies): Promise<void> {
   const { store, clock, output } = dependencies;
-  const paid = await findPaid(request.payment, dependencies);
-  if (paid === undefined)
+  const paidSettlement = await findPaid(request.payment, dependencies);
+  if (paidSettlement === undefined)
     throw new RefundError(
       `the ledger has no settled payment ${request.payment}; "gatehouse ledger export" lists them.`,
     );
-  const { network, settlement } = paid;
+  const { network, settlement } = paidSettlement;
   if (readChannelCall(settlement) !== undefined)
     throw new RefundError(
       `${request.payment} belongs to a channel (batch-settlement), and can't be refunded here; the channel's seller refunds the channel.`,
@@ -73,24 +73,24 @@ export async function refundPayment(request: RefundRequest, dependencies: Refund
     );
   const refunds = createRefundStore({ chainId: network.chain.id }, { store, clock });
   const { chain } = await dependencies.connect(network);
-  const found: Case = { settlement, signer, refunds, chain, network };
-  const recorded = await refunds.find(settlement.id);
+  const refundCase: Case = { settlement, signer, refunds, chain, network };
+  const record = await refunds.find(settlement.id);
   if (
-    recorded !== undefined &&
+    record !== undefined &&
     request.amount !== undefined &&
-    recorded.state !== "failed" &&
-    recorded.amount !== request.amount
+    record.state !== "failed" &&
+    record.amount !== request.amount
   )
-    throw new RefundError(`a refund of ${recorded.amount} is already recorded; omit --amount to complete it.`);
-  if (recorded?.state === "refunded") return output.out(`already refunded: ${recorded.amount} by ${recorded.hash}\n`);
-  const isLost = request.again && recorded?.state === "sent" && (await hasLost(recorded, signer, chain));
-  if (recorded?.state === "sent" && !isLost) return follow(recorded, found, dependencies);
-  const lost = isLost ? recorded?.hash : undefined;
-  const signed = await signRefund(found, request, dependencies);
-  if (signed === undefined) throw new RefundError("not confirmed; nothing was sent.");
-  if (!(await refunds.begin(signed, lost)))
+    throw new RefundError(`a refund of ${record.amount} is already recorded; omit --amount to complete it.`);
+  if (record?.state === "refunded") return output.out(`already refunded: ${record.amount} by ${record.hash}\n`);
+  const isLost = request.again && record?.state === "sent" && (await hasLost(record, signer, chain));
+  if (record?.state === "sent" && !isLost) return follow(record, refundCase, dependencies);
+  const lostHash = isLost ? record?.hash : undefined;
+  const signedRefund = await signRefund(refundCase, request, dependencies);
+  if (signedRefund === undefined) throw new RefundError("not confirmed; nothing was sent.");
+  if (!(await refunds.begin(signedRefund, lostHash)))
     throw new RefundError("another run has just recorded a refund of it; rerun the same command to track that one.");
-  return follow({ ...signed, state: "sent" }, found, dependencies);
+  return follow({ ...signedRefund, state: "sent" }, refundCase, dependencies);
 }
 
 async function findPaid(payment: string, { networks, store }: LedgerAccess) {
@@ -128,8 +128,15 @@ async function signRefund(
   );
   if (!(await confirm())) return undefined;
   const nonce = await chain.transactionCount(signer.address, "pending");
-  const signed = await signer.sign({ chainId, nonce, to: asset, data: transfer.callData, gas: gasLimit, ...fees });
-  return { id, amount, nonce, ...signed };
+  const transaction = await signer.sign({
+    chainId,
+    nonce,
+    to: asset,
+    data: transfer.callData,
+    gas: gasLimit,
+    ...fees,
+  });
+  return { id, amount, nonce, ...transaction };
 }
 
 function encodeTransfer(to: Hex, amount: bigint): Hex {
@@ -146,7 +153,7 @@ async function follow(
   const { receiptTimeoutMs, confirmations } = network.settlement;
   const transfer = { ...settlement, payer: settlement.payTo, payTo: settlement.payer, amount };
   const untilMs = monotonicMs() + receiptTimeoutMs;
-  let answer = "";
+  let input = "";
   for (let isSent = false; !signal.aborted && monotonicMs() < untilMs; await pause(pollMs, signal)) {
     // Read before the receipt, so that a transaction mined in between is still found.
     const isUsed = await isNonceUsed(refund, signer, chain);
@@ -167,9 +174,9 @@ async function follow(
       );
     const outcome = await chain.send(refund.rawTransaction);
     isSent = outcome.kind === "accepted";
-    answer = isSent ? "" : ` (the node: ${"message" in outcome ? outcome.message : ""})`;
+    input = isSent ? "" : ` (the node: ${"message" in outcome ? outcome.message : ""})`;
   }
-  throw new RefundError(`${hash} is recorded but not on the chain yet${answer}; rerun the same command.`);
+  throw new RefundError(`${hash} is recorded but not on the chain yet${input}; rerun the same command.`);
 }
 
 /** Returns whether a transaction can no longer be mined, because its nonce is used. */

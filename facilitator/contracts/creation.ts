@@ -46,13 +46,13 @@ export async function readCreation(address: Address, bytes: Hex): Promise<Creati
   for (const data of [bytes, ...salts.map((salt) => concat([salt, bytes]))]) {
     const [salt, initCode] = [slice(data, 0, saltBytes), slice(data, saltBytes)];
     const from = canonicalContracts.create2Deployer.address;
-    const created = getContractAddress({ opcode: "CREATE2", from, salt, bytecode: initCode });
-    if (isAddressEqual(created, address)) return { kind: "create2", data, initCode };
+    const createdAddress = getContractAddress({ opcode: "CREATE2", from, salt, bytecode: initCode });
+    if (isAddressEqual(createdAddress, address)) return { kind: "create2", data, initCode };
   }
-  const presigned = await readPresigned(bytes);
-  if (presigned === undefined) return undefined;
-  const created = getContractAddress({ from: presigned.sender, nonce: 0n });
-  return isAddressEqual(created, address) ? presigned : undefined;
+  const presignedTransaction = await readPresigned(bytes);
+  if (presignedTransaction === undefined) return undefined;
+  const createdAddress = getContractAddress({ from: presignedTransaction.sender, nonce: 0n });
+  return isAddressEqual(createdAddress, address) ? presignedTransaction : undefined;
 }
 
 async function readPresigned(raw: Hex): Promise<Extract<Creation, { kind: "presigned" }> | undefined> {
@@ -86,19 +86,19 @@ export async function findCreationOnChain(source: PublicClient, address: Address
 
 async function searchCreation(source: PublicClient, address: Address): Promise<Creation | string> {
   if (await hasCode(source, address, 0n)) return "that chain has it since genesis, without a transaction";
-  let [without, withCode] = [0n, await source.getBlockNumber()];
-  while (withCode - without > 1n) {
-    const middle = (without + withCode) / 2n;
-    if (await hasCode(source, address, middle)) withCode = middle;
-    else without = middle;
+  let [blockWithoutCode, blockWithCode] = [0n, await source.getBlockNumber()];
+  while (blockWithCode - blockWithoutCode > 1n) {
+    const middle = (blockWithoutCode + blockWithCode) / 2n;
+    if (await hasCode(source, address, middle)) blockWithCode = middle;
+    else blockWithoutCode = middle;
   }
-  const { transactions } = await source.getBlock({ blockNumber: withCode, includeTransactions: true });
+  const { transactions } = await source.getBlock({ blockNumber: blockWithCode, includeTransactions: true });
   for (const transaction of transactions) {
     const bytes = readCreatingBytes(transaction);
     const creation = bytes === undefined ? undefined : await readCreation(address, bytes);
     if (creation !== undefined) return creation;
   }
-  return `the transaction that created it in block ${withCode} of that chain can't be replayed on another chain`;
+  return `the transaction that created it in block ${blockWithCode} of that chain can't be replayed on another chain`;
 }
 
 async function hasCode(chain: PublicClient, address: Address, blockNumber?: bigint): Promise<boolean> {

@@ -49,18 +49,18 @@ export async function planDeployment(
   const fees = { ...estimatedFees, maxFeePerGas: 2n * estimatedFees.maxFeePerGas };
   const { address: deployer } = canonicalContracts.create2Deployer;
   const steps: PlannedStep[] = [];
-  const impossible: { contract: CanonicalContract; why: string }[] = [];
+  const impossibleSteps: { contract: CanonicalContract; why: string }[] = [];
   let hasDeployer = (await parts.chain.getCode({ address: deployer })) !== undefined;
   for (const contract of contracts) {
     if ((await parts.chain.getCode({ address: contract.address })) !== undefined) continue;
     const step = await planStep(contract, fees, parts);
-    if (typeof step === "string") impossible.push({ contract, why: step });
+    if (typeof step === "string") impossibleSteps.push({ contract, why: step });
     else if (step.creation.kind === "create2" && !hasDeployer) {
-      impossible.push({ contract, why: `the chain does not have the CREATE2 deployer (${deployer})` });
+      impossibleSteps.push({ contract, why: `the chain does not have the CREATE2 deployer (${deployer})` });
     } else steps.push(step);
     hasDeployer ||= typeof step !== "string" && contract.address === deployer;
   }
-  return { fees, steps, impossible };
+  return { fees, steps, impossible: impossibleSteps };
 }
 
 const transferGas = 21_000n;
@@ -72,21 +72,21 @@ async function planStep(
 ): Promise<PlannedStep | string> {
   const creation = await findCreation(contract.address);
   if (typeof creation === "string") return creation;
-  const needed = await chain.estimateGas({ account, data: creation.initCode });
+  const requiredGas = await chain.estimateGas({ account, data: creation.initCode });
   if (creation.kind === "create2") {
     // The CREATE2 deployer, perhaps not deployed yet, forwards 63/64 of the gas and needs some itself.
-    const gas = (needed * 110n) / 100n;
+    const gas = (requiredGas * 110n) / 100n;
     return { contract, creation, gas, fund: 0n, costMax: gas * fees.maxFeePerGas };
   }
   const { sender, gas, gasPrice } = creation;
-  const [balance, used, { baseFeePerGas }] = await Promise.all([
+  const [balance, usedNonce, { baseFeePerGas }] = await Promise.all([
     chain.getBalance({ address: sender }),
     chain.getTransactionCount({ address: sender }),
     chain.getBlock(),
   ]);
-  if (used > 0) return `${sender} already used its first nonce on this chain for another transaction`;
+  if (usedNonce > 0) return `${sender} already used its first nonce on this chain for another transaction`;
   // It would fail, and it can be sent only once.
-  if (needed > gas) return `its presigned transaction has ${gas} gas, but this chain needs ${needed}`;
+  if (requiredGas > gas) return `its presigned transaction has ${gas} gas, but this chain needs ${requiredGas}`;
   const baseFee = baseFeePerGas ?? 0n;
   if (baseFee > gasPrice) {
     return `its presigned transaction pays ${formatGwei(gasPrice)} gwei for gas, but this chain now charges ${formatGwei(baseFee)}; retry later`;
@@ -108,10 +108,10 @@ export function formatPlan(plan: DeploymentPlan): string {
     const funding = fund === 0n ? [] : [`  send ${formatEther(fund)} to ${creation.sender}`];
     return [heading, ...funding, `  send the presigned transaction ${creation.hash}`];
   });
-  const left = plan.impossible.map(
+  const impossibleLines = plan.impossible.map(
     ({ contract, why }) => `${contract.name} at ${contract.address} can't be deployed: ${why}`,
   );
-  return [...lines, ...left, ""].join("\n");
+  return [...lines, ...impossibleLines, ""].join("\n");
 }
 
 export class DeploymentError extends Error {
@@ -140,10 +140,10 @@ export async function deployContracts({ steps, fees }: DeploymentPlan, parts: De
   const { chain, transport, account, report } = parts;
   const { address } = account;
   const count = (blockTag: "latest" | "pending") => chain.getTransactionCount({ address, blockTag });
-  const [mined, sent] = await Promise.all([count("latest"), count("pending")]);
-  if (sent > mined) {
+  const [minedCount, sentCount] = await Promise.all([count("latest"), count("pending")]);
+  if (sentCount > minedCount) {
     throw new DeploymentError(
-      `${address} has transactions in flight (${sent - mined}); rerun this once they are mined`,
+      `${address} has transactions in flight (${sentCount - minedCount}); rerun this once they are mined`,
     );
   }
   const wallet = createWalletClient({ account, transport });
@@ -172,8 +172,8 @@ async function sendPresigned(
   } catch (error) {
     if (!(error instanceof BaseError && isNodeError(error))) throw error;
     // An interrupted run may already have sent it.
-    const known = await chain.getTransaction({ hash }).catch(() => undefined);
-    if (known === undefined) {
+    const knownTransaction = await chain.getTransaction({ hash }).catch(() => undefined);
+    if (knownTransaction === undefined) {
       throw new DeploymentError(
         `the node rejected the presigned transaction ${hash}: ${error.details}. It has no chain id, which some nodes reject over RPC ` +
           "(geth accepts it with --rpc.allow-unprotected-txs): specify another node of this chain with --rpc-url and rerun this",

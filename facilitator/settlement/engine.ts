@@ -17,13 +17,13 @@ import { createTracker } from "./track/tracker.ts";
  * Signs, sends and tracks all signers' transactions. Only one instance may run at a time, because it assigns their nonces.
  * Disposal waits until signed transactions are sent; the next instance resumes settlements without an outcome.
  */
-export type Settling = AsyncDisposable &
+export type SettlementProcess = AsyncDisposable &
   Readonly<{ book: InFlightSettlements; funds: PayerFunds; queues: Pick<SignerQueues, "submit" | "states"> }>;
 
 /** Resumes the settlements that the ledger records as started: looks for their transactions, and resends missing ones. */
-export async function startSettling(context: SettlementContext, ledger: Journal): Promise<Settling> {
+export async function startSettlementProcess(context: SettlementContext, ledger: Journal): Promise<SettlementProcess> {
   const { log, settlement } = context;
-  const unfinished = (await ledger.unfinished()).filter(({ attempts }) => attempts.length > 0);
+  const unfinishedSettlements = (await ledger.unfinished()).filter(({ attempts }) => attempts.length > 0);
   const book = createInFlightSettlements(context);
   const funds = createPayerFunds(context);
   /** Tokens whose receipts show which of several payments were executed, in lower case; at most the accepted ones. */
@@ -34,20 +34,20 @@ export async function startSettling(context: SettlementContext, ledger: Journal)
   const track = createTracker(context, { ledger, book, queues, recordUses });
   const hasPending = () => book.all().some(({ attempts }) => attempts.length > 0);
   const poll = createPollLoop(settlement.pollIntervalMs, { hasWork: hasPending, poll: track }, context);
-  for (const { settlement: begun, attempts } of unfinished) {
-    funds.add(begun, book.add(begun, attempts).ended);
+  for (const { settlement: startedSettlement, attempts } of unfinishedSettlements) {
+    funds.add(startedSettlement, book.add(startedSettlement, attempts).ended);
     for (const { signer, nonce } of attempts) queues.nonces.get(signer)?.hold(nonce);
   }
-  const senders = new Set(unfinished.flatMap(({ attempts }) => attempts.map(({ signer }) => signer)));
-  const removed = [...senders].filter((signer) => !queues.nonces.has(signer));
-  if (removed.length > 0)
+  const senders = new Set(unfinishedSettlements.flatMap(({ attempts }) => attempts.map(({ signer }) => signer)));
+  const removedSigners = [...senders].filter((signer) => !queues.nonces.has(signer));
+  if (removedSigners.length > 0)
     log.warn(
-      { event: "signers-removed", signers: removed },
+      { event: "signers-removed", signers: removedSigners },
       "transactions of removed signers are still in flight; they are tracked, but not replaced at a higher fee",
     );
-  if (unfinished.length > 0) {
+  if (unfinishedSettlements.length > 0) {
     log.info(
-      { event: "settlements-resumed", settlements: unfinished.length },
+      { event: "settlements-resumed", settlements: unfinishedSettlements.length },
       "resuming settlements that an earlier process started",
     );
     poll.wake();
@@ -71,7 +71,7 @@ export type Engine = AsyncDisposable &
     progress: (payment: Pick<SignedPayment, "id">) => Promise<RecordedSettlement | undefined>;
     callInFlight: (id: Hex) => Hex | undefined;
     /** Undefined in a replica that is not settling. */
-    settling: () => Settling | undefined;
+    settling: () => SettlementProcess | undefined;
     /** Returns whether the ledger is usable, from cached state. */
     readiness: () => ReadinessCheck;
     /** Yields settlement to another replica, immediately and permanently; settlements requested here are recorded for it, and their outcomes reported. */
@@ -85,25 +85,25 @@ export async function startSoleEngine(
   ownership: Ownership,
 ): Promise<Engine> {
   await using resources = new AsyncDisposableStack();
-  const settling = resources.use(await startSettling(context, ledger));
+  const settlementProcess = resources.use(await startSettlementProcess(context, ledger));
   const { readiness } = resources.use(watchStore(context.store, context));
-  const { book } = settling;
-  const owned = resources.move();
+  const { book } = settlementProcess;
+  const ownedResources = resources.move();
   return {
-    ...createSettler(context, { ...settling, ledger, ownership }),
+    ...createSettler(context, { ...settlementProcess, ledger, ownership }),
     progress: async ({ id }) => {
-      const running = book.get(id);
+      const inFlight = book.get(id);
       // Until the ledger was read, the owner is the last caller, which may have sent a copy of a payment settled long ago.
-      const isKnown = running !== undefined && (running.unrecorded || running.signed);
-      const recorded = isKnown ? undefined : await ledger.progress(id);
-      return recorded ?? (running && { state: "begun", owner: running.owner });
+      const isKnown = inFlight !== undefined && (inFlight.unrecorded || inFlight.signed);
+      const recordedProgress = isKnown ? undefined : await ledger.progress(id);
+      return recordedProgress ?? (inFlight && { state: "begun", owner: inFlight.owner });
     },
     callInFlight: (id) => book.get(id)?.settlement.callData,
-    settling: () => settling,
+    settling: () => settlementProcess,
     readiness,
     // No other process can use its ledger.
     yieldTerm: async () => undefined,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    [Symbol.asyncDispose]: () => ownedResources.disposeAsync(),
   };
 }
 
@@ -126,11 +126,11 @@ export function createPollLoop(
     failures = 0;
     backoff.reset();
   };
-  const failed = (error: unknown): void => {
+  const onFailure = (error: unknown): void => {
     failures += 1;
     if (failures === 1)
       log.warn({ event: "settlements-not-tracked", err: error }, "can't track pending settlements; retrying");
   };
   const waitMs = () => (failures === 0 ? intervalMs : backoff.nextMs());
-  return repeat(check, { intervalMs: () => (hasWork() ? waitMs() : Infinity), failed }, { pause });
+  return repeat(check, { intervalMs: () => (hasWork() ? waitMs() : Infinity), failed: onFailure }, { pause });
 }

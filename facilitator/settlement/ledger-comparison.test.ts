@@ -22,7 +22,7 @@ function receiptOf(transactionHash: Hex): Receipt {
   return { status: 1, blockNumber: 1, transactionHash, gasUsed: 65_000n, logs };
 }
 
-/** A ledger, a chain that lacks the settlements in `lost`, and a comparison of the two every minute. */
+/** A ledger, a chain that lacks the settlements in `lostTransactions`, and a comparison of the two every minute. */
 function comparedLedger(isSettler = true) {
   const store = openSqliteStore({
     path: ":memory:",
@@ -31,22 +31,22 @@ function comparedLedger(isSettler = true) {
     setting: "ledger.path",
   });
   const state = { nowMs: sampleMs, isNodeDown: false, headMs: undefined as number | undefined, isSettler };
-  const lost = new Set<Hex>();
-  const reported: unknown[] = [];
-  const seen = { asked: 0, atOnce: 0, atOnceMost: 0 };
+  const lostTransactions = new Set<Hex>();
+  const reports: unknown[] = [];
+  const counters = { asked: 0, atOnce: 0, atOnceMost: 0 };
   const chain = {
     head: async () => ({ number: 1, timestamp: Math.floor((state.headMs ?? state.nowMs) / 1_000) }),
     receipt: async (hash: Hex) => {
-      seen.asked += 1;
-      seen.atOnceMost = Math.max(seen.atOnceMost, (seen.atOnce += 1));
+      counters.asked += 1;
+      counters.atOnceMost = Math.max(counters.atOnceMost, (counters.atOnce += 1));
       await Promise.resolve();
-      seen.atOnce -= 1;
+      counters.atOnce -= 1;
       if (state.isNodeDown) throw new Error("the node is down");
-      return lost.has(hash) ? undefined : receiptOf(hash);
+      return lostTransactions.has(hash) ? undefined : receiptOf(hash);
     },
   };
-  const log = pino({ level: "error" }, { write: (line: string) => void reported.push(JSON.parse(line)) });
-  const compared = startLedgerComparison(
+  const log = pino({ level: "error" }, { write: (line: string) => void reports.push(JSON.parse(line)) });
+  const comparison = startLedgerComparison(
     { chainId, compareIntervalMs: minuteMs },
     {
       store,
@@ -56,19 +56,19 @@ function comparedLedger(isSettler = true) {
       isSettler: () => state.isSettler,
     },
   );
-  let settled = 0;
+  let settledCount = 0;
   return {
     state,
-    lost,
-    reported,
-    seen,
-    comparison: compared.comparison,
+    lostTransactions,
+    reports,
+    counters,
+    comparison: comparison.comparison,
     /** Records this many settlements as settled just now; returns the first one's number. */
     settle: async (count: number): Promise<number> => {
-      const first = settled + 1;
-      settled += count;
+      const firstId = settledCount + 1;
+      settledCount += count;
       await store.transaction(async (connection) => {
-        for (let number = first; number <= settled; number += 1) {
+        for (let number = firstId; number <= settledCount; number += 1) {
           await connection.change(
             `INSERT INTO settlement (chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before, call_data,
                begun_at_ms, state, transaction_hash, finished_at_ms)
@@ -77,7 +77,7 @@ function comparedLedger(isSettler = true) {
           );
         }
       });
-      return first;
+      return firstId;
     },
     /** Advances one minute, and waits for the check at its end. */
     minute: async () => {
@@ -87,7 +87,7 @@ function comparedLedger(isSettler = true) {
       await new Promise((resolve) => setImmediate(resolve));
     },
     [Symbol.asyncDispose]: async () => {
-      await compared[Symbol.asyncDispose]();
+      await comparison[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
     },
   };
@@ -103,20 +103,20 @@ test("counts a mismatch for an hour, and logs it once", async () => {
     counts.push(ledger.comparison()?.mismatches);
   }
   expect(new Set(counts)).toEqual(new Set([1]));
-  expect(ledger.reported).toHaveLength(1);
+  expect(ledger.reports).toHaveLength(1);
   for (let minute = 0; minute < 3; minute += 1) await ledger.minute();
   expect(ledger.comparison()?.mismatches).toBe(0);
 });
 
 test("with more settlements than one check's max, compares each once before any twice", async () => {
   await using ledger = comparedLedger();
-  const first = await ledger.settle(1_200);
+  const firstSettlement = await ledger.settle(1_200);
   await ledger.minute();
-  expect(ledger.seen.asked).toBe(500);
+  expect(ledger.counters.asked).toBe(500);
   await ledger.minute();
   await ledger.minute();
-  expect(ledger.seen.asked).toBe(1_200);
-  lose(ledger, first, first + 599, first + 1_199);
+  expect(ledger.counters.asked).toBe(1_200);
+  lose(ledger, firstSettlement, firstSettlement + 599, firstSettlement + 1_199);
   const counts = [];
   for (let look = 0; look < 3; look += 1) {
     await ledger.minute();
@@ -129,19 +129,19 @@ test("limits the receipts per check, and the stored mismatches", async () => {
   await using ledger = comparedLedger();
   lose(ledger, ...Array.from({ length: 1_300 }, (_, at) => at + 1));
   await ledger.settle(1_300);
-  const [asked, counts]: [number[], unknown[]] = [[], []];
+  const [requests, counts]: [number[], unknown[]] = [[], []];
   for (let look = 0; look < 3; look += 1) {
-    const before = ledger.seen.asked;
+    const requestsBefore = ledger.counters.asked;
     await ledger.minute();
-    asked.push(ledger.seen.asked - before);
+    requests.push(ledger.counters.asked - requestsBefore);
     counts.push(ledger.comparison()?.mismatches);
   }
   // A hundred known mismatches, and up to five hundred others.
-  expect([asked, counts]).toEqual([
+  expect([requests, counts]).toEqual([
     [500, 600, 400],
     [500, 1_000, 1_000],
   ]);
-  expect([ledger.seen.atOnceMost, ledger.reported.length]).toEqual([20, 1_000]);
+  expect([ledger.counters.atOnceMost, ledger.reports.length]).toEqual([20, 1_000]);
 });
 
 test("reports no count after a failed check, and keeps the last successful check's time", async () => {
@@ -169,13 +169,13 @@ test("reports the node's lag for a settlement newer than its newest block", asyn
   await ledger.minute();
   await ledger.minute();
   expect(ledger.comparison()?.mismatches).toBe(1);
-  expect(ledger.reported).toEqual([
+  expect(ledger.reports).toEqual([
     expect.objectContaining({ found: "no receipt: the node's newest block is older", transaction: idOf(1) }),
   ]);
 });
 
-function lose({ lost }: Readonly<{ lost: Set<Hex> }>, ...numbers: readonly number[]): void {
-  for (const number of numbers) lost.add(idOf(number));
+function lose({ lostTransactions }: Readonly<{ lostTransactions: Set<Hex> }>, ...numbers: readonly number[]): void {
+  for (const number of numbers) lostTransactions.add(idOf(number));
 }
 
 test("compares the ledger at startup", async () => {

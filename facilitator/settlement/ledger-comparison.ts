@@ -27,13 +27,13 @@ type Dependencies = Readonly<{
 /** Age of the oldest settlement compared: a reorganization or a node's data loss shows up in recent settlements. */
 const windowMs = 3_600_000;
 /** With several nodes behind one URL, a lagging node may not have the newest blocks yet. */
-const settledLongEnoughMs = 30_000;
+const settlementAgeMinMs = 30_000;
 /** Max settlements per check, besides known mismatches; at the default interval, more than eight a second. */
 const comparedMax = 500;
 const recheckedMax = 100;
 const knownMax = 1_000;
 /** Concurrent calls share JSON-RPC batches with the payments' calls; this small number leaves capacity for those. */
-const receiptsAtOnce = 20;
+const concurrentReceiptsMax = 20;
 
 /**
  * Compares the ledger with the chain: each settlement of the last hour must have a receipt of a successful transaction with the transfer.
@@ -45,44 +45,51 @@ export function startLedgerComparison(
   { chainId, compareIntervalMs }: Readonly<{ chainId: number; compareIntervalMs: number }>,
   { store, chain, clock, log, isSettler, pause = pauseInBackground }: Dependencies,
 ): AsyncDisposable & Readonly<{ comparison: () => LedgerComparison | undefined }> {
-  let reached: LedgerLocation | undefined;
-  let known: ReadonlyMap<Hex, Mismatch> = new Map();
-  let last: LedgerComparison | undefined;
+  let position: LedgerLocation | undefined;
+  let knownMismatches: ReadonlyMap<Hex, Mismatch> = new Map();
+  let lastComparison: LedgerComparison | undefined;
   const compareNext = async (): Promise<void> => {
     const atMs = clock();
     const oldest: LedgerLocation = { finishedAtMs: atMs - windowMs, id: "" };
-    const after = reached === undefined || reached.finishedAtMs < oldest.finishedAtMs ? oldest : reached;
-    const range = { after, beforeMs: atMs - settledLongEnoughMs, max: comparedMax };
-    const walked = await readSettledAfter(range, { chainId }, { store });
-    const again = [...known.values()].slice(0, recheckedMax);
-    const compared = new Map([...again, ...walked].map((one) => [one.settlement.id, one]));
-    const found = await findMismatches([...compared.values()], chain);
-    const kept = [...known].filter(([id]) => !compared.has(id));
-    const mismatched = found.map((one): [Hex, Mismatch] => {
+    const start = position === undefined || position.finishedAtMs < oldest.finishedAtMs ? oldest : position;
+    const range = { after: start, beforeMs: atMs - settlementAgeMinMs, max: comparedMax };
+    const nextSettlements = await readSettledAfter(range, { chainId }, { store });
+    const recheckedMismatches = [...knownMismatches.values()].slice(0, recheckedMax);
+    const comparedSettlements = new Map(
+      [...recheckedMismatches, ...nextSettlements].map((one) => [one.settlement.id, one]),
+    );
+    const foundMismatches = await findMismatches([...comparedSettlements.values()], chain);
+    const uncheckedMismatches = [...knownMismatches].filter(([id]) => !comparedSettlements.has(id));
+    const newMismatches = foundMismatches.map((one): [Hex, Mismatch] => {
       const { id } = one.settlement;
-      return [id, { ...one, foundAtMs: known.get(id)?.foundAtMs ?? atMs }];
+      return [id, { ...one, foundAtMs: knownMismatches.get(id)?.foundAtMs ?? atMs }];
     });
-    const next = [...kept, ...mismatched].filter(([, { foundAtMs }]) => foundAtMs > atMs - windowMs).slice(0, knownMax);
-    for (const [id, mismatch] of next) if (!known.has(id)) report(mismatch, log);
-    known = new Map(next);
-    const newest = walked.length < comparedMax ? undefined : walked.at(-1);
-    reached = newest && { finishedAtMs: newest.finishedAtMs, id: newest.settlement.id };
-    last = { mismatches: known.size, atMs };
+    const mismatches = [...uncheckedMismatches, ...newMismatches]
+      .filter(([, { foundAtMs }]) => foundAtMs > atMs - windowMs)
+      .slice(0, knownMax);
+    for (const [id, mismatch] of mismatches) if (!knownMismatches.has(id)) report(mismatch, log);
+    knownMismatches = new Map(mismatches);
+    const newestSettlement = nextSettlements.length < comparedMax ? undefined : nextSettlements.at(-1);
+    position = newestSettlement && {
+      finishedAtMs: newestSettlement.finishedAtMs,
+      id: newestSettlement.settlement.id,
+    };
+    lastComparison = { mismatches: knownMismatches.size, atMs };
   };
   const compare = async (): Promise<void> => {
     if (isSettler()) return compareNext();
-    [reached, known, last] = [undefined, new Map(), undefined];
+    [position, knownMismatches, lastComparison] = [undefined, new Map(), undefined];
   };
-  const failed = (error: unknown) => {
-    last = last && { ...last, mismatches: undefined };
+  const onFailure = (error: unknown) => {
+    lastComparison = lastComparison && { ...lastComparison, mismatches: undefined };
     log.warn(
       { event: "ledger-not-reconciled", err: error, retryInMs: compareIntervalMs },
       "can't compare the ledger with the chain",
     );
   };
   // Compare immediately, so that the state of a correct ledger is known from the start.
-  const comparing = repeat(compare, { intervalMs: compareIntervalMs, failed }, { pause });
-  return { comparison: () => last, [Symbol.asyncDispose]: () => comparing[Symbol.asyncDispose]() };
+  const repetition = repeat(compare, { intervalMs: compareIntervalMs, failed: onFailure }, { pause });
+  return { comparison: () => lastComparison, [Symbol.asyncDispose]: () => repetition[Symbol.asyncDispose]() };
 }
 
 function report({ settlement, transaction, found }: Mismatch, log: Logger): void {
@@ -100,19 +107,22 @@ async function findMismatches(
   if (settlements.length === 0) return [];
   // Read before the receipts, so that a node that catches up in between is reported as behind, never the reverse.
   const head = await chain.head();
-  const mismatched: Omit<Mismatch, "foundAtMs">[] = [];
-  for (let at = 0; at < settlements.length; at += receiptsAtOnce) {
-    const chunk = settlements.slice(at, at + receiptsAtOnce);
+  const mismatches: Omit<Mismatch, "foundAtMs">[] = [];
+  for (let at = 0; at < settlements.length; at += concurrentReceiptsMax) {
+    const chunk = settlements.slice(at, at + concurrentReceiptsMax);
     const hashes = [...new Set(chunk.map(({ transaction }) => transaction))];
     const receipts = new Map(await Promise.all(hashes.map(async (hash) => [hash, await chain.receipt(hash)] as const)));
     for (const one of chunk) {
-      const found = describeMissingOnChain(one.settlement, receipts.get(one.transaction));
-      const isBehind = found === noReceipt && head.timestamp * 1_000 < one.finishedAtMs;
-      if (found !== undefined)
-        mismatched.push({ ...one, found: isBehind ? `${found}: the node's newest block is older` : found });
+      const missing = describeMissingOnChain(one.settlement, receipts.get(one.transaction));
+      const isBehind = missing === noReceipt && head.timestamp * 1_000 < one.finishedAtMs;
+      if (missing !== undefined)
+        mismatches.push({
+          ...one,
+          found: isBehind ? `${missing}: the node's newest block is older` : missing,
+        });
     }
   }
-  return mismatched;
+  return mismatches;
 }
 
 const noReceipt = "no receipt";

@@ -1,7 +1,7 @@
 import type { SqlStore } from "#daemon/sql/store.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { SettleAnswer } from "#x402/answer.ts";
+import type { SettleResult } from "#x402/answer.ts";
 
 /**
  * Ownership of recorded settlements. The first call of `/settle` owns the payment: the statement that records the settlement also writes
@@ -13,11 +13,11 @@ export type Ownership = ReturnType<typeof createOwnership>;
 export type NotesLocation = Readonly<{ fromMs: number; beforeMs: number }>;
 
 /** Owner recorded for settlements that can no longer be owned; no caller has this name. */
-const closed = "closed";
+const closedMark = "closed";
 
 const acquireSql = `UPDATE settlement SET owner = $3 WHERE chain_id = $1 AND id = $2 AND (owner IS NULL OR owner = $3)`;
 const releaseSql = "UPDATE settlement SET owner = NULL WHERE chain_id = $1 AND id = $2 AND owner = $3";
-const closeSql = `UPDATE settlement SET owner = '${closed}' WHERE chain_id = $1 AND id = $2 AND owner = $3`;
+const closeSql = `UPDATE settlement SET owner = '${closedMark}' WHERE chain_id = $1 AND id = $2 AND owner = $3`;
 
 /**
  * Max verification records per payer. A client that can pay once can sign any number of payments, each with any number of identifiers, and
@@ -83,7 +83,7 @@ export function createOwnership(
   };
 }
 
-type KnownSettlement = Readonly<{ id: Hex; answer: SettleAnswer; caller: Caller; isOwner: boolean }>;
+type KnownSettlement = Readonly<{ id: Hex; result: SettleResult; caller: Caller; isOwner: boolean }>;
 
 /**
  * Derives the response for one caller. Any caller may learn that nothing was charged; a success, or its possibility, is only for the owner.
@@ -91,17 +91,17 @@ type KnownSettlement = Readonly<{ id: Hex; answer: SettleAnswer; caller: Caller;
  * gets the outcome. This covers the retry of `@x402/core`'s middleware, and a client that resends its payment.
  */
 export async function respondTo(
-  { id, answer, caller, isOwner }: KnownSettlement,
+  { id, result, caller, isOwner }: KnownSettlement,
   ownership: Ownership,
-): Promise<SettleAnswer> {
-  if (answer.state !== "settled" && answer.state !== "pending") return answer;
-  const duplicate = { state: "duplicate", transaction: answer.transaction } as const;
-  if (!isOwner) return duplicate;
-  if (answer.state === "pending") {
+): Promise<SettleResult> {
+  if (result.state !== "settled" && result.state !== "pending") return result;
+  const duplicateResult = { state: "duplicate", transaction: result.transaction } as const;
+  if (!isOwner) return duplicateResult;
+  if (result.state === "pending") {
     if (caller.kind === "call") await ownership.release(id, caller.owner);
-    return answer;
+    return result;
   }
-  if (caller.kind === "sale" || caller.kind === "call") return answer;
-  if (caller.kind === "seller" && (await ownership.verifiedOnce(id, caller.owner))) return answer;
-  return (await ownership.close(id, caller.owner)) ? answer : duplicate;
+  if (caller.kind === "sale" || caller.kind === "call") return result;
+  if (caller.kind === "seller" && (await ownership.verifiedOnce(id, caller.owner))) return result;
+  return (await ownership.close(id, caller.owner)) ? result : duplicateResult;
 }

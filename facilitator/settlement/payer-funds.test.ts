@@ -35,56 +35,58 @@ test("queues an uncovered settlement until those in flight end, then rejects it"
   const { node, funds } = openFunds(10n);
   const first = inFlight();
   funds.add(spending, first.promise);
-  const ended: unknown[] = [];
-  const waiting = [1, 2].map(() => funds.open(spending).reserve(inFlight().promise));
-  for (const one of waiting) void one.then((rejection) => ended.push(rejection?.reason));
+  const completed: unknown[] = [];
+  const reservations = [1, 2].map(() => funds.open(spending).reserve(inFlight().promise));
+  for (const one of reservations) void one.then((rejection) => completed.push(rejection?.reason));
   await tick();
-  expect(ended).toEqual([]);
+  expect(completed).toEqual([]);
   node.balance = 0n;
   first.resolve();
-  await Promise.all(waiting);
-  expect(ended).toEqual(["invalid_exact_evm_insufficient_balance", "invalid_exact_evm_insufficient_balance"]);
+  await Promise.all(reservations);
+  expect(completed).toEqual(["invalid_exact_evm_insufficient_balance", "invalid_exact_evm_insufficient_balance"]);
 });
 
 test("releases as many waiting settlements as the balance covers", async () => {
   const { node, funds } = openFunds(10n);
   const first = inFlight();
   funds.add({ ...spending, asset: `0x${"A5".repeat(20)}` }, first.promise);
-  let covered = 0;
+  let coveredCount = 0;
   for (let waiting = 0; waiting < 3; waiting += 1)
     void funds
       .open(spending)
       .reserve(inFlight().promise)
-      .then(() => (covered += 1));
+      .then(() => (coveredCount += 1));
   await tick();
-  expect(covered).toBe(0);
+  expect(coveredCount).toBe(0);
   node.balance = 20n;
   first.resolve();
   await tick();
-  expect(covered).toBe(2);
+  expect(coveredCount).toBe(2);
 });
 
 test("rereads a balance if another settlement ended during the read", async () => {
   const { node, funds } = openFunds(10n);
-  const [first, answered] = [inFlight(), inFlight()];
-  node.answers = answered.promise;
-  funds.add(spending, first.promise);
-  const reserved = funds.open(spending).reserve(inFlight().promise);
+  const [firstCall, secondCall] = [inFlight(), inFlight()];
+  node.answers = secondCall.promise;
+  funds.add(spending, firstCall.promise);
+  const reservation = funds.open(spending).reserve(inFlight().promise);
   node.balance = 5n;
-  first.resolve();
+  firstCall.resolve();
   await tick();
-  answered.resolve();
-  expect((await reserved)?.message).toContain("is 5 of");
+  secondCall.resolve();
+  expect((await reservation)?.message).toContain("is 5 of");
   expect(node.reads).toBe(2);
 });
 
 test("ignores a simulation made before another settlement ended", async () => {
   const { node, funds } = openFunds(0n);
-  const other = inFlight();
-  const judged = funds.open(spending);
-  funds.add(spending, other.promise);
-  other.resolve();
+  const otherCall = inFlight();
+  const checkedSpending = funds.open(spending);
+  funds.add(spending, otherCall.promise);
+  otherCall.resolve();
   await tick();
-  expect((await judged.reserve(inFlight().promise, { isSimulated: true }))?.reason).toContain("insufficient_balance");
+  expect((await checkedSpending.reserve(inFlight().promise, { isSimulated: true }))?.reason).toContain(
+    "insufficient_balance",
+  );
   expect(node.reads).toBe(1);
 });

@@ -74,12 +74,12 @@ export function createPayerFunds({
   /** Adds a settlement whose transaction was already sent, until it ends. */
   const add = (spending: Spending, ended: Promise<unknown>): void => {
     const { account, release } = hold(spending);
-    const approving = approvesPermit2(spending.callData) ? 1 : 0;
+    const approvalCount = approvesPermit2(spending.callData) ? 1 : 0;
     account.reserved += spending.amount;
-    account.approving += approving;
+    account.approving += approvalCount;
     void ended.finally(() => {
       account.reserved -= spending.amount;
-      account.approving -= approving;
+      account.approving -= approvalCount;
       account.ends += 1;
       if (account.balance !== undefined) account.balance.spent += spending.amount;
       account.nextEnd.resolve();
@@ -92,12 +92,12 @@ export function createPayerFunds({
     const cover = readAvailableFunds(spending, chain);
     const { contract, callData } = spending;
     const approves = approvesPermit2(callData);
-    const read: Balance = { contract, approves, cover, atMs: monotonicMs(), ends: account.ends, spent: 0n };
-    account.balance = read;
+    const balance: Balance = { contract, approves, cover, atMs: monotonicMs(), ends: account.ends, spent: 0n };
+    account.balance = balance;
     cover.catch(() => {
-      if (account.balance === read) account.balance = undefined;
+      if (account.balance === balance) account.balance = undefined;
     });
-    return read;
+    return balance;
   };
 
   const findBalance = (spending: Spending, account: Account): Balance => {
@@ -110,17 +110,17 @@ export function createPayerFunds({
     add,
     open: (spending: Spending): CheckedSpending => {
       const { account, release } = hold(spending);
-      const opened = { spending, account, endsBefore: account.ends };
+      const openSpending = { spending, account, endCount: account.ends };
       return {
         reserve: (ended, options = { isSimulated: false }) =>
-          reserve(opened, options, { findBalance, monotonicMs, add: () => add(spending, ended) }),
+          reserve(openSpending, options, { findBalance, monotonicMs, add: () => add(spending, ended) }),
         [Symbol.dispose]: release,
       };
     },
   };
 }
 
-type Opened = Readonly<{ spending: Spending; account: Account; endsBefore: number }>;
+type Opened = Readonly<{ spending: Spending; account: Account; endCount: number }>;
 
 type ReserveDependencies = Readonly<{
   findBalance: (spending: Spending, account: Account) => Balance;
@@ -129,11 +129,11 @@ type ReserveDependencies = Readonly<{
   Pick<Clock, "monotonicMs">;
 
 async function reserve(
-  { spending, account, endsBefore }: Opened,
+  { spending, account, endCount }: Opened,
   { isSimulated, recheck }: ReserveOptions,
   { findBalance, add, monotonicMs }: ReserveDependencies,
 ): Promise<Rejection | undefined> {
-  if (isSimulated && account.reserved === 0n && account.ends === endsBefore) {
+  if (isSimulated && account.reserved === 0n && account.ends === endCount) {
     add();
     return undefined;
   }
@@ -150,7 +150,7 @@ async function reserve(
     const balance = findBalance(spending, account);
     const cover = await balance.cover;
     if (mustWait()) continue;
-    if (cover.held - balance.spent - account.reserved >= spending.amount) {
+    if (cover.balance - balance.spent - account.reserved >= spending.amount) {
       add();
       return undefined;
     }

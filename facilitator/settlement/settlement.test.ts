@@ -3,15 +3,15 @@ import { sampleAttempt, sampleSettlement } from "../testing/sample-settlement.ts
 import { createInFlightSettlements } from "./settlement.ts";
 
 const rival = { ...sampleSettlement, id: `0x${"2d".repeat(32)}` } as const;
-const ending = new Error("the node is away");
+const failure = new Error("the node is away");
 
 test("a retry stays in flight although its abandoned settlement ends twice", () => {
   const book = createInFlightSettlements({ clock: Date.now, monotonicMs: () => 0 });
-  const abandoned = book.add(sampleSettlement, []);
-  book.end(abandoned, ending);
-  const retried = book.add(sampleSettlement, []);
-  book.end(abandoned, ending);
-  expect(book.get(sampleSettlement.id)).toBe(retried);
+  const abandonedEntry = book.add(sampleSettlement, []);
+  book.end(abandonedEntry, failure);
+  const retriedEntry = book.add(sampleSettlement, []);
+  book.end(abandonedEntry, failure);
+  expect(book.get(sampleSettlement.id)).toBe(retriedEntry);
   expect(book.hasConflict(rival)).toBe(true);
 });
 
@@ -23,7 +23,7 @@ test("reports the age of the oldest request, never below zero", () => {
   );
   const ages = [1, 2, 0].map((index) => {
     const ageMs = book.oldestMs();
-    book.end(entries[index] as (typeof entries)[number], ending);
+    book.end(entries[index] as (typeof entries)[number], failure);
     return ageMs;
   });
   expect(ages, "the last one was requested by a replica whose clock is ahead").toEqual([8_000, 4_000, 0]);

@@ -1,7 +1,7 @@
 import type { AuditEntry } from "#daemon/audit/audit-log.ts";
 import type { Fees } from "../chain/fees.ts";
 import { getNonceSpace, type Transfer } from "../chain/transfer-method.ts";
-import type { SettleAnswer } from "#x402/answer.ts";
+import type { SettleResult } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
 import { namePayment } from "#x402/payment-identifier.ts";
@@ -88,8 +88,8 @@ export function auditSettlement(
 export type InFlightSettlement = {
   readonly settlement: Settlement;
   /** Response for waiting callers, or the error that prevented sending. Never rejects. */
-  readonly ended: Promise<SettleAnswer | Error>;
-  readonly end: (answer: SettleAnswer | Error) => void;
+  readonly ended: Promise<SettleResult | Error>;
+  readonly end: (result: SettleResult | Error) => void;
   /** Signed and journaled transactions, oldest first; empty until the first is signed. */
   attempts: readonly Attempt[];
   /** Time at which this process last sent a transaction to a node; undefined if it has sent none. */
@@ -131,7 +131,7 @@ export function createInFlightSettlements({
     hasConflict: (settlement: Settlement): boolean =>
       (idByAuthorization.get(formatAuthorizationKey(settlement)) ?? settlement.id) !== settlement.id,
     add: (settlement: Settlement, attempts: readonly Attempt[]): InFlightSettlement => {
-      const { promise, resolve } = Promise.withResolvers<SettleAnswer | Error>();
+      const { promise, resolve } = Promise.withResolvers<SettleResult | Error>();
       const entry: InFlightSettlement = {
         settlement,
         ended: promise,
@@ -154,13 +154,13 @@ export function createInFlightSettlements({
       idByAuthorization.set(formatAuthorizationKey(settlement), settlement.id);
       return entry;
     },
-    end: (entry: InFlightSettlement, answer: SettleAnswer | Error): void => {
+    end: (entry: InFlightSettlement, result: SettleResult | Error): void => {
       // An abandoned settlement may end a second time, while its payment is in flight again.
       if (byId.get(entry.settlement.id) === entry) {
         byId.delete(entry.settlement.id);
         idByAuthorization.delete(formatAuthorizationKey(entry.settlement));
       }
-      entry.end(answer);
+      entry.end(result);
     },
     all: (): IteratorObject<InFlightSettlement> => byId.values(),
     size: (): number => byId.size,

@@ -6,13 +6,13 @@ import { createSettler } from "./settler.ts";
 
 const { asset, contract, payer, payTo, id, callData } = sampleSettlement;
 const authorization = { validAfter: 0n, validBefore: 4_000_000_000n, nonce: sampleSettlement.authorizationNonce };
-const unused = { id, callData, asset, contract, payer, payTo, amount: 0n, authorization };
+const unusedPayment = { id, callData, asset, contract, payer, payTo, amount: 0n, authorization };
 
 test.each([
   ["nothing is recorded", undefined, { state: "unused" }],
   ["another amount is being settled", { state: "begun", owner: "a sale" }, { state: "pending", transaction: "" }],
 ])("signs no transaction for an amount of zero if %s", async (_, recorded, expected) => {
-  const sent: unknown[] = [];
+  const sentPayments: unknown[] = [];
   const context = {
     check: async () => undefined,
     clock: () => sampleMs,
@@ -25,12 +25,12 @@ test.each([
     funds: { open: () => ({ reserve: async () => undefined, [Symbol.dispose]: () => undefined }) },
     ledger: { progress: async () => recorded, hasConflict: async () => false },
     ownership: { acquire: async () => true },
-    queues: { submit: (entries: readonly unknown[]) => sent.push(...entries) },
+    queues: { submit: (entries: readonly unknown[]) => sentPayments.push(...entries) },
   };
   const settler = createSettler(
     context as unknown as SettlementContext,
     parts as unknown as Parameters<typeof createSettler>[1],
   );
-  expect(await settler.settle(unused, { kind: "sale", owner: "a sale" })).toEqual(expected);
-  expect(sent).toEqual([]);
+  expect(await settler.settle(unusedPayment, { kind: "sale", owner: "a sale" })).toEqual(expected);
+  expect(sentPayments).toEqual([]);
 });

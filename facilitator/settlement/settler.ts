@@ -3,7 +3,7 @@ import { StoreError } from "#daemon/sql/store.ts";
 import { OverloadError } from "../callers/caller.ts";
 import type { Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
-import type { SettleAnswer } from "#x402/answer.ts";
+import type { SettleResult } from "#x402/answer.ts";
 import { reason, type Rejection } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { SettlementContext } from "./context.ts";
@@ -38,7 +38,7 @@ export type Settler = Readonly<{
    * @throws {OverloadError} when too many settlements are in flight, in total or for this caller.
    * @throws {StoreError} when the ledger is unavailable; settling the same payment again returns its outcome.
    */
-  settle: (payment: SignedPayment, caller: Caller) => Promise<SettleAnswer>;
+  settle: (payment: SignedPayment, caller: Caller) => Promise<SettleResult>;
 }>;
 
 /**
@@ -56,14 +56,14 @@ export function createSettler(
   const checkSettlement = async (
     entry: InFlightSettlement,
     payment: SignedPayment,
-  ): Promise<SettleAnswer | undefined> => {
-    const recorded = await ledger.progress(payment.id);
-    entry.unrecorded = recorded === undefined;
-    if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry, ownership);
-    if (recorded !== undefined && recorded.state !== "begun") return recorded;
+  ): Promise<SettleResult | undefined> => {
+    const progress = await ledger.progress(payment.id);
+    entry.unrecorded = progress === undefined;
+    if (progress !== undefined) entry.owner = await resolveOwner(progress, entry, ownership);
+    if (progress !== undefined && progress.state !== "begun") return progress;
     // Zero needs no transaction. Another amount of the payment was being settled before, and may have ended without a trace.
     if (payment.amount === 0n)
-      return recorded === undefined ? { state: "unused" } : { state: "pending", transaction: "" };
+      return progress === undefined ? { state: "unused" } : { state: "pending", transaction: "" };
     if (await ledger.hasConflict(entry.settlement)) return { state: "rejected", rejection: nonceUsed };
     using spending = funds.open(entry.settlement);
     const rejection =
@@ -74,10 +74,10 @@ export function createSettler(
 
   const begin = async (entry: InFlightSettlement, payment: SignedPayment): Promise<void> => {
     try {
-      const answer = await checkSettlement(entry, payment);
+      const result = await checkSettlement(entry, payment);
       if (entry.abandoned) return;
-      if (answer === undefined) queues.submit([entry]);
-      else book.end(entry, answer);
+      if (result === undefined) queues.submit([entry]);
+      else book.end(entry, result);
     } catch (error) {
       if (!entry.abandoned) book.end(entry, error instanceof Error ? error : new Error(String(error)));
     }
@@ -87,10 +87,10 @@ export function createSettler(
     const settlement = toSettlement(payment, caller.owner, clock());
     if (book.hasConflict(settlement)) return undefined;
     if (book.size() >= inFlightMax) throw createSettlementOverload("all", inFlightMax);
-    const place = acquireSettlementSlot(slots, caller);
+    const slot = acquireSettlementSlot(slots, caller);
     // Add it before querying the ledger, so that concurrent callers with the same payment find it.
     const entry = book.add(settlement, []);
-    void entry.ended.then(() => place?.[Symbol.dispose]());
+    void entry.ended.then(() => slot?.[Symbol.dispose]());
     void begin(entry, payment);
     return entry;
   };
@@ -102,17 +102,17 @@ export function createSettler(
       const entry = book.get(id) ?? startSettlement(payment, caller);
       if (entry === undefined) {
         // A conflicting payment that the ledger is about to reject must not hide the earlier payment's outcome.
-        const recorded = await ledger.progress(id);
-        if (recorded === undefined || recorded.state === "begun") return { state: "rejected", rejection: nonceUsed };
+        const progress = await ledger.progress(id);
+        if (progress === undefined || progress.state === "begun") return { state: "rejected", rejection: nonceUsed };
         const isOwner = await ownership.acquire(id, caller.owner);
-        return respondTo({ id, answer: recorded, caller, isOwner }, ownership);
+        return respondTo({ id, result: progress, caller, isOwner }, ownership);
       }
       if (entry.owner === undefined) await setOwner(entry, caller, ownership);
-      const answer = await waitFor(entry, caller, book, context);
+      const result = await waitForResult(entry, caller, book, context);
       const isOwner = entry.owner === caller.owner;
-      const theirs = await respondTo({ id, answer, caller, isOwner }, ownership);
-      if (isOwner && answer.state === "pending" && caller.kind === "call") entry.owner = undefined;
-      return theirs;
+      const reportedResult = await respondTo({ id, result, caller, isOwner }, ownership);
+      if (isOwner && result.state === "pending" && caller.kind === "call") entry.owner = undefined;
+      return reportedResult;
     },
   };
 }
@@ -151,28 +151,28 @@ async function waitForOther(
   }
 }
 
-async function waitFor(
+async function waitForResult(
   entry: InFlightSettlement,
   caller: Caller,
   book: InFlightSettlements,
   context: SettlementContext,
-): Promise<SettleAnswer> {
-  const ended = await waitWithinReceiptTimeout(entry.ended, context);
-  if (ended !== undefined) return requireAnswer(ended);
-  const newest = entry.attempts.at(-1);
-  if (newest !== undefined) return { state: "pending", transaction: newest.hash };
+): Promise<SettleResult> {
+  const outcome = await waitWithinReceiptTimeout(entry.ended, context);
+  if (outcome !== undefined) return requireResult(outcome);
+  const newestAttempt = entry.attempts.at(-1);
+  if (newestAttempt !== undefined) return { state: "pending", transaction: newestAttempt.hash };
   if (entry.signed || entry.owner !== caller.owner) return { state: "pending", transaction: "" };
   entry.abandoned = true;
   const error = entry.unrecorded
     ? new ChainError("timeout", "the settlement could not be sent in time; nothing was sent")
     : new StoreError("the ledger did not respond in time; settle the same payment again to learn its outcome");
   book.end(entry, error);
-  return requireAnswer(await entry.ended);
+  return requireResult(await entry.ended);
 }
 
-function requireAnswer(ended: SettleAnswer | Error): SettleAnswer {
-  if (ended instanceof Error) throw ended;
-  return ended;
+function requireResult(outcome: SettleResult | Error): SettleResult {
+  if (outcome instanceof Error) throw outcome;
+  return outcome;
 }
 
 /**
@@ -189,7 +189,7 @@ export function acquireSettlementSlot(slots: FairSlots, { waiting }: Pick<Caller
 
 /** Waits for the outcome; returns `undefined` on timeout or when `signal` reports that the process is stopping. */
 export async function waitWithinReceiptTimeout<Ending>(
-  ended: Promise<Ending>,
+  outcome: Promise<Ending>,
   {
     settlement: { receiptTimeoutMs, drainMs },
     pause,
@@ -205,7 +205,7 @@ export async function waitWithinReceiptTimeout<Ending>(
     if (signal.aborted) await pause(Math.min(drainMs, receiptTimeoutMs), over.signal);
   };
   try {
-    return await Promise.race([ended, timeout()]);
+    return await Promise.race([outcome, timeout()]);
   } finally {
     signal.removeEventListener("abort", onStop);
     over.abort();

@@ -1,5 +1,5 @@
 import type { SqlStore } from "#daemon/sql/store.ts";
-import type { SettleAnswer } from "#x402/answer.ts";
+import type { SettleResult } from "#x402/answer.ts";
 import { encodeBytes, type Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
@@ -26,22 +26,26 @@ export async function startEngine(
   const ledger = createLedger(context, context);
   const { findCall } = createRecordChecks(context);
   const ownership = createOwnership(context, context);
-  const { callInFlight, settling, ...engine } = isShared
+  const {
+    callInFlight,
+    settling: settlementProcess,
+    ...engine
+  } = isShared
     ? startSharedEngine(context, createSharedLedger(context, context))
     : await startSoleEngine(context, ledger, ownership);
   resources.use(engine);
-  const isSettler = () => settling() !== undefined;
-  const compared = startLedgerComparison({ chainId, compareIntervalMs }, { ...context, isSettler });
-  const { comparison } = resources.use(compared);
-  const owned = resources.move();
+  const isSettler = () => settlementProcess() !== undefined;
+  const ledgerComparison = startLedgerComparison({ chainId, compareIntervalMs }, { ...context, isSettler });
+  const { comparison } = resources.use(ledgerComparison);
+  const ownedResources = resources.move();
   return {
     ...engine,
     ...ownership,
-    inFlight: () => settling()?.book.size() ?? 0,
+    inFlight: () => settlementProcess()?.book.size() ?? 0,
     /** Returns the age of the oldest in-flight settlement here, in milliseconds; 0 if none. */
-    oldestMs: () => settling()?.book.oldestMs() ?? 0,
+    oldestMs: () => settlementProcess()?.book.oldestMs() ?? 0,
     /** Undefined in a replica that is not settling. */
-    signerStates: () => settling()?.queues.states(),
+    signerStates: () => settlementProcess()?.queues.states(),
     /** Records, for its first caller, a payment that a third party executed before we sent it; undefined if none did. */
     adopt: (payment: SignedPayment, caller: Caller) =>
       adoptExternalPayment(payment, caller, { ...context, ledger, ownership }),
@@ -51,7 +55,7 @@ export async function startEngine(
       hasSameSignature(await findCall(payment.id), payment) || hasSameSignature(callInFlight(payment.id), payment),
     /** `undefined` before the first successful comparison with the chain, and in a replica that does not settle. */
     comparison,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    [Symbol.asyncDispose]: () => ownedResources.disposeAsync(),
   };
 }
 
@@ -83,7 +87,7 @@ async function adoptExternalPayment(
     ledger,
     ownership,
   }: SettlementContext & Readonly<{ store: SqlStore; ledger: Ledger; ownership: Ownership }>,
-): Promise<SettleAnswer | undefined> {
+): Promise<SettleResult | undefined> {
   const settlement = toSettlement(payment, caller.owner, clock());
   if (await ledger.hasConflict(settlement)) return undefined;
   const { number } = await chain.head();
@@ -97,5 +101,5 @@ async function adoptExternalPayment(
   if (!isNew && (await ledger.progress(payment.id)) === undefined) return undefined;
   if (isNew) audit?.add(auditSettlement(settlement, outcome, `eip155:${chainId}`));
   const isOwner = await ownership.acquire(payment.id, caller.owner);
-  return respondTo({ id: payment.id, answer: outcome, caller, isOwner }, ownership);
+  return respondTo({ id: payment.id, result: outcome, caller, isOwner }, ownership);
 }

@@ -22,12 +22,12 @@ const groupOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd03
 
 /** Starts the double. Every second signature has a high `s`, because KMS does not normalize them. */
 export async function startKmsDouble(keys: Readonly<Record<string, Hex>>): Promise<KmsDouble> {
-  const asked: string[] = [];
+  const requests: string[] = [];
   let mode: SigningMode = "signs";
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       const action = String(request.headers["x-amz-target"]).replace("TrentService.", "");
-      asked.push(action);
+      requests.push(action);
       const { KeyId = "", Message = "" } = JSON.parse(body) as Readonly<Record<string, string>>;
       const key = keys[KeyId];
       if (key === undefined)
@@ -39,7 +39,7 @@ export async function startKmsDouble(keys: Readonly<Record<string, Hex>>): Promi
       return send(
         response,
         200,
-        buildSignature(KeyId, Buffer.from(Message, "base64"), toBytes(key), asked.length % 2 === 0),
+        buildSignature(KeyId, Buffer.from(Message, "base64"), toBytes(key), requests.length % 2 === 0),
       );
     });
   });
@@ -52,7 +52,7 @@ export async function startKmsDouble(keys: Readonly<Record<string, Hex>>): Promi
       AWS_SECRET_ACCESS_KEY: "a-secret-of-the-test",
     },
     setMode: (next) => void (mode = next),
-    asked,
+    asked: requests,
     [Symbol.asyncDispose]: local[Symbol.asyncDispose],
   };
 }

@@ -31,7 +31,7 @@ export const attempt: Attempt = {
 };
 
 /** Its replacement, signed after the clock was set back. */
-const second: Attempt = { ...attempt, hash: `0x${"bb".repeat(32)}`, maxFeePerGas: 10n ** 20n, signedAtMs: 500 };
+const secondAttempt: Attempt = { ...attempt, hash: `0x${"bb".repeat(32)}`, maxFeePerGas: 10n ** 20n, signedAtMs: 500 };
 export const settled = { state: "settled", transaction: attempt.hash } as const;
 
 export const contractMs = 1_000;
@@ -40,7 +40,7 @@ export const contractMs = 1_000;
 export type LedgerUnderTest = AsyncDisposable &
   Readonly<{ ledgerFor: (guard: () => Promise<void>) => Ledger; ownership: Ownership }>;
 
-export function openLedgerOver(store: SqlStore): LedgerUnderTest {
+export function openTestLedger(store: SqlStore): LedgerUnderTest {
   const [chain, dependencies] = [{ chainId: 1_672 }, { store, clock: () => contractMs }];
   return {
     ledgerFor: (guard) => createLedger(chain, { ...dependencies, guard }),
@@ -53,9 +53,13 @@ export function openLedgerOver(store: SqlStore): LedgerUnderTest {
 export function testLedger(open: (name: string) => Promise<LedgerUnderTest>): void {
   let count = 0;
   const openScene = async (guard: () => Promise<void> = async () => undefined) => {
-    const opened = await open(`scene-${(count += 1)}`);
-    const { ownership } = opened;
-    return { ...opened.ledgerFor(guard), ownership, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
+    const subject = await open(`scene-${(count += 1)}`);
+    const { ownership } = subject;
+    return {
+      ...subject.ledgerFor(guard),
+      ownership,
+      [Symbol.asyncDispose]: () => subject[Symbol.asyncDispose](),
+    };
   };
   testJournal(openScene);
   testWithdrawals(openScene);
@@ -77,8 +81,8 @@ function testJournal(scene: Scene): void {
   test("returns unfinished settlements with their transactions in order even if the clock went back", async () => {
     await using ledger = await scene();
     await ledger.begin([{ settlement, attempt }]);
-    await ledger.begin([{ settlement, attempt: second }]);
-    expect(await ledger.unfinished()).toEqual([{ settlement, attempts: [attempt, second] }]);
+    await ledger.begin([{ settlement, attempt: secondAttempt }]);
+    expect(await ledger.unfinished()).toEqual([{ settlement, attempts: [attempt, secondAttempt] }]);
     expect(await ledger.progress(settlement.id)).toEqual({ state: "begun", owner: "the first" });
   });
 
@@ -87,17 +91,25 @@ function testJournal(scene: Scene): void {
     await ledger.begin([{ settlement, attempt }]);
     await ledger.finish(new Map([[settlement.id, settled]]));
     expect(await ledger.unfinished()).toEqual([]);
-    expect(await ledger.progress(settlement.id)).toEqual({ ...settled, amount: settlement.amount, owner: "the first" });
+    expect(await ledger.progress(settlement.id)).toEqual({
+      ...settled,
+      amount: settlement.amount,
+      owner: "the first",
+    });
   });
 
   test("records a batch completely or not at all", async () => {
     await using ledger = await scene();
-    const other = { ...settlement, id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
-    const begun = [
+    const other = {
+      ...settlement,
+      id: `0x${"2e".repeat(32)}`,
+      authorizationNonce: `0x${"0d".repeat(32)}`,
+    } as const;
+    const started = [
       { settlement, attempt },
-      { settlement: { ...other, authorizationNonce: settlement.authorizationNonce }, attempt: second },
+      { settlement: { ...other, authorizationNonce: settlement.authorizationNonce }, attempt: secondAttempt },
     ];
-    await expect(ledger.begin(begun)).rejects.toThrow(/unique/i);
+    await expect(ledger.begin(started)).rejects.toThrow(/unique/i);
     expect(await ledger.unfinished()).toEqual([]);
     await ledger.begin([]);
     await ledger.finish(new Map());
@@ -106,8 +118,8 @@ function testJournal(scene: Scene): void {
   test("deletes a settlement with its only transaction, but not with one of its two", async () => {
     await using ledger = await scene();
     await ledger.begin([{ settlement, attempt }]);
-    await ledger.begin([{ settlement, attempt: second }]);
-    await ledger.withdraw(second);
+    await ledger.begin([{ settlement, attempt: secondAttempt }]);
+    await ledger.withdraw(secondAttempt);
     expect(await ledger.unfinished()).toEqual([{ settlement, attempts: [attempt] }]);
     await ledger.withdraw(attempt);
     expect(await ledger.unfinished()).toEqual([]);
@@ -125,10 +137,10 @@ function testJournal(scene: Scene): void {
 
   test("prunes at most the given number of settlements", async () => {
     await using ledger = await scene();
-    const numbered = [1, 2, 3].map((number) => `0x${String(number).repeat(64)}` as const);
-    for (const id of numbered) {
-      const begun = { settlement: { ...settlement, id, authorizationNonce: id }, attempt: { ...attempt, hash: id } };
-      await ledger.begin([begun]);
+    const hashes = [1, 2, 3].map((number) => `0x${String(number).repeat(64)}` as const);
+    for (const id of hashes) {
+      const started = { settlement: { ...settlement, id, authorizationNonce: id }, attempt: { ...attempt, hash: id } };
+      await ledger.begin([started]);
       await ledger.finish(new Map([[id, { ...settled, transaction: id }]]));
     }
     expect([await ledger.prune(1_001, 2), await ledger.prune(1_001, 2), await ledger.prune(1_001, 2)]).toEqual([
@@ -143,16 +155,16 @@ function testWithdrawals(scene: Scene): void {
     await using ledger = await scene(async () => {
       if (isDown) throw new StoreError("the disk fails");
     });
-    const third: Attempt = { ...second, hash: `0x${"cc".repeat(32)}`, nonce: 6 };
+    const thirdAttempt: Attempt = { ...secondAttempt, hash: `0x${"cc".repeat(32)}`, nonce: 6 };
     await ledger.begin([{ settlement, attempt }]);
-    await ledger.begin([{ settlement, attempt: second }]);
+    await ledger.begin([{ settlement, attempt: secondAttempt }]);
     isDown = true;
-    await expect(ledger.withdraw(second)).rejects.toThrow("the disk fails");
-    await expect(ledger.begin([{ settlement, attempt: third }])).rejects.toThrow("the disk fails");
+    await expect(ledger.withdraw(secondAttempt)).rejects.toThrow("the disk fails");
+    await expect(ledger.begin([{ settlement, attempt: thirdAttempt }])).rejects.toThrow("the disk fails");
     isDown = false;
-    await ledger.begin([{ settlement, attempt: third }]);
-    expect(await ledger.unfinished()).toEqual([{ settlement, attempts: [attempt, third] }]);
-    await ledger.begin([{ settlement, attempt: second }]);
+    await ledger.begin([{ settlement, attempt: thirdAttempt }]);
+    expect(await ledger.unfinished()).toEqual([{ settlement, attempts: [attempt, thirdAttempt] }]);
+    await ledger.begin([{ settlement, attempt: secondAttempt }]);
     expect((await ledger.unfinished())[0]?.attempts, "the same bytes again").toHaveLength(3);
   });
 }
@@ -160,21 +172,25 @@ function testWithdrawals(scene: Scene): void {
 function testShared(scene: Scene): void {
   test("returns batched settlements with their transaction, and deletes them with it", async () => {
     await using ledger = await scene();
-    const other = { ...settlement, id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
-    const first: Attempt = { ...second, batch: { index: 0, size: 2 } };
-    const last: Attempt = { ...second, batch: { index: 1, size: 2 } };
+    const other = {
+      ...settlement,
+      id: `0x${"2e".repeat(32)}`,
+      authorizationNonce: `0x${"0d".repeat(32)}`,
+    } as const;
+    const first: Attempt = { ...secondAttempt, batch: { index: 0, size: 2 } };
+    const lastAttempt: Attempt = { ...secondAttempt, batch: { index: 1, size: 2 } };
     await ledger.begin([{ settlement, attempt }]);
     await ledger.begin([
       { settlement, attempt: first },
-      { settlement: other, attempt: last },
+      { settlement: other, attempt: lastAttempt },
     ]);
     expect(await ledger.unfinished()).toEqual([
       { settlement, attempts: [attempt, first] },
-      { settlement: other, attempts: [last] },
+      { settlement: other, attempts: [lastAttempt] },
     ]);
     await ledger.finish(new Map([[settlement.id, settled]]));
-    expect(await ledger.unfinished()).toEqual([{ settlement: other, attempts: [last] }]);
-    await ledger.withdraw(last);
+    expect(await ledger.unfinished()).toEqual([{ settlement: other, attempts: [lastAttempt] }]);
+    await ledger.withdraw(lastAttempt);
     expect(await ledger.unfinished()).toEqual([]);
     expect(await ledger.progress(other.id)).toBeUndefined();
     expect(await ledger.progress(settlement.id)).toMatchObject(settled);
@@ -189,8 +205,8 @@ function testRivals(scene: Scene): void {
     await ledger.begin([{ settlement, attempt }]);
     expect(await ledger.hasConflict(rival)).toBe(true);
     expect(await ledger.hasConflict(settlement), "no rival of itself").toBe(false);
-    await expect(ledger.begin([{ settlement: rival, attempt: second }])).rejects.toThrow(/unique/i);
-    const failed = {
+    await expect(ledger.begin([{ settlement: rival, attempt: secondAttempt }])).rejects.toThrow(/unique/i);
+    const failedRecord = {
       state: "failed",
       transaction: attempt.hash,
       reason: "invalid_exact_evm_transaction_failed",
@@ -198,11 +214,11 @@ function testRivals(scene: Scene): void {
     } as const;
     await ledger.finish(
       new Map([
-        [settlement.id, failed],
-        [rival.id, failed],
+        [settlement.id, failedRecord],
+        [rival.id, failedRecord],
       ]),
     );
-    expect(await ledger.progress(settlement.id)).toEqual({ ...failed, owner: "the first" });
+    expect(await ledger.progress(settlement.id)).toEqual({ ...failedRecord, owner: "the first" });
     expect(await ledger.hasConflict(rival)).toBe(false);
   });
 }
@@ -214,7 +230,7 @@ function testOwners(scene: Scene): void {
     await using ledger = await scene();
     const { acquire } = ledger.ownership;
     await ledger.begin([{ settlement, attempt }]);
-    await ledger.begin([{ settlement: { ...settlement, owner: "the second" }, attempt: second }]);
+    await ledger.begin([{ settlement: { ...settlement, owner: "the second" }, attempt: secondAttempt }]);
     expect([await acquire(settlement.id, "the second"), await acquire(settlement.id, owner)]).toEqual([false, true]);
     await ledger.finish(new Map([[settlement.id, settled]]));
     expect([await acquire(settlement.id, "the second"), await acquire(settlement.id, owner)]).toEqual([false, true]);
@@ -228,19 +244,19 @@ function testOwners(scene: Scene): void {
     expect(await ledger.progress(settlement.id), "only its owner can give it up").toMatchObject({ owner });
     await release(settlement.id, owner);
     expect(await ledger.progress(settlement.id)).toEqual({ state: "begun", owner: undefined });
-    const taken = await Promise.all(["a", "b", "c", "d"].map((name) => acquire(settlement.id, name)));
-    expect(taken.filter(Boolean)).toHaveLength(1);
+    const acquisitions = await Promise.all(["a", "b", "c", "d"].map((name) => acquire(settlement.id, name)));
+    expect(acquisitions.filter(Boolean)).toHaveLength(1);
   });
 
   test("one of several callers closes a settlement, which then has no owner", async () => {
     await using ledger = await scene();
     const { acquire, close } = ledger.ownership;
     await ledger.begin([{ settlement, attempt }]);
-    const ended = await Promise.all([
+    const outcomes = await Promise.all([
       close(settlement.id, "another"),
       ...[1, 2, 3].map(() => close(settlement.id, owner)),
     ]);
-    expect(ended.filter(Boolean)).toHaveLength(1);
+    expect(outcomes.filter(Boolean)).toHaveLength(1);
     expect(await acquire(settlement.id, owner)).toBe(false);
   });
 }

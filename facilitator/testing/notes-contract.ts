@@ -7,10 +7,10 @@ const owner = "the first";
 function createScenes(open: (name: string) => Promise<LedgerUnderTest>) {
   let count = 0;
   return async () => {
-    const opened = await open(`notes-${(count += 1)}`);
-    const { ownership } = opened;
-    const ledger = opened.ledgerFor(async () => undefined);
-    return { ...ledger, ownership, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
+    const ledgerUnderTest = await open(`notes-${(count += 1)}`);
+    const { ownership } = ledgerUnderTest;
+    const ledger = ledgerUnderTest.ledgerFor(async () => undefined);
+    return { ...ledger, ownership, [Symbol.asyncDispose]: () => ledgerUnderTest[Symbol.asyncDispose]() };
   };
 }
 
@@ -38,57 +38,57 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
   test("counts each seller's verifications of a payment until its records expire", async () => {
     await using ledger = await scene();
     const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
-    const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
-    expect(await answers()).toEqual([true, true]);
+    const findOwners = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
+    expect(await findOwners()).toEqual([true, true]);
     await Promise.all([recordVerified(settlement, owner), recordVerified(settlement, "another")]);
-    expect(await answers()).toEqual([true, true]);
+    expect(await findOwners()).toEqual([true, true]);
     await recordVerified(settlement, owner);
-    expect(await answers()).toEqual([false, true]);
+    expect(await findOwners()).toEqual([false, true]);
     expect(await forgetNotes({ fromMs: 0, beforeMs: contractMs }, most)).toBeUndefined();
-    expect(await answers()).toEqual([false, true]);
+    expect(await findOwners()).toEqual([false, true]);
     expect(await forgetNotes(all, most)).toBeUndefined();
-    expect(await answers()).toEqual([true, true]);
+    expect(await findOwners()).toEqual([true, true]);
   });
 
   test("keeps a recorded payment's verifications by its owner, and deletes those by others", async () => {
     await using ledger = await scene();
     const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
-    const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
+    const findOwners = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
     for (const name of [owner, owner, "another", "another"]) await recordVerified(settlement, name);
     await ledger.begin([{ settlement, attempt }]);
     await forgetNotes(all, most);
-    expect(await answers()).toEqual([false, true]);
+    expect(await findOwners()).toEqual([false, true]);
     await ledger.finish(new Map([[settlement.id, settled]]));
     await forgetNotes(all, most);
-    expect(await answers()).toEqual([false, true]);
+    expect(await findOwners()).toEqual([false, true]);
     await ledger.prune(contractMs + 1, most);
     await forgetNotes(all, most);
-    expect(await answers()).toEqual([true, true]);
+    expect(await findOwners()).toEqual([true, true]);
   });
 
   test("deletes verification records in bounded steps, and returns where the next step starts", async () => {
     await using ledger = await scene();
     const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
     for (const name of [owner, owner, "another", "another"]) await recordVerified(settlement, name);
-    const place = { fromMs: 0, beforeMs: contractMs + 10 };
-    const next = await forgetNotes(place, 1);
-    expect(next, "records of one millisecond are not split").toBe(contractMs);
+    const range = { fromMs: 0, beforeMs: contractMs + 10 };
+    const nextMs = await forgetNotes(range, 1);
+    expect(nextMs, "records of one millisecond are not split").toBe(contractMs);
     expect(await verifiedOnce(settlement.id, owner)).toBe(false);
-    const last = await forgetNotes({ ...place, fromMs: next ?? Number.NaN }, 1);
+    const lastMs = await forgetNotes({ ...range, fromMs: nextMs ?? Number.NaN }, 1);
     expect(await verifiedOnce(settlement.id, owner)).toBe(true);
-    expect(await forgetNotes({ ...place, fromMs: last ?? Number.NaN }, 1)).toBeUndefined();
+    expect(await forgetNotes({ ...range, fromMs: lastMs ?? Number.NaN }, 1)).toBeUndefined();
   });
 
   test("deletes only a rejected verification", async () => {
     await using ledger = await scene();
     const { recordVerified, forgetRejected, verifiedOnce } = ledger.ownership;
     for (let times = 0; times < 3; times += 1) await recordVerified(settlement, owner);
-    const answers: boolean[] = [];
+    const findOwners: boolean[] = [];
     for (let times = 0; times < 3; times += 1) {
       await forgetRejected(settlement.id, owner);
-      answers.push(await verifiedOnce(settlement.id, owner));
+      findOwners.push(await verifiedOnce(settlement.id, owner));
     }
-    expect(answers).toEqual([false, true, true]);
+    expect(findOwners).toEqual([false, true, true]);
     await forgetRejected(settlement.id, owner);
     for (let times = 0; times < 2; times += 1) await recordVerified(settlement, owner);
     expect(await verifiedOnce(settlement.id, owner)).toBe(false);

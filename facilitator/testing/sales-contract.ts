@@ -47,17 +47,17 @@ function testSellers(open: Open): void {
     const gas = new Map([["0x1", wei] as const, ["0x2", 5n] as const, ["0x3", 7n] as const]);
     expect(await sales.addGas(gas)).toEqual(new Map([["alice", wei + 5n]]));
     expect(await sales.addGas(new Map([["0x1", wei]]))).toEqual(new Map());
-    const first = { spent: wei + 5n, dearest: wei, forgottenMs: 20_001 * dayMs + 3_600_000 };
-    expect(await sales.dailyGas("alice")).toEqual([first]);
+    const firstHour = { spent: wei + 5n, dearest: wei, forgottenMs: 20_001 * dayMs + 3_600_000 };
+    expect(await sales.dailyGas("alice")).toEqual([firstHour]);
     time.nowMs += dayMs - 1;
     expect(await sales.addGas(new Map([["0x4", 3n]]))).toEqual(new Map());
     await sales.add({ id: "0x4", payer, seller: "alice", identifier: undefined });
     await sales.addGas(new Map([["0x4", 3n]]));
     time.nowMs += 1;
-    const later = { spent: 3n, dearest: 3n, forgottenMs: 20_002 * dayMs };
-    expect(await sales.dailyGas("alice"), "after midnight").toEqual([first, later]);
+    const laterHour = { spent: 3n, dearest: 3n, forgottenMs: 20_002 * dayMs };
+    expect(await sales.dailyGas("alice"), "after midnight").toEqual([firstHour, laterHour]);
     time.nowMs += 3_600_000;
-    expect(await sales.dailyGas("alice")).toEqual([later]);
+    expect(await sales.dailyGas("alice")).toEqual([laterHour]);
     time.nowMs += dayMs;
     expect(await sales.dailyGas("alice")).toEqual([]);
     expect(await sales.forget(time.nowMs - 1, 10)).toBe(3);
@@ -71,8 +71,8 @@ function testSellers(open: Open): void {
       "INSERT INTO seller_day (chain_id, seller, day, gas_paid, dearest) VALUES (1672, 'alice', $1, '7', '4')";
     await store.change(row, [day]);
     time.nowMs += dayMs - 1;
-    const old = { spent: 7n, dearest: 4n, forgottenMs: 20_001 * dayMs + 3_600_000 };
-    expect(await sales.dailyGas("alice")).toEqual([old]);
+    const oldHour = { spent: 7n, dearest: 4n, forgottenMs: 20_001 * dayMs + 3_600_000 };
+    expect(await sales.dailyGas("alice")).toEqual([oldHour]);
     time.nowMs += 3_600_001;
     expect(await sales.dailyGas("alice")).toEqual([]);
   });
@@ -106,8 +106,9 @@ function testPayers(open: Open): void {
     expect(await ask(), "begun").toEqual([false, false]);
     await ledger.finish(new Map([[deposit.id, settled]]));
     expect(await ask()).toEqual([true, true]);
-    const others = [{ salt: `0x${"01".repeat(32)}` }, { payer }, { receiver: payer }, { token: payer }] as const;
-    for (const other of others) expect(await hasDeposit(buildDepositKey({ ...config, ...other }))).toBe(false);
+    const otherConfigs = [{ salt: `0x${"01".repeat(32)}` }, { payer }, { receiver: payer }, { token: payer }] as const;
+    for (const otherConfig of otherConfigs)
+      expect(await hasDeposit(buildDepositKey({ ...config, ...otherConfig }))).toBe(false);
     expect(await hasDeposit(buildSellerDepositKey(payer, config.token))).toBe(false);
     expect(await hasDeposit(buildSellerDepositKey(config.receiver, payer))).toBe(false);
   });
@@ -124,15 +125,15 @@ function testPayers(open: Open): void {
       expect(await add(payer, String(at))).toBe(true);
     }
     const conflicts = (of: typeof payer, id: string) => sales.isConflict(of, { id, fingerprint: "b" });
-    const found = [await conflicts(payer, "0"), await conflicts(payer, "1"), await conflicts(other, "0")];
-    expect(found).toEqual([false, true, true]);
+    const foundConflicts = [await conflicts(payer, "0"), await conflicts(payer, "1"), await conflicts(other, "0")];
+    expect(foundConflicts).toEqual([false, true, true]);
     expect(await add(payer, "1", "b"), "a conflict is not recorded").toBe(false);
-    const elsewhere = createSaleStore(
+    const otherStore = createSaleStore(
       { chainId: 1, firstChainId: chain.chainId },
       { ...scene, clock: () => time.nowMs },
     );
-    const reused = { id: "1", fingerprint: "b" };
-    expect(await elsewhere.isConflict(payer, reused), "an identifier covers all networks").toBe(true);
+    const reusedIdentifier = { id: "1", fingerprint: "b" };
+    expect(await otherStore.isConflict(payer, reusedIdentifier), "an identifier covers all networks").toBe(true);
     expect(await add(payer, "1"), "the same one is no conflict").toBe(true);
   });
 
@@ -155,19 +156,19 @@ function testRefunds(open: Open): void {
     const sign = (hash: string) =>
       ({ id, amount: 2n ** 200n, hash: `0x${hash}`, nonce: 1, rawTransaction: "0x02" }) as const;
     await ledger.finish(new Map([[id, settled]]));
-    const begun = await Promise.all(["a1", "a2", "a3"].map((hash) => refunds.begin(sign(hash))));
-    expect(begun.filter(Boolean)).toHaveLength(1);
-    const first = await refunds.find(id);
-    expect(first).toMatchObject({ state: "sent", amount: 2n ** 200n });
+    const starts = await Promise.all(["a1", "a2", "a3"].map((hash) => refunds.begin(sign(hash))));
+    expect(starts.filter(Boolean)).toHaveLength(1);
+    const firstHour = await refunds.find(id);
+    expect(firstHour).toMatchObject({ state: "sent", amount: 2n ** 200n });
     expect(await refunds.begin(sign("a4"), "0xff")).toBe(false);
-    expect(await refunds.begin(sign("a4"), first?.hash)).toBe(true);
-    if (first !== undefined) await refunds.end(first, "failed");
-    const second = await refunds.find(id);
-    expect(second, "a replaced refund's outcome is ignored").toMatchObject({ state: "sent", hash: "0xa4" });
-    if (second !== undefined) await refunds.end(second, "failed");
+    expect(await refunds.begin(sign("a4"), firstHour?.hash)).toBe(true);
+    if (firstHour !== undefined) await refunds.end(firstHour, "failed");
+    const secondRefund = await refunds.find(id);
+    expect(secondRefund, "a replaced refund's outcome is ignored").toMatchObject({ state: "sent", hash: "0xa4" });
+    if (secondRefund !== undefined) await refunds.end(secondRefund, "failed");
     expect(await refunds.begin(sign("a5"))).toBe(true);
-    const third = await refunds.find(id);
-    if (third !== undefined) await refunds.end(third, "refunded");
+    const thirdRefund = await refunds.find(id);
+    if (thirdRefund !== undefined) await refunds.end(thirdRefund, "refunded");
     expect(await refunds.begin(sign("a6"), "0xa5"), "a refund is final").toBe(false);
     const { asset, payer: from, authorizationNonce } = settlement;
     const name = ["eip155:1672", asset, from, authorizationNonce].join("|");
@@ -191,11 +192,11 @@ function testRefunds(open: Open): void {
     await using scene = await openScene(open);
     const { ledger, store, time } = scene;
     const ids = Array.from({ length: 450 }, (_, at) => idOf(at));
-    const begun = ids.map((id) => ({
+    const started = ids.map((id) => ({
       settlement: { ...settlement, id, authorizationNonce: id },
       attempt: { ...attempt, hash: id },
     }));
-    await ledger.begin(begun);
+    await ledger.begin(started);
     const outcomes = ids.slice(0, 430).map((id) => [id, { ...settled, transaction: id }] as const);
     await ledger.finish(new Map(outcomes.slice(0, 300)));
     time.nowMs += 1;
@@ -205,8 +206,8 @@ function testRefunds(open: Open): void {
     expect(pages.flat().map((one) => one.settlement.id)).toEqual(ids);
     expect(Math.max(...pages.map(({ length }) => length))).toBe(200);
     expect(pages.flat().every(({ attempts, settlement: { id } }) => attempts[0]?.hash === id)).toBe(true);
-    const later = await Array.fromAsync(readSettlements({ ...all, fromMs: time.nowMs }, chain, { store }));
-    expect(later.flat()).toHaveLength(130);
+    const laterHour = await Array.fromAsync(readSettlements({ ...all, fromMs: time.nowMs }, chain, { store }));
+    expect(laterHour.flat()).toHaveLength(130);
   });
 }
 
@@ -231,13 +232,13 @@ function testQueries(open: Open): void {
     await write(6, startMs, "settled", 1);
     const readAfter = (finishedAtMs: number, id: string, max = 10) =>
       readSettledAfter({ after: { finishedAtMs, id }, beforeMs, max }, chain, { store });
-    const numbersAfter = async (...place: Parameters<typeof readAfter>) =>
-      (await readAfter(...place)).map((one) => Number(one.settlement.id));
-    expect(await numbersAfter(startMs, "")).toEqual([1, 2, 3]);
-    expect(await numbersAfter(startMs, "", 2)).toEqual([1, 2]);
-    expect(await numbersAfter(startMs, idOf(1))).toEqual([2, 3]);
-    expect(await numbersAfter(startMs + 1, "")).toEqual([3]);
-    const [first] = await readAfter(startMs, "", 1);
-    expect(first).toMatchObject({ transaction: idOf(1), finishedAtMs: startMs });
+    const readNumbersAfter = async (...location: Parameters<typeof readAfter>) =>
+      (await readAfter(...location)).map((one) => Number(one.settlement.id));
+    expect(await readNumbersAfter(startMs, "")).toEqual([1, 2, 3]);
+    expect(await readNumbersAfter(startMs, "", 2)).toEqual([1, 2]);
+    expect(await readNumbersAfter(startMs, idOf(1))).toEqual([2, 3]);
+    expect(await readNumbersAfter(startMs + 1, "")).toEqual([3]);
+    const [firstHour] = await readAfter(startMs, "", 1);
+    expect(firstHour).toMatchObject({ transaction: idOf(1), finishedAtMs: startMs });
   });
 }

@@ -16,7 +16,7 @@ export async function ageTerms(store: SqlStore, ms: number): Promise<void> {
 const marginMs = 20;
 
 const rival = { ...settlement, id: `0x${"2e".repeat(32)}` } as const;
-const settled = { state: "settled", transaction: attempt.hash } as const;
+const settledRecord = { state: "settled", transaction: attempt.hash } as const;
 
 /** Defines the tests that every ledger shared by replicas must pass, whatever its storage. `open` opens an empty database. */
 export function testSharedLedger(open: () => Promise<SharedDatabase>): void {
@@ -27,54 +27,54 @@ export function testSharedLedger(open: () => Promise<SharedDatabase>): void {
 function testLease(open: () => Promise<SharedDatabase>): void {
   test("grants the lease to one replica at a time, and rejects writes after its term", async () => {
     await using database = await open();
-    const [first, second] = [database.connect(), database.connect()];
-    expect(await first.lease.acquire()).toBe(1);
-    expect(await second.lease.acquire()).toBeUndefined();
-    expect(await first.lease.renew(1)).toBe(true);
-    await first.lease.release(1);
-    expect(await second.lease.acquire()).toBe(2);
-    expect(await first.lease.renew(1)).toBe(false);
-    await first.lease.release(1);
-    expect(await first.lease.acquire(), "a replica can end only its own term").toBeUndefined();
-    const late = first.inTerm(1);
+    const [firstReplica, secondReplica] = [database.connect(), database.connect()];
+    expect(await firstReplica.lease.acquire()).toBe(1);
+    expect(await secondReplica.lease.acquire()).toBeUndefined();
+    expect(await firstReplica.lease.renew(1)).toBe(true);
+    await firstReplica.lease.release(1);
+    expect(await secondReplica.lease.acquire()).toBe(2);
+    expect(await firstReplica.lease.renew(1)).toBe(false);
+    await firstReplica.lease.release(1);
+    expect(await firstReplica.lease.acquire(), "a replica can end only its own term").toBeUndefined();
+    const late = firstReplica.inTerm(1);
     await expect(late.ledger.begin([{ settlement, attempt }])).rejects.toThrow("another replica settles now");
-    const current = second.inTerm(2);
-    await current.ledger.begin([{ settlement, attempt }]);
+    const currentTerm = secondReplica.inTerm(2);
+    await currentTerm.ledger.begin([{ settlement, attempt }]);
     // The second replica stops responding, as after kill -9; the first takes over once the term has expired.
     await database.passTime(termLifeMs + marginMs);
-    expect(await first.lease.acquire()).toBe(3);
-    await expect(current.ledger.withdraw(attempt)).rejects.toThrow("another replica settles now");
-    await expect(current.ledger.finish(new Map([[settlement.id, settled]]))).rejects.toThrow(
+    expect(await firstReplica.lease.acquire()).toBe(3);
+    await expect(currentTerm.ledger.withdraw(attempt)).rejects.toThrow("another replica settles now");
+    await expect(currentTerm.ledger.finish(new Map([[settlement.id, settledRecord]]))).rejects.toThrow(
       "another replica settles now",
     );
-    await expect(current.requests.decline(settlement.id, "late")).rejects.toThrow("another replica settles now");
+    await expect(currentTerm.requests.decline(settlement.id, "late")).rejects.toThrow("another replica settles now");
     expect(await late.ledger.unfinished()).toHaveLength(1);
-    expect(await first.requests.unsentReason(settlement.id)).toBeUndefined();
+    expect(await firstReplica.requests.unsentReason(settlement.id)).toBeUndefined();
   });
 
   test("renewals extend a term, and its holder can start another", async () => {
     await using database = await open();
-    const [first, second] = [database.connect(), database.connect()];
-    expect(await first.lease.acquire()).toBe(1);
+    const [firstReplica, secondReplica] = [database.connect(), database.connect()];
+    expect(await firstReplica.lease.acquire()).toBe(1);
     await database.passTime(termLifeMs * 0.6);
-    expect(await first.lease.renew(1)).toBe(true);
+    expect(await firstReplica.lease.renew(1)).toBe(true);
     await database.passTime(termLifeMs * 0.6);
-    expect(await second.lease.acquire()).toBeUndefined();
-    expect(await first.lease.acquire()).toBe(2);
-    expect(await first.lease.renew(1)).toBe(false);
+    expect(await secondReplica.lease.acquire()).toBeUndefined();
+    expect(await firstReplica.lease.acquire()).toBe(2);
+    expect(await firstReplica.lease.renew(1)).toBe(false);
   });
 }
 
 function testRequests(open: () => Promise<SharedDatabase>): void {
   test("records a request once, and reports its outcome to every replica", async () => {
     await using database = await open();
-    const [{ requests, lease, inTerm }, other] = [database.connect(), database.connect()];
-    const asked = await Promise.all([
+    const [{ requests, lease, inTerm }, otherReplica] = [database.connect(), database.connect()];
+    const requestResults = await Promise.all([
       requests.add(settlement),
       requests.add(settlement),
-      other.requests.add(settlement),
+      otherReplica.requests.add(settlement),
     ]);
-    expect(asked).toEqual([true, true, true]);
+    expect(requestResults).toEqual([true, true, true]);
     expect(await requests.add(rival), "the authorization nonce is taken").toBe(false);
     const term = inTerm((await lease.acquire()) ?? 0);
     expect(await term.requests.waiting(10)).toEqual([settlement]);
@@ -83,13 +83,15 @@ function testRequests(open: () => Promise<SharedDatabase>): void {
     );
     await term.ledger.begin([{ settlement, attempt }]);
     expect(await term.requests.waiting(10)).toEqual([]);
-    expect((await other.requests.states([settlement.id])).get(settlement.id)).toEqual({
+    expect((await otherReplica.requests.states([settlement.id])).get(settlement.id)).toEqual({
       state: "begun",
       transaction: attempt.hash,
       owner: "the first",
     });
-    await term.ledger.finish(new Map([[settlement.id, settled]]));
-    expect((await other.requests.states([settlement.id])).get(settlement.id)).toMatchObject({ state: "settled" });
+    await term.ledger.finish(new Map([[settlement.id, settledRecord]]));
+    expect((await otherReplica.requests.states([settlement.id])).get(settlement.id)).toMatchObject({
+      state: "settled",
+    });
   });
 
   test("deletes a declined request and keeps the reason, but not a sent one", async () => {

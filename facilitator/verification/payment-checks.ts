@@ -26,7 +26,7 @@ import { createRecentVerdicts, createReservations } from "./verified-payments.ts
 export type PaymentChecks = ReturnType<typeof createPaymentChecks>;
 
 export type PaymentCheckDependencies = Readonly<{
-  chainAt: (place: CallLocation) => Chain;
+  chainAt: (location: CallLocation) => Chain;
   gas: GasLimits;
   shortage: (account?: Hex) => string | undefined;
   canPay: (gas: bigint) => boolean;
@@ -56,18 +56,18 @@ export function createPaymentChecks(
   limits: Readonly<{ entriesMax: number }>,
   { chainAt, gas, shortage, canPay, suspensions, clock, monotonicMs }: PaymentCheckDependencies,
 ) {
-  const recent = createRecentVerdicts(limits, { monotonicMs });
+  const recentVerdicts = createRecentVerdicts(limits, { monotonicMs });
   const reservations = createReservations(limits, { clock });
   const askWallet = createWalletCheck(limits, { monotonicMs });
   const chainFor = ({ waiting }: Caller) => chainAt({ line: "verifying", caller: "", ...waiting });
-  const checkWallet = (payment: WalletSigned, caller: Caller): Promise<Rejection | undefined> =>
+  const checkWallet = (payment: WalletSignedPayment, caller: Caller): Promise<Rejection | undefined> =>
     askWallet(payment, chainFor(caller));
   return {
-    recent,
+    recent: recentVerdicts,
     /** Returns, on behalf of a caller, why a payment is not valid now or the chain would not accept it. */
     check: async (payment: SignedPayment, caller: Caller): Promise<Rejection | undefined> => {
-      const untimely = rejectTime(payment.authorization, clock());
-      if (untimely !== undefined) return untimely;
+      const timeRejection = rejectTime(payment.authorization, clock());
+      if (timeRejection !== undefined) return timeRejection;
       // A payment reported as valid will be settled.
       const why = shortage(getNamedSigner(payment));
       if (why !== undefined) throw new ChainError("rejected", `settlement is not available: ${why}`);
@@ -78,7 +78,7 @@ export function createPaymentChecks(
     checkAgain: async (payment: SignedPayment): Promise<Rejection | undefined> => {
       const chain = chainAt({ line: "settling", caller: "" });
       const rejection = rejectTime(payment.authorization, clock()) ?? (await suspensions.reject(payment, chain));
-      if (rejection !== undefined || recent.acquireGood(payment)) return rejection;
+      if (rejection !== undefined || recentVerdicts.acquireGood(payment)) return rejection;
       return (await checkOnChain(payment, { chain, gas })) ?? rejectCostly(payment, { gas, shortage, canPay });
     },
     checkWallet,
@@ -100,7 +100,7 @@ export function createPaymentChecks(
         reservations.release(payment);
         throw error;
       });
-      if (cover.held >= amount) {
+      if (cover.balance >= amount) {
         reservations.trim();
         return undefined;
       }
@@ -125,9 +125,9 @@ async function checkOnChain(
   payment: SignedPayment,
   { chain, gas }: ChainCheckDependencies,
 ): Promise<Rejection | undefined> {
-  const answer = await gas.simulate(payment, chain);
-  if (answer.ok) return undefined;
-  return (await diagnose(payment, chain)) ?? explainSimulation(answer.error, gas.most(payment));
+  const response = await gas.simulate(payment, chain);
+  if (response.ok) return undefined;
+  return (await diagnose(payment, chain)) ?? explainSimulation(response.error, gas.most(payment));
 }
 
 /**
@@ -136,17 +136,19 @@ async function checkOnChain(
  */
 async function diagnose(payment: SignedPayment, chain: Chain): Promise<Rejection | undefined> {
   const { asset, payer, amount, authorization } = payment;
-  const used = { ...payment, authorizationNonce: authorization.nonce };
-  const [isUsed, isPending, { held, isAllowance }] = await Promise.all([
-    isNonceUsed(used, chain),
-    isNonceUsed(used, chain, "pending"),
+  const usedPayment = { ...payment, authorizationNonce: authorization.nonce };
+  const [isUsed, isPending, { balance, isAllowance }] = await Promise.all([
+    isNonceUsed(usedPayment, chain),
+    isNonceUsed(usedPayment, chain, "pending"),
     readAvailableFunds(payment, chain, "pending"),
   ]);
   if (isUsed) {
     const message = "the authorization was already used or cancelled; sign one with a new nonce.";
     return { reason: reason.nonceUsed, message };
   }
-  return held < amount && !isPending ? rejectUnfunded({ asset, payer, amount }, { held, isAllowance }) : undefined;
+  return balance < amount && !isPending
+    ? rejectUnfunded({ asset, payer, amount }, { balance, isAllowance })
+    : undefined;
 }
 
 function explainSimulation(error: JsonRpcFailure, gasLimit: bigint): Rejection {
@@ -190,13 +192,13 @@ const checkGas = 1_000_000;
 /** How long an account without code is not checked again, because any client can invent signatures for it. */
 const accountMs = 10_000;
 
-export type WalletSigned = Parameters<Transfers["checkWallet"]>[0];
+export type WalletSignedPayment = Parameters<Transfers["checkWallet"]>[0];
 
 /** Creates the check of a wallet's signature (ERC-1271): the payer's contract must confirm it. */
 export function createWalletCheck(
   { entriesMax }: Readonly<{ entriesMax: number }>,
   { monotonicMs }: Readonly<{ monotonicMs: () => number }>,
-): (payment: WalletSigned, chain: Chain) => Promise<Rejection | undefined> {
+): (payment: WalletSignedPayment, chain: Chain) => Promise<Rejection | undefined> {
   const accountsAtMs = new Map<string, number>();
   return async ({ id, contract, payer, walletSignature }, chain) => {
     if (walletSignature === undefined) return undefined;
@@ -206,13 +208,17 @@ export function createWalletCheck(
     // A wallet created by a settlement (ERC-6492) may be deployed at any moment.
     const knownAtMs = contract === multicall3Address ? undefined : accountsAtMs.get(account);
     if (knownAtMs !== undefined && monotonicMs() - knownAtMs < accountMs) return rejection;
-    const answer = await chain.simulate({ to: payer, data: encodeSignatureCheck(id, walletSignature), gas: checkGas });
-    if (!answer.ok) {
-      requireExecutionError(answer.error);
-      return { ...rejection, message: `the payer's wallet rejects the signature: ${answer.error.message}.` };
+    const response = await chain.simulate({
+      to: payer,
+      data: encodeSignatureCheck(id, walletSignature),
+      gas: checkGas,
+    });
+    if (!response.ok) {
+      requireExecutionError(response.error);
+      return { ...rejection, message: `the payer's wallet rejects the signature: ${response.error.message}.` };
     }
-    if (confirmsSignature(answer.result)) return undefined;
-    if (answer.result === "0x") retainNewest(accountsAtMs, account, monotonicMs(), entriesMax);
+    if (confirmsSignature(response.result)) return undefined;
+    if (response.result === "0x") retainNewest(accountsAtMs, account, monotonicMs(), entriesMax);
     return rejection;
   };
 }

@@ -34,17 +34,17 @@ function remember(entriesMax = 100) {
 
 test("caches a valid signature, but no invalid one and no other signature of the payment", () => {
   const { recent } = remember();
-  const recovered: string[] = [];
+  const recoveredSigners: string[] = [];
   const ask = (asked: SignedPayment, isGood: boolean) =>
     recent.isSigned(asked, () => {
-      recovered.push(asked.callData);
+      recoveredSigners.push(asked.callData);
       return isGood;
     });
   const first = payment("01");
   expect([ask(first, true), ask(first, false)]).toEqual([true, true]);
-  const forged = payment("01", { callData: "0xff" });
-  expect([ask(forged, false), ask(forged, false), ask(first, false)]).toEqual([false, false, true]);
-  expect(recovered).toEqual(["0x01", "0xff", "0xff"]);
+  const forgedPayment = payment("01", { callData: "0xff" });
+  expect([ask(forgedPayment, false), ask(forgedPayment, false), ask(first, false)]).toEqual([false, false, true]);
+  expect(recoveredSigners).toEqual(["0x01", "0xff", "0xff"]);
 });
 
 test.each([
@@ -69,10 +69,13 @@ test("invalidates the verdict of a payer's second payment once the first is sett
   const { recent, time } = remember();
   recent.recordGood(payment("01"), time.nowMs);
   recent.recordGood(payment("02"), time.nowMs);
-  const others = [payment("03", { payer: asset }), payment("04", { asset: payer })];
-  for (const other of others) recent.recordGood(other, time.nowMs);
+  const otherPayments = [payment("03", { payer: asset }), payment("04", { asset: payer })];
+  for (const otherPayment of otherPayments) recent.recordGood(otherPayment, time.nowMs);
   expect([recent.acquireGood(payment("01")), recent.acquireGood(payment("02"))]).toEqual([true, false]);
-  expect(others.map(recent.acquireGood), "another payer's, and the payer's in another token").toEqual([true, true]);
+  expect(otherPayments.map(recent.acquireGood), "another payer's, and the payer's in another token").toEqual([
+    true,
+    true,
+  ]);
 });
 
 test("discards a verdict requested before a settlement of the payer started or ended", () => {
@@ -88,13 +91,13 @@ test("discards a verdict requested before a settlement of the payer started or e
 
 test("evicts the oldest verdicts and signatures beyond the limit", () => {
   const { recent, time } = remember(2);
-  const many = ["01", "02", "03"].map((name) => payment(name, { payer: `0x${name.repeat(20)}` }));
+  const manyPayments = ["01", "02", "03"].map((name) => payment(name, { payer: `0x${name.repeat(20)}` }));
   let recoveries = 0;
-  for (const one of many) {
+  for (const one of manyPayments) {
     recent.recordGood(one, time.nowMs);
     recent.isSigned(one, () => true);
   }
-  expect(many.toReversed().map(recent.acquireGood)).toEqual([true, true, false]);
-  for (const one of many.toReversed()) recent.isSigned(one, () => (recoveries += 1) > 0);
+  expect(manyPayments.toReversed().map(recent.acquireGood)).toEqual([true, true, false]);
+  for (const one of manyPayments.toReversed()) recent.isSigned(one, () => (recoveries += 1) > 0);
   expect(recoveries).toBe(1);
 });

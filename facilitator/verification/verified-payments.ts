@@ -15,9 +15,9 @@ export function createRecentVerdicts(
   { monotonicMs }: Pick<Clock, "monotonicMs">,
 ) {
   /** Call data by payment; it contains the signature in canonical form. */
-  const signed = new Map<Hex, Hex>();
+  const signedHashes = new Map<Hex, Hex>();
   const payers = new Map<string, PayerVerdicts>();
-  const good = new Map<string, true>();
+  const validPayments = new Map<string, true>();
 
   /** Records that a settlement by the payer ended, which invalidates the chain's earlier verdicts. */
   const forgetPayer = (payment: Pick<SignedPayment, "asset" | "payer">): void =>
@@ -25,16 +25,16 @@ export function createRecentVerdicts(
   return {
     /** Checks the payer's signature: with a cached check of this exact signature, else with `recover`. */
     isSigned: ({ id, callData }: Pick<SignedPayment, "id" | "callData">, recover: () => boolean): boolean => {
-      if (signed.get(id) === callData) return true;
+      if (signedHashes.get(id) === callData) return true;
       if (!recover()) return false;
-      retainNewest(signed, id, callData, entriesMax);
+      retainNewest(signedHashes, id, callData, entriesMax);
       return true;
     },
     /** Returns whether the chain would have accepted the payment when a caller had it checked, however long ago. */
-    wasGood: ({ id }: Pick<SignedPayment, "id">, caller: string): boolean => good.has(`${id} ${caller}`),
+    wasGood: ({ id }: Pick<SignedPayment, "id">, caller: string): boolean => validPayments.has(`${id} ${caller}`),
     /** Records that the chain, queried for a caller at this monotonic time, would accept the payment. */
     recordGood: (payment: SignedPayment, verifiedAtMs: number, caller: string = ""): void => {
-      retainNewest(good, `${payment.id} ${caller}`, true, entriesMax);
+      retainNewest(validPayments, `${payment.id} ${caller}`, true, entriesMax);
       const name = namePayer(payment);
       const payer = payers.get(name) ?? { changedAtMs: undefined, verdicts: new Map<Hex, Verdict>() };
       // The verdict predates a settlement that started while the query was in flight.
@@ -89,9 +89,9 @@ export function createReservations(
     release,
     /** Evicts the oldest reservations beyond the max. Called only for covered payments, so that a rejected one never evicts another. */
     trim: (): void => {
-      for (const oldest of byPayment.keys()) {
+      for (const oldestKey of byPayment.keys()) {
         if (byPayment.size <= entriesMax) return;
-        release({ id: oldest });
+        release({ id: oldestKey });
       }
     },
     /** Reserves a payment's maximum until it expires, and returns the sum of the payer's reservations in its token, this one included. */

@@ -1,5 +1,5 @@
 import { stackServices } from "../stack-services.ts";
-import { facilitatorSettings, hasNoMinimum } from "#facilitator/settings.ts";
+import { facilitatorSettings, allowsZero } from "#facilitator/settings.ts";
 import { buildService, readCommonArgs, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { describeProblem, setKey, type ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
@@ -136,7 +136,7 @@ function findUnlimitedTokens({ tokens, settings = {} }: FacilitatorArgs): readon
   const { apiKeys, openToAnybody } = settings;
   if (apiKeys !== undefined || openToAnybody === true || settings["assets"] !== undefined) return [];
   return tokens
-    .filter(hasNoMinimum)
+    .filter(allowsZero)
     .map(({ address }) =>
       describeProblem(
         "settings.facilitator.assets",

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { createSharedLedger } from "#facilitator/settlement/leader/shared-ledger.ts";
 import { postgresLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
-import { contractMs, openLedgerOver, testLedger } from "#facilitator/testing/ledger-contract.ts";
+import { contractMs, openTestLedger, testLedger } from "#facilitator/testing/ledger-contract.ts";
 import { testNotes } from "#facilitator/testing/notes-contract.ts";
 import { testSales } from "#facilitator/testing/sales-contract.ts";
 import { ageTerms, testSharedLedger } from "#facilitator/testing/shared-ledger-contract.ts";
@@ -28,8 +28,8 @@ describe.skipIf(missing !== undefined)(
       return store;
     };
 
-    testLedger(async () => openLedgerOver(await open()));
-    testNotes(async () => openLedgerOver(await open()));
+    testLedger(async () => openTestLedger(await open()));
+    testNotes(async () => openTestLedger(await open()));
     testSales(open);
 
     testSharedLedger(async () => {

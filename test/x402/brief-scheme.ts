@@ -75,11 +75,11 @@ export const brief: Scheme<BriefPayment> = {
     kinds: () => [{}],
     verify: async (order, transfers) => {
       const judged = judge(order, transfers);
-      return "answer" in judged ? judged : transfers.verify(judged);
+      return "result" in judged ? judged : transfers.verify(judged);
     },
     settle: async (order, transfers) => {
       const judged = judge(order, transfers);
-      return "answer" in judged ? judged : transfers.settle(judged);
+      return "result" in judged ? judged : transfers.settle(judged);
     },
   }),
 };
@@ -101,5 +101,5 @@ function judge({ payment, requirements }: Order<BriefPayment>, { assets, isSigne
       ? { reason: reason.requirements, message: "this token is not settled here." }
       : toSignedPayment(terms, { asset, isSigned, contracts });
   if (!("reason" in judged)) return judged;
-  return { answer: { state: "rejected", rejection: judged }, payer: payment.payer } as const;
+  return { result: { state: "rejected", rejection: judged }, payer: payment.payer } as const;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Answered, SettleAnswer } from "../answer.ts";
+import type { ReportedResult, SettleResult } from "../answer.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
 import type { Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
@@ -17,10 +17,10 @@ function openScene() {
     answers: Promise.resolve(),
     says: "settled" as "settled" | "pending",
   };
-  const settle = async ({ amount, payer }: SignedPayment): Promise<Answered<SettleAnswer>> => {
+  const settle = async ({ amount, payer }: SignedPayment): Promise<ReportedResult<SettleResult>> => {
     chain.calls.push(`settle ${amount}`);
     if (chain.says === "settled") chain.claimed += amount;
-    return { answer: { state: chain.says, transaction: "0xaa" }, payer };
+    return { result: { state: chain.says, transaction: "0xaa" }, payer };
   };
   const transfers = {
     assets: new Map([[config.token, {}]]),
@@ -32,7 +32,7 @@ function openScene() {
       return data.startsWith(channelsSelector) ? `0x${words.map(encodeInteger).join("")}` : `0x${"0".repeat(128)}`;
     },
     settle,
-    settleNothing: async ({ payer }: SignedPayment) => ({ answer: { state: "unused" } as const, payer }),
+    settleNothing: async ({ payer }: SignedPayment) => ({ result: { state: "unused" } as const, payer }),
   } as unknown as Transfers;
   const states = createChannelStates();
   const judge = (max: bigint, { isRefund = false } = {}) =>
@@ -90,6 +90,6 @@ test("does not cache a state read during a claim", async () => {
 test("sends no transaction for a claimed total", async () => {
   const { chain, claim } = openScene();
   await claim(40n);
-  expect((await claim(40n)).answer).toEqual({ state: "unused" });
+  expect((await claim(40n)).result).toEqual({ state: "unused" });
   expect(chain.calls.filter((call) => call.startsWith("settle"))).toEqual(["settle 40"]);
 });

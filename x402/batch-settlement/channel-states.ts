@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { fields } from "../fields.ts";
-import type { Answered, SettleAnswer } from "../answer.ts";
+import type { ReportedResult, SettleResult } from "../answer.ts";
 import type { Hex } from "../hex.ts";
 import type { Rejection } from "../reason.ts";
 import type { Transfers } from "../scheme.ts";
@@ -43,13 +43,13 @@ export function createChannelStates() {
     change: async (
       channelIds: readonly Hex[],
       { clock }: Pick<Transfers, "clock">,
-      settle: () => Promise<Answered<SettleAnswer>>,
-    ): Promise<Answered<SettleAnswer>> => {
+      settle: () => Promise<ReportedResult<SettleResult>>,
+    ): Promise<ReportedResult<SettleResult>> => {
       const ids = channelIds.map((id) => id.toLowerCase());
       try {
         const answered = await settle();
         for (const id of ids) pendingUntilMs.delete(id);
-        if (answered.answer.state === "pending") for (const id of ids) pendingUntilMs.set(id, clock() + pendingMs);
+        if (answered.result.state === "pending") for (const id of ids) pendingUntilMs.set(id, clock() + pendingMs);
         return answered;
       } finally {
         changes += 1;
@@ -62,15 +62,15 @@ export function createChannelStates() {
      * error would imply that nothing was settled, and the caller needs the state, so it must retry.
      */
     report: async (
-      answered: Answered<SettleAnswer>,
+      answered: ReportedResult<SettleResult>,
       { channelId, amount: moved }: Readonly<{ channelId: Hex; amount: bigint }>,
       transfers: Transfers,
-    ): Promise<Answered<SettleAnswer>> => {
-      const { answer } = answered;
+    ): Promise<ReportedResult<SettleResult>> => {
+      const { result: answer } = answered;
       if (answer.state !== "settled") return answered;
       const [read] = await Promise.allSettled([refresh(channelId, transfers)]);
       if (read.status === "rejected")
-        return { ...answered, answer: { state: "pending", transaction: answer.transaction } };
+        return { ...answered, result: { state: "pending", transaction: answer.transaction } };
       const extra = { channelState: formatState(channelId, read.value) };
       return { ...answered, reported: { amount: String(moved), extra } };
     },

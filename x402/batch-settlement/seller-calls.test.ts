@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { reject, type SettleAnswer } from "../answer.ts";
+import { reject, type SettleResult } from "../answer.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
 import type { Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
@@ -15,7 +15,7 @@ function openScene() {
     assets: new Map<string, object>([[config.token, {}]]),
     recorded: new Map<Hex, string>(),
     balance: 100n,
-    answer: { state: "pending", transaction: "0xaa" } as SettleAnswer,
+    result: { state: "pending", transaction: "0xaa" } as SettleResult,
   };
   const transfers = {
     assets: scene.assets,
@@ -27,7 +27,7 @@ function openScene() {
     settle: async ({ id, payer, unserved }: SignedPayment) => {
       scene.settled.push(id);
       const isNew = !scene.recorded.has(id);
-      return isNew && unserved !== undefined ? reject(unserved, payer) : { answer: scene.answer, payer };
+      return isNew && unserved !== undefined ? reject(unserved, payer) : { result: scene.result, payer };
     },
   } as unknown as Transfers;
   const payment = {
@@ -58,21 +58,21 @@ test("keeps a refund in flight pending although the balance already excludes it"
   const { scene, refund } = openScene();
   await refund();
   scene.balance = 0n;
-  expect(await refund()).toMatchObject({ answer: { state: "rejected" } });
+  expect(await refund()).toMatchObject({ result: { state: "rejected" } });
   scene.recorded.set(scene.settled[0] ?? "0x", "begun");
-  expect(await refund()).toMatchObject({ answer: { state: "pending" } });
+  expect(await refund()).toMatchObject({ result: { state: "pending" } });
 });
 
 test("reports a refund's amount even if the node queried afterwards hasn't seen it yet", async () => {
   const { scene, refund } = openScene();
-  scene.answer = { state: "settled", transaction: "0xaa", amount: 100n };
+  scene.result = { state: "settled", transaction: "0xaa", amount: 100n };
   expect(await refund()).toMatchObject({ reported: { amount: "100" } });
 });
 
 test("rejects a refund in a removed token only if it is new", async () => {
   const { scene, refund } = openScene();
   scene.assets.clear();
-  expect(await refund()).toMatchObject({ answer: { rejection: { reason: "invalid_payment_requirements" } } });
+  expect(await refund()).toMatchObject({ result: { rejection: { reason: "invalid_payment_requirements" } } });
   scene.recorded.set(scene.settled[0] ?? "0x", "begun");
-  expect(await refund()).toMatchObject({ answer: { state: "pending" } });
+  expect(await refund()).toMatchObject({ result: { state: "pending" } });
 });

@@ -1,4 +1,4 @@
-import { nameReasons, type Answered, type SettleAnswer, reject } from "../answer.ts";
+import { nameReasons, type ReportedResult, type SettleResult, reject } from "../answer.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
 import { keccak256 } from "../typed-data.ts";
 import { reason, type Reason, type Rejection } from "../reason.ts";
@@ -21,7 +21,7 @@ import { readChainId } from "./voucher.ts";
 import { rejectDifference } from "../terms.ts";
 
 type OrderOf<Type extends ChannelPayload["type"]> = Order<Extract<ChannelPayload, { type: Type }>>;
-type Settled = Promise<Answered<SettleAnswer>>;
+type Settled = Promise<ReportedResult<SettleResult>>;
 
 /** Time after which the same call becomes a new transaction; well below a channel's shortest withdrawal delay. */
 const retryMs = 300_000;
@@ -98,7 +98,7 @@ export async function settleClaimed({ payment, requirements }: OrderOf<"settle">
   const state = encodeInteger(before.totalClaimed) + encodeInteger(before.totalSettled);
   const call = buildCall(party, encodeSettle(receiver, token), state + encodePeriod(transfers));
   const answered = { ...nameReasons(await transfers.settle(call), names.settle), payer: undefined };
-  if (answered.answer.state !== "settled") return answered;
+  if (answered.result.state !== "settled") return answered;
   // A claim may have happened in between, so read the chain.
   const after = await readReceiver(receiver, token, transfers.read);
   return { ...answered, reported: { amount: String(after.totalSettled - before.totalSettled) } };
@@ -131,7 +131,7 @@ export async function refundChannel(
   const amount = requested < available ? requested : available;
   const isFirst = before.refundNonce === nonce;
   const claimCall = claims.length > 0 ? encodeClaims(claims, claimSignature ?? "0x") : undefined;
-  const data = encodeRefund({ config, amount: requested, nonce, signature: signature }, claimCall);
+  const data = encodeRefund({ config, amount: requested, nonce, signature }, claimCall);
   const unserved = rejectAsset(requirements, transfers);
   const deposits = [config, ...claims.map((claim) => claim.voucher.channel)].map(buildDepositKey);
   const isRemainder = requested >= available;
@@ -150,7 +150,7 @@ export async function refundChannel(
   const settle = () => transfers.settle(call);
   const answered = nameReasons(await states.change([channelId, ...ids], transfers, settle), names.refund);
   // Don't derive this from the balance: another node may still have the one from before the refund.
-  const paid = answered.answer.state === "settled" ? (answered.answer.amount ?? amount) : amount;
+  const paid = answered.result.state === "settled" ? (answered.result.amount ?? amount) : amount;
   return states.report(answered, { channelId, amount: paid }, transfers);
 }
 

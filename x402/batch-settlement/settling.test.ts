@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SettleAnswer } from "../answer.ts";
+import type { SettleResult } from "../answer.ts";
 import { encodeInteger, zeroAddress, type Hex } from "../hex.ts";
 import type { Order, Transfers } from "../scheme.ts";
 import { buildOrder, config } from "../testing/sample-channel.ts";
@@ -38,7 +38,7 @@ const createTransfers = (changes: object) =>
     progress: async () => "begun",
     read: async () => `0x${[100n, 0n].map(encodeInteger).join("")}`,
     settle: async () => ({
-      answer: { state: "settled", transaction } satisfies SettleAnswer,
+      result: { state: "settled", transaction } satisfies SettleResult,
       payer: channelConfig.payer,
     }),
     ...changes,
@@ -48,8 +48,8 @@ const createTransfers = (changes: object) =>
 const settleDeposit = (changes: object) => createChannelSettling().settle(order, createTransfers(changes));
 
 test("returns the outcome of a deposit in progress even if its wallet now rejects the voucher", async () => {
-  expect(await settleDeposit({})).toMatchObject({ answer: { state: "settled" }, reported: { amount: "100" } });
-  expect(await settleDeposit({ checkWallet: failToAsk })).toMatchObject({ answer: { state: "settled" } });
+  expect(await settleDeposit({})).toMatchObject({ result: { state: "settled" }, reported: { amount: "100" } });
+  expect(await settleDeposit({ checkWallet: failToAsk })).toMatchObject({ result: { state: "settled" } });
 });
 
 test("returns the outcome of a copy that starts during the voucher's check", async () => {
@@ -60,23 +60,23 @@ test("returns the outcome of a copy that starts during the voucher's check", asy
       return says();
     };
     const progress = async () => (isRequested ? "begun" : undefined);
-    expect(await settleDeposit({ checkWallet, progress })).toMatchObject({ answer: { state: "settled" } });
+    expect(await settleDeposit({ checkWallet, progress })).toMatchObject({ result: { state: "settled" } });
   }
 });
 
 test("rejects a new deposit with an invalid voucher", async () => {
   expect(await settleDeposit({ progress: async () => undefined })).toMatchObject({
-    answer: { state: "rejected", rejection: { reason: "invalid_batch_settlement_evm_voucher_signature" } },
+    result: { state: "rejected", rejection: { reason: "invalid_batch_settlement_evm_voucher_signature" } },
   });
 });
 
 test("returns pending for a settled deposit while its channel can't be read", async () => {
-  expect(await settleDeposit({ read: failToAsk })).toMatchObject({ answer: { state: "pending", transaction } });
+  expect(await settleDeposit({ read: failToAsk })).toMatchObject({ result: { state: "pending", transaction } });
 });
 
 test.each([
-  ["voucher", { answer: { state: "rejected", rejection: { reason: "invalid_payment_requirements" } } }],
-  ["refund", { answer: { state: "valid" } }],
+  ["voucher", { result: { state: "rejected", rejection: { reason: "invalid_payment_requirements" } } }],
+  ["refund", { result: { state: "valid" } }],
 ] as const)("verifies a %s of an open channel in a removed token", async (type, verdict) => {
   const sent = { ...order, payment: { type, channelConfig, voucher: payment.voucher } } as Order<ChannelPayload>;
   const transfers = createTransfers({ checkWallet: async () => undefined, assets: new Map() });

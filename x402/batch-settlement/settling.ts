@@ -1,4 +1,4 @@
-import { nameReasons, type Answered, type SettleAnswer, reject } from "../answer.ts";
+import { nameReasons, type ReportedResult, type SettleResult, reject } from "../answer.ts";
 import { listContracts, canonicalContracts, type KnownContracts } from "../contracts.ts";
 import { reason, type Rejection } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";
@@ -50,7 +50,7 @@ export function createChannelSettling(): Settling<ChannelPayload> {
         const refund = { asset: payment.channelConfig.token, claimed: voucher.max, refunds: state.refundNonce };
         const unpaid = voucher.isRefund ? transfers.rejectRefund(refund) : undefined;
         if (unpaid !== undefined) return reject(unpaid, payer);
-        return { answer: { state: "valid" }, payer, reported: { extra: formatState(voucher.channelId, state) } };
+        return { result: { state: "valid" }, payer, reported: { extra: formatState(voucher.channelId, state) } };
       }
       const deposit = checkDeposit({ ...order, payment }, voucher, transfers);
       if ("reason" in deposit) return reject(deposit, payer);
@@ -60,7 +60,7 @@ export function createChannelSettling(): Settling<ChannelPayload> {
       const rejection = rejectState({ ...voucher, added: amount }, state);
       if (rejection !== undefined) return reject(rejection, payer);
       const answered = nameReasons(await transfers.verify(deposit.payment), deposit.names);
-      return answered.answer.state === "valid"
+      return answered.result.state === "valid"
         ? { ...answered, reported: { extra: formatState(voucher.channelId, state) } }
         : answered;
     },
@@ -116,7 +116,7 @@ async function settleDeposit(
   order: ChannelOrder<"deposit">,
   transfers: Transfers,
   states: ChannelStates,
-): Promise<Answered<SettleAnswer>> {
+): Promise<ReportedResult<SettleResult>> {
   const { channelConfig, voucher } = order.payment;
   const { payer } = channelConfig;
   const wrong = rejectConfig({ config: channelConfig, voucher }, order.requirements);

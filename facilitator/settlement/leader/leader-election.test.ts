@@ -18,37 +18,37 @@ function startDeadline() {
     for (const { dueMs, end } of timers) if (dueMs <= state.nowMs) end();
     await new Promise(setImmediate);
   };
-  return { ...deadline, passTime, passed: () => state.passed };
+  return { ...deadline, passTime, expired: () => state.passed };
 }
 
 test("expires a lease that was not renewed, counting from before its request", async () => {
-  const { claim, passTime, passed } = startDeadline();
-  const first = claim();
+  const { claim, passTime, expired } = startDeadline();
+  const firstClaim = claim();
   await passTime(1_000);
-  first.confirm();
+  firstClaim.confirm();
   await passTime(2_400);
-  expect(passed()).toBe(0);
+  expect(expired()).toBe(0);
   await passTime(100);
-  expect(passed()).toBe(1);
+  expect(expired()).toBe(1);
 });
 
 test("extends the deadline on a renewal, but not on a failed one", async () => {
-  const { claim, passTime, passed } = startDeadline();
+  const { claim, passTime, expired } = startDeadline();
   claim().confirm();
   await passTime(3_000);
   claim().confirm();
   await passTime(3_000);
   claim().drop();
-  expect(passed()).toBe(0);
+  expect(expired()).toBe(0);
   await passTime(500);
-  expect(passed()).toBe(1);
+  expect(expired()).toBe(1);
 });
 
 test("expires a lease at once when it is confirmed after its deadline", async () => {
-  const { claim, passTime, passed } = startDeadline();
+  const { claim, passTime, expired } = startDeadline();
   const late = claim();
   await passTime(3_500);
-  expect(passed()).toBe(0);
+  expect(expired()).toBe(0);
   late.confirm();
-  expect(passed()).toBe(1);
+  expect(expired()).toBe(1);
 });

@@ -23,22 +23,27 @@ export function startCandidate(context: SettlementContext, { lease, inTerm }: Sh
   let term: Term | undefined;
   const { runQuery, runClaim, readiness } = createQuerying(context);
 
-  const serve = async (number: number, begun: Term, claim: () => LeaseClaim, stop: AbortSignal): Promise<void> => {
+  const serve = async (
+    number: number,
+    startedTerm: Term,
+    claim: () => LeaseClaim,
+    stop: AbortSignal,
+  ): Promise<void> => {
     log.info({ event: "term-started", term: number }, "this replica is now the leader and settles");
-    term = begun;
-    begun.over.addEventListener("abort", () => (term = undefined), { once: true });
-    const ended = AbortSignal.any([stop, begun.over]);
+    term = startedTerm;
+    startedTerm.over.addEventListener("abort", () => (term = undefined), { once: true });
+    const termSignal = AbortSignal.any([stop, startedTerm.over]);
     try {
       let isMine = true;
-      while (isMine && !ended.aborted) {
-        await pause(renewIntervalMs, ended);
-        if (ended.aborted) break;
+      while (isMine && !termSignal.aborted) {
+        await pause(renewIntervalMs, termSignal);
+        if (termSignal.aborted) break;
         // Without a response, the term continues; its deadline ends it before another replica can start one.
         isMine = (await runClaim(claim(), () => lease.renew(number), Boolean)) ?? true;
       }
     } finally {
       term = undefined;
-      await begun[Symbol.asyncDispose]();
+      await startedTerm[Symbol.asyncDispose]();
       log.info({ event: "term-ended", term: number }, "this replica is no longer the leader");
     }
   };
@@ -50,33 +55,34 @@ export function startCandidate(context: SettlementContext, { lease, inTerm }: Sh
       term?.lose();
     };
     using deadline = createLeaseDeadline(leaseTrustMs, { pause, onPassed });
-    const number = await runClaim(deadline.claim(), lease.acquire, (given) => given !== undefined);
+    const number = await runClaim(deadline.claim(), lease.acquire, (termNumber) => termNumber !== undefined);
     if (number === undefined) return;
-    const begun = await runQuery(() => startLeaderTerm(context, inTerm(number)));
-    if (begun === undefined) return;
+    const startedTerm = await runQuery(() => startLeaderTerm(context, inTerm(number)));
+    if (startedTerm === undefined) return;
     if (isLate) {
-      begun.lose();
-      await begun[Symbol.asyncDispose]();
-    } else await serve(number, begun, deadline.claim, stop);
+      startedTerm.lose();
+      await startedTerm[Symbol.asyncDispose]();
+    } else await serve(number, startedTerm, deadline.claim, stop);
     if (stop.aborted) await runQuery(() => lease.release(number));
   };
 
-  const failed = (error: unknown) => log.error({ event: "settling-failed", err: error }, "settling failed; retrying");
-  const candidacy = repeat(tryTerm, { intervalMs: renewIntervalMs, failed }, { pause });
+  const onFailure = (error: unknown) =>
+    log.error({ event: "settling-failed", err: error }, "settling failed; retrying");
+  const candidacy = repeat(tryTerm, { intervalMs: renewIntervalMs, failed: onFailure }, { pause });
   return { term: () => term, readiness, [Symbol.asyncDispose]: () => candidacy[Symbol.asyncDispose]() };
 }
 
 function createQuerying({ log }: Pick<SettlementContext, "log">) {
-  const { readiness, responded, failed } = trackStore({ log });
+  const { readiness, responded: recordResponse, failed: onFailure } = trackStore({ log });
   /** Returns the result of the work; undefined if the database is unavailable. */
   const runQuery = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
       const result = await work();
-      responded();
+      recordResponse();
       return result;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      failed(error);
+      onFailure(error);
       return undefined;
     }
   };
@@ -105,27 +111,27 @@ export function createLeaseDeadline(
   trustMs: number,
   { pause, onPassed }: Readonly<{ pause: Pause; onPassed: () => void }>,
 ): Disposable & Readonly<{ claim: () => LeaseClaim }> {
-  let confirmed: AbortController | undefined;
+  let confirmation: AbortController | undefined;
   return {
     claim: () => {
-      const counting = new AbortController();
+      const countdown = new AbortController();
       let isPassed = false;
       const count = async (): Promise<void> => {
-        await pause(trustMs, counting.signal);
-        if (counting.signal.aborted) return;
+        await pause(trustMs, countdown.signal);
+        if (countdown.signal.aborted) return;
         isPassed = true;
-        if (confirmed === counting) onPassed();
+        if (confirmation === countdown) onPassed();
       };
       void count();
       return {
         confirm: () => {
-          confirmed?.abort();
-          confirmed = counting;
+          confirmation?.abort();
+          confirmation = countdown;
           if (isPassed) onPassed();
         },
-        drop: () => counting.abort(),
+        drop: () => countdown.abort(),
       };
     },
-    [Symbol.dispose]: () => confirmed?.abort(),
+    [Symbol.dispose]: () => confirmation?.abort(),
   };
 }

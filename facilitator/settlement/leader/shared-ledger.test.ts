@@ -5,33 +5,33 @@ import { sqliteLedgerMigrations } from "../ledger/schema.ts";
 import { createRequests, createSharedLedger } from "./shared-ledger.ts";
 
 test("adds a request if the conflicting one is declined between two statements", async () => {
-  const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
-  await using store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
+  const location = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
+  await using store = openSqliteStore({ ...location, migrations: sqliteLedgerMigrations });
   const [options, clock, guard] = [{ chainId: 1_672 }, () => sampleMs, async () => undefined];
   const { add } = createRequests(options, { store, clock, guard });
   expect(await add(sampleSettlement)).toBe(true);
-  const other = { ...sampleSettlement, id: `0x${"2e".repeat(32)}` } as const;
-  expect(await add(other), "the first one is there").toBe(false);
+  const otherSettlement = { ...sampleSettlement, id: `0x${"2e".repeat(32)}` } as const;
+  expect(await add(otherSettlement), "the first one is there").toBe(false);
   let declines = 1;
-  const declining = createRequests(options, {
+  const decliningRequests = createRequests(options, {
     clock,
     guard,
     store: {
       ...store,
       change: async (text, values) => {
-        const changed = await store.change(text, values);
-        if (changed === 0 && declines-- > 0) await store.change("DELETE FROM settlement");
-        return changed;
+        const changeCount = await store.change(text, values);
+        if (changeCount === 0 && declines-- > 0) await store.change("DELETE FROM settlement");
+        return changeCount;
       },
     },
   });
-  expect(await declining.add(sampleSettlement)).toBe(true);
+  expect(await decliningRequests.add(sampleSettlement)).toBe(true);
   expect(await store.rows("SELECT id FROM settlement")).toEqual([{ id: sampleSettlement.id }]);
 });
 
 test("keeps a request whose transaction was withdrawn, so that another account can send it", async () => {
-  const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
-  await using store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
+  const location = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
+  await using store = openSqliteStore({ ...location, migrations: sqliteLedgerMigrations });
   const { requests, lease, inTerm } = createSharedLedger({ chainId: 1_672 }, { store, clock: () => sampleMs });
   const term = inTerm((await lease.acquire()) ?? 0);
   await requests.add(sampleSettlement);

@@ -19,10 +19,10 @@ export function createSharedLedger(options: Readonly<{ chainId: number }>, depen
     ownership: createOwnership(options, dependencies),
     lease,
     inTerm: (term: number) => {
-      const guarded = { ...dependencies, guard: guard(term) };
+      const guardedDependencies = { ...dependencies, guard: guard(term) };
       return {
-        ledger: createLedger(options, { ...guarded, keepsRequests: true }),
-        requests: createRequests(options, guarded),
+        ledger: createLedger(options, { ...guardedDependencies, keepsRequests: true }),
+        requests: createRequests(options, guardedDependencies),
       };
     },
   };
@@ -39,7 +39,7 @@ const waitingSql = `SELECT * FROM settlement WHERE chain_id = $1 AND state = 'be
     AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)
   ORDER BY begun_at_ms, id LIMIT $2`;
 
-const inTheWaySql = `SELECT id FROM settlement WHERE chain_id = $1
+const conflictSql = `SELECT id FROM settlement WHERE chain_id = $1
     AND (id = $2 OR (COALESCE(nonce_space, asset) = $3 AND payer = $4 AND authorization_nonce = $5 AND state <> 'failed'))`;
 
 /** Max insert attempts: a conflicting request may be declined between two statements. */
@@ -66,9 +66,9 @@ export function createRequests(
     add: async (settlement: Settlement): Promise<boolean> => {
       for (let attempt = 1; attempt <= insertAttemptsMax; attempt += 1) {
         if ((await insertSettlements(store, chainId, [settlement], "")) === 1) return true;
-        const found = await store.rows(inTheWaySql, [chainId, settlement.id, ...toAuthorizationKey(settlement)]);
-        if (found.some(({ id }) => id === settlement.id)) return true;
-        if (found.length > 0) return false;
+        const conflicts = await store.rows(conflictSql, [chainId, settlement.id, ...toAuthorizationKey(settlement)]);
+        if (conflicts.some(({ id }) => id === settlement.id)) return true;
+        if (conflicts.length > 0) return false;
         // The conflicting request has since been declined, so the authorization nonce is available again.
       }
       throw new StoreError(

@@ -19,8 +19,8 @@ const pass = async () => undefined;
 function createPayment(index: number): SignedPayment {
   const { asset, contract, payer, payTo, amount } = sampleSettlement;
   const authorization = { validAfter: 0n, validBefore: 4_000_000_000n, nonce: `0x${`${index}`.repeat(64)}` as const };
-  const signed = { id: `0x${`${index}d`.repeat(32)}`, callData: `0x${`${index}`.repeat(8)}` } as const;
-  return { ...signed, asset, contract, payer, payTo, amount, authorization };
+  const signedPayment = { id: `0x${`${index}d`.repeat(32)}`, callData: `0x${`${index}`.repeat(8)}` } as const;
+  return { ...signedPayment, asset, contract, payer, payTo, amount, authorization };
 }
 
 const payment = createPayment(1);
@@ -50,23 +50,23 @@ function startReplica({
 } = {}) {
   const stop = new AbortController();
   if (isStopping) stop.abort();
-  const paused: (() => void)[] = [];
+  const pendingPauses: (() => void)[] = [];
   const pause = (ms: number, signal?: AbortSignal) =>
     new Promise<void>((resolve) => {
-      if (ms === intervalMs) paused.push(resolve);
+      if (ms === intervalMs) pendingPauses.push(resolve);
       if (ms === drainMs) resolve();
       signal?.addEventListener("abort", () => resolve(), { once: true });
     });
   const store = openStore(beforeStatement);
-  const shared = createSharedLedger({ chainId: 1_672 }, { store, clock: () => sampleMs });
-  const { requests, lease, inTerm } = shared;
+  const sharedLedger = createSharedLedger({ chainId: 1_672 }, { store, clock: () => sampleMs });
+  const { requests, lease, inTerm } = sharedLedger;
   const settlement = { pollIntervalMs: intervalMs, receiptTimeoutMs: 1_000_000, drainMs, inFlightMax: 10 };
   const context = { settlement, pause, check, clock: () => sampleMs, signal: stop.signal, log, random: Math.random };
   const watch = createOutcomeWatch(context as unknown as SettlementContext, requests);
   const parts = { watch, onRequest: () => undefined };
-  const settler = createSharedSettler(context as unknown as SettlementContext, shared, parts);
+  const settler = createSharedSettler(context as unknown as SettlementContext, sharedLedger, parts);
   const poll = () => {
-    for (const end of paused.splice(0)) end();
+    for (const end of pendingPauses.splice(0)) end();
   };
   return { settler, requests, lease, inTerm, watch, poll };
 }
@@ -74,7 +74,7 @@ function startReplica({
 test("reports a duplicate to a declined sale once the next sale has settled the payment", async () => {
   const { settler, requests, lease, inTerm, watch, poll } = startReplica();
   await using _ = watch;
-  const first = settler.settle(payment, createSale("first"));
+  const firstSettlement = settler.settle(payment, createSale("first"));
   await new Promise(setImmediate);
   expect(watch.size(), "the first sale waits").toBe(1);
   const leader = inTerm((await lease.acquire()) ?? 0);
@@ -84,9 +84,9 @@ test("reports a duplicate to a declined sale once the next sale has settled the 
   await leader.ledger.begin([{ settlement, attempt: sampleAttempt }]);
   await leader.ledger.finish(new Map([[payment.id, { state: "settled", transaction: sampleAttempt.hash }]]));
   poll();
-  expect(await first).toEqual({ state: "duplicate", transaction: sampleAttempt.hash });
-  const second = settler.settle(payment, createSale("second"));
-  expect(await second).toMatchObject({ state: "settled", transaction: sampleAttempt.hash });
+  expect(await firstSettlement).toEqual({ state: "duplicate", transaction: sampleAttempt.hash });
+  const secondSettlement = settler.settle(payment, createSale("second"));
+  expect(await secondSettlement).toMatchObject({ state: "settled", transaction: sampleAttempt.hash });
 });
 
 test("reports pending in a stopping replica when the request is declined during a retry", async () => {
@@ -106,37 +106,37 @@ test("reports pending in a stopping replica when the request is declined during 
 test("settles an amount of zero without a request, unless another amount was requested", async () => {
   const { settler, requests, watch, poll } = startReplica();
   await using _ = watch;
-  const unused = { ...payment, amount: 0n };
-  expect(await settler.settle(unused, createSale("first"))).toEqual({ state: "unused" });
+  const unusedPayment = { ...payment, amount: 0n };
+  expect(await settler.settle(unusedPayment, createSale("first"))).toEqual({ state: "unused" });
   expect((await requests.states([payment.id])).size).toBe(0);
   await requests.add(toSettlement(payment, "first", sampleMs));
-  const joined = settler.settle(unused, createSale("first"));
+  const joinedSettlement = settler.settle(unusedPayment, createSale("first"));
   await new Promise(setImmediate);
   expect(watch.size()).toBe(1);
   poll();
-  void joined;
+  void joinedSettlement;
 });
 
 test("limits a seller to its share of the settlements in flight", async () => {
   const payments = Array.from({ length: 9 }, (_, index) => createPayment(index + 1));
   const { settler, watch } = startReplica();
   const settle = (from: number, to: number, caller: string) => {
-    const settling = payments
+    const settlements = payments
       .slice(from, to)
       .map((each) => settler.settle(each, { ...createSale(each.id), waiting: { caller, signal: undefined } }));
-    return settling.map((each) => each.then(() => undefined, String));
+    return settlements.map((each) => each.then(() => undefined, String));
   };
-  const greedy = settle(0, 9, "greedy");
-  expect(await Promise.race(greedy)).toBe(
+  const greedySettlements = settle(0, 9, "greedy");
+  expect(await Promise.race(greedySettlements)).toBe(
     "OverloadError: too many of your settlements are in flight; try again in a moment",
   );
   await new Promise(setImmediate);
   expect(watch.size()).toBe(8);
-  const [another] = settle(8, 9, "another");
+  const [anotherSettlement] = settle(8, 9, "another");
   await new Promise(setImmediate);
   expect(watch.size()).toBe(9);
   await watch[Symbol.asyncDispose]();
-  void another;
+  void anotherSettlement;
 });
 
 test("treats a payment as in flight until its last copy is rejected", async () => {

@@ -1,5 +1,5 @@
 import { FairSlots } from "#daemon/fair-shares.ts";
-import type { SettleAnswer } from "#x402/answer.ts";
+import type { SettleResult } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { ChainError } from "../../chain/chain-error.ts";
@@ -53,17 +53,17 @@ export function createOutcomeWatch(
   };
   const poll = async (): Promise<void> => {
     // Only entries from before the query: its result may lack newer ones.
-    const requested = [...entries];
-    const states = await requests.states(requested.map(([id]) => id));
-    for (const [id, entry] of requested) if (entries.get(id) === entry) settle(id, entry, states.get(id));
+    const requestedIds = [...entries];
+    const states = await requests.states(requestedIds.map(([id]) => id));
+    for (const [id, entry] of requestedIds) if (entries.get(id) === entry) settle(id, entry, states.get(id));
   };
   const loop = createPollLoop(context.settlement.pollIntervalMs, { hasWork: () => entries.size > 0, poll }, context);
 
   const openEntry = (id: Hex): Entry => {
-    const known = entries.get(id);
-    if (known !== undefined) return known;
-    const { promise: ended, resolve: end } = Promise.withResolvers<CompletedRecord | "gone">();
-    const entry: Entry = { waits: 0, transaction: undefined, end, ended };
+    const knownEntry = entries.get(id);
+    if (knownEntry !== undefined) return knownEntry;
+    const { promise: completion, resolve: end } = Promise.withResolvers<CompletedRecord | "gone">();
+    const entry: Entry = { waits: 0, transaction: undefined, end, ended: completion };
     entries.set(id, entry);
     return entry;
   };
@@ -132,16 +132,16 @@ export function createSharedSettler(
       }
       const isOwner = await ownership.acquire(id, caller.owner);
       if (state !== undefined && state.state !== "begun")
-        return respondTo({ id, answer: state, caller, isOwner }, ownership);
-      const answer = await waitFor(payment, watch, context);
-      if (answer === "gone") return answerDeclined(payment, requests, context);
+        return respondTo({ id, result: state, caller, isOwner }, ownership);
+      const result = await waitForOutcome(payment, watch, context);
+      if (result === "gone") return settleDeclined(payment, requests, context);
       // A request that could not be sent is removed from the record, and the next caller owns it: what matters is who owns the outcome.
       // If there is no outcome yet, another caller owns the settlement only if the ledger says so.
       const isTheirs =
-        answer.state === "pending"
+        result.state === "pending"
           ? isOwner || (await onRecord(payment)) === undefined
-          : isOwner && answer.owner === caller.owner;
-      return respondTo({ id, answer, caller, isOwner: isTheirs }, ownership);
+          : isOwner && result.owner === caller.owner;
+      return respondTo({ id, result, caller, isOwner: isTheirs }, ownership);
     },
     callInFlight: (id) => calls.get(id),
   };
@@ -169,26 +169,26 @@ class CallsInFlight {
   }
 }
 
-async function waitFor(
+async function waitForOutcome(
   { id }: SignedPayment,
   watch: OutcomeWatch,
   context: SettlementContext,
 ): Promise<CompletedRecord | Readonly<{ state: "pending"; transaction: Hex | "" }> | "gone"> {
-  const watched = watch.watch(id);
+  const watchedEntry = watch.watch(id);
   try {
-    const ended = await waitWithinReceiptTimeout(watched.ended, context);
-    return ended ?? { state: "pending", transaction: watched.transaction() ?? "" };
+    const outcome = await waitWithinReceiptTimeout(watchedEntry.ended, context);
+    return outcome ?? { state: "pending", transaction: watchedEntry.transaction() ?? "" };
   } finally {
-    watched.leave();
+    watchedEntry.leave();
   }
 }
 
 /** Responds to a declined request: the chain may now reject the payment, because the payer's other payments have spent the balance. */
-async function answerDeclined(
+async function settleDeclined(
   payment: SignedPayment,
   requests: SharedLedger["requests"],
   { check }: SettlementContext,
-): Promise<SettleAnswer> {
+): Promise<SettleResult> {
   const rejection = await check(payment);
   if (rejection !== undefined) return { state: "rejected", rejection };
   const why = (await requests.unsentReason(payment.id)) ?? "it was withdrawn";
@@ -199,13 +199,13 @@ async function answerDeclined(
  * Starts the engine of one of several replicas. Each accepts payments, checks them and reports their outcome; one at a time settles for
  * all, because the signers' nonces are sequential, and another takes over when it fails. They communicate only through the database.
  */
-export function startSharedEngine(context: SettlementContext, shared: SharedLedger): Engine {
-  const { requests } = shared;
-  const candidate = startCandidate(context, shared);
+export function startSharedEngine(context: SettlementContext, sharedLedger: SharedLedger): Engine {
+  const { requests } = sharedLedger;
+  const candidate = startCandidate(context, sharedLedger);
   const watch = createOutcomeWatch(context, requests);
   const onRequest = () => candidate.term()?.wake();
   return {
-    ...createSharedSettler(context, shared, { watch, onRequest }),
+    ...createSharedSettler(context, sharedLedger, { watch, onRequest }),
     progress: async ({ id }) => (await requests.states([id])).get(id),
     settling: () => candidate.term()?.settling,
     readiness: candidate.readiness,

@@ -4,12 +4,12 @@ import { repeat, type Repetition } from "#daemon/time.ts";
 import type { Chain } from "../../chain/chain.ts";
 import { ChainError, requireExecutionError } from "../../chain/chain-error.ts";
 import type { InFlightSettlement } from "../settlement.ts";
-import type { SettleAnswer } from "#x402/answer.ts";
+import type { SettleResult } from "#x402/answer.ts";
 import { reason, type Rejection } from "#x402/reason.ts";
 import { verdictFreshMs } from "../../verification/verified-payments.ts";
 import type { Journal } from "../ledger/ledger.ts";
 import type { SettlementContext } from "../context.ts";
-import { startSettling, type Settling } from "../engine.ts";
+import { startSettlementProcess, type SettlementProcess } from "../engine.ts";
 import { TermEndedError, type TermLedger } from "./shared-ledger.ts";
 
 /**
@@ -18,7 +18,7 @@ import { TermEndedError, type TermLedger } from "./shared-ledger.ts";
  */
 export type Term = AsyncDisposable &
   Readonly<{
-    settling: Settling;
+    settling: SettlementProcess;
     over: AbortSignal;
     wake: () => void;
     /** Ends the term without releasing its lease; nothing more is written. */
@@ -57,17 +57,17 @@ export async function startLeaderTerm(context: SettlementContext, term: TermLedg
       return context.chain.send(raw);
     },
   };
-  const settling = await startSettling({ ...context, chain }, ledger);
-  const intake = startIntake(context, { requests, settling, onFault, over: end.signal });
+  const settlementProcess = await startSettlementProcess({ ...context, chain }, ledger);
+  const intake = startIntake(context, { requests, settlementProcess, onFault, over: end.signal });
   return {
-    settling,
+    settling: settlementProcess,
     over: end.signal,
     wake: intake.wake,
     lose,
     [Symbol.asyncDispose]: async () => {
       end.abort();
       await intake[Symbol.asyncDispose]();
-      await settling[Symbol.asyncDispose]();
+      await settlementProcess[Symbol.asyncDispose]();
     },
   };
 }
@@ -81,7 +81,7 @@ type Write = <T>(work: () => Promise<T>) => Promise<T>;
 
 function guardWrites(write: Write, ledger: Journal): Journal {
   return {
-    begin: (begun) => write(() => ledger.begin(begun)),
+    begin: (batch) => write(() => ledger.begin(batch)),
     finish: (outcomes) => write(() => ledger.finish(outcomes)),
     withdraw: (attempt) => write(() => ledger.withdraw(attempt)),
     unfinished: () => write(() => ledger.unfinished()),
@@ -92,33 +92,36 @@ type Requests = TermLedger["requests"];
 
 type IntakeParts = Readonly<{
   requests: Requests;
-  settling: Settling;
+  settlementProcess: SettlementProcess;
   onFault: (error: unknown) => void;
   over: AbortSignal;
 }>;
 
 /** Moves requests from the database to the signer's queue, and reports those that could not be sent to the database. */
-function startIntake(context: SettlementContext, { requests, settling, onFault, over }: IntakeParts): Repetition {
+function startIntake(
+  context: SettlementContext,
+  { requests, settlementProcess, onFault, over }: IntakeParts,
+): Repetition {
   const { suspensions, gas, clock, log } = context;
-  const { book, funds, queues } = settling;
+  const { book, funds, queues } = settlementProcess;
   const { pollIntervalMs, inFlightMax } = context.settlement;
   /** Declined requests whose decline is not recorded yet, so that they still appear as new. */
-  const leaving = new Set<Hex>();
+  const leavingIds = new Set<Hex>();
 
-  const declineUnsent = async (id: Hex, end: SettleAnswer | Error): Promise<void> => {
+  const declineUnsent = async (id: Hex, end: SettleResult | Error): Promise<void> => {
     if (!(end instanceof Error) || isFault(end)) return;
-    leaving.add(id);
+    leavingIds.add(id);
     try {
       await requests.decline(id, end.message);
     } finally {
-      leaving.delete(id);
+      leavingIds.delete(id);
     }
   };
   const simulate = async ({ settlement }: InFlightSettlement): Promise<Rejection | undefined> => {
-    const simulated = await gas.simulate(settlement, context.chain);
-    if (simulated.ok) return undefined;
-    requireExecutionError(simulated.error);
-    return { reason: reason.transaction, message: simulated.error.message };
+    const gasResult = await gas.simulate(settlement, context.chain);
+    if (gasResult.ok) return undefined;
+    requireExecutionError(gasResult.error);
+    return { reason: reason.transaction, message: gasResult.error.message };
   };
   const submitCovered = async (entry: InFlightSettlement): Promise<void> => {
     const { settlement } = entry;
@@ -138,23 +141,23 @@ function startIntake(context: SettlementContext, { requests, settling, onFault, 
       book.end(entry, error instanceof Error ? error : new Error(String(error)));
     }
   };
-  const pickUp = async (): Promise<void> => {
-    const before = new Set(book.all().map(({ settlement }) => settlement.id));
-    const room = inFlightMax - before.size;
+  const adoptRequests = async (): Promise<void> => {
+    const knownIds = new Set(book.all().map(({ settlement }) => settlement.id));
+    const room = inFlightMax - knownIds.size;
     if (room <= 0 || over.aborted) return;
     // Skip requests that this process already knew before the query: the result may be outdated, and they may have been sent since.
-    for (const settlement of await requests.waiting(room + before.size)) {
+    for (const settlement of await requests.waiting(room + knownIds.size)) {
       const { id } = settlement;
-      if (before.has(id) || leaving.has(id)) continue;
+      if (knownIds.has(id) || leavingIds.has(id)) continue;
       const entry = book.add(settlement, []);
       void entry.ended.then((end) => declineUnsent(id, end)).catch(onFault);
       void submitCovered(entry);
     }
   };
-  const failed = (error: unknown): void => {
+  const onFailure = (error: unknown): void => {
     if (!isFault(error))
       log.error({ event: "settlements-not-resumed", err: error }, "settlement requests can't be resumed; retrying");
     onFault(error);
   };
-  return repeat(pickUp, { intervalMs: pollIntervalMs, failed }, context);
+  return repeat(adoptRequests, { intervalMs: pollIntervalMs, failed: onFailure }, context);
 }

@@ -16,7 +16,7 @@ import {
 } from "./rows.ts";
 import type { Attempt, Outcome, RecordedSettlement, Settlement, UnfinishedSettlement } from "../settlement.ts";
 
-type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
+type NewAttempt = Readonly<{ settlement: Settlement; attempt: Attempt }>;
 
 export type Ledger = ReturnType<typeof createLedger>;
 
@@ -38,7 +38,7 @@ const progressSql =
 const rivalSql = `SELECT 1 AS rival FROM settlement
   WHERE chain_id = $1 AND COALESCE(nonce_space, asset) = $2 AND payer = $3 AND authorization_nonce = $4 AND state <> 'failed' AND id <> $5`;
 
-const begunSql = "SELECT * FROM settlement WHERE chain_id = $1 AND state = 'begun' ORDER BY begun_at_ms, id";
+const startedSql = "SELECT * FROM settlement WHERE chain_id = $1 AND state = 'begun' ORDER BY begun_at_ms, id";
 
 // Order by fee: each transaction of a settlement offers more than the previous one, even if the clock was changed in between.
 // CROSS JOIN makes SQLite start with the settlements in flight; otherwise it reads all transactions of the chain.
@@ -84,10 +84,10 @@ export function createLedger(
       const rows = await store.rows(rivalSql, [chainId, ...toAuthorizationKey(settlement), settlement.id]);
       return rows.length > 0;
     },
-    begin: async (begun: readonly Begun[]): Promise<void> => {
-      if (begun.length === 0) return;
+    begin: async (attempts: readonly NewAttempt[]): Promise<void> => {
+      if (attempts.length === 0) return;
       await withdraw();
-      await runGuarded((connection) => insertBegun(connection, chainId, begun));
+      await runGuarded((connection) => insertStarted(connection, chainId, attempts));
     },
     finish: async (outcomes: ReadonlyMap<Hex, Outcome>): Promise<void> => {
       if (outcomes.size > 0) await runGuarded((connection) => updateFinished(connection, chainId, outcomes, clock()));
@@ -124,8 +124,8 @@ export function createRecordChecks({ chainId, store }: Readonly<{ chainId: numbe
     /** Returns whether a deposit into a channel is recorded as settled. */
     hasDeposit: async ({ asset, payTo, payer, callStart }: DepositKey): Promise<boolean> => {
       const values = [chainId, asset, payTo, callStart, ...(payer === undefined ? [] : [payer])];
-      const begins = `AND substr(call_data, 1, ${callStart.length}) = $4`;
-      const text = `${depositSql} ${begins} ${payer === undefined ? "" : "AND payer = $5"} LIMIT 1`;
+      const callStartSql = `AND substr(call_data, 1, ${callStart.length}) = $4`;
+      const text = `${depositSql} ${callStartSql} ${payer === undefined ? "" : "AND payer = $5"} LIMIT 1`;
       const lower = values.map((value) => (typeof value === "string" ? value.toLowerCase() : value));
       return (await store.rows(text, lower)).length > 0;
     },
@@ -165,26 +165,26 @@ export function insertSettlements(
   return connection.change(text, rows.flat());
 }
 
-async function insertBegun(connection: SqlConnection, chainId: number, begun: readonly Begun[]): Promise<void> {
-  const settlements = begun.map(({ settlement }) => settlement);
+async function insertStarted(connection: SqlConnection, chainId: number, items: readonly NewAttempt[]): Promise<void> {
+  const settlements = items.map(({ settlement }) => settlement);
   await insertSettlements(connection, chainId, settlements);
-  const attempts = begun.map(({ settlement, attempt }) => toAttemptRow(chainId, settlement.id, attempt));
+  const attempts = items.map(({ settlement, attempt }) => toAttemptRow(chainId, settlement.id, attempt));
   await connection.change(`INSERT INTO attempt (${attemptColumns}) VALUES ${formatValues(attempts)}`, attempts.flat());
 }
 
 /** Creates the function that deletes a rejected transaction, if given, and those whose deletion failed earlier. */
 function createWithdrawals(remove: (hashes: readonly Hex[]) => Promise<void>): (hash?: Hex) => Promise<void> {
-  const rejected = new Set<Hex>();
+  const rejectedIds = new Set<Hex>();
   let withdrawn = Promise.resolve();
   const run = async (): Promise<void> => {
-    const hashes = [...rejected];
+    const hashes = [...rejectedIds];
     if (hashes.length === 0) return;
     await remove(hashes);
-    for (const hash of hashes) rejected.delete(hash);
+    for (const hash of hashes) rejectedIds.delete(hash);
   };
   return async (hash) => {
-    if (hash !== undefined) rejected.add(hash);
-    if (rejected.size === 0) return;
+    if (hash !== undefined) rejectedIds.add(hash);
+    if (rejectedIds.size === 0) return;
     // One at a time, so that none deletes a transaction that was signed again, with the same bytes, and started since.
     withdrawn = withdrawn.then(run, run);
     await withdrawn;
@@ -234,7 +234,7 @@ async function readUnfinished(
   chainId: number,
   { isListed }: Pick<SqlStore, "isListed">,
 ): Promise<readonly UnfinishedSettlement[]> {
-  const settlements = await rows(begunSql, [chainId]);
+  const settlements = await rows(startedSql, [chainId]);
   const attempts = await readAttempts(await rows(attemptsSql, [chainId]), chainId, { rows, isListed });
   return settlements.map((row) => ({ settlement: toSettlement(row), attempts: attempts.get(String(row["id"])) ?? [] }));
 }

@@ -31,19 +31,19 @@ export async function openLedgerStore(
   if (path !== undefined && url !== undefined)
     throw rejectBothLedgers(nameSetting("ledger", "path"), nameSetting("ledger", "url"));
   if (url === undefined) {
-    const place = {
+    const location = {
       path: path ?? defaultLedgerPath,
       setting: nameSetting("ledger", "path"),
       rival: "the other facilitator",
       table: "settlement",
       remedy,
     };
-    const options = { ...place, migrations: sqliteLedgerMigrations, isShared: isHandedOver };
+    const options = { ...location, migrations: sqliteLedgerMigrations, isShared: isHandedOver };
     return { store: openSqliteStore(options), isShared: isHandedOver };
   }
   // Imported lazily, because a start with SQLite doesn't need it.
   const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
-  const place = { url, setting: nameSetting("ledger", "url"), schema: "gatehouse_facilitator" };
-  const store = await openPostgresStore({ ...limits, ...place, migrations: postgresLedgerMigrations }, { log });
+  const location = { url, setting: nameSetting("ledger", "url"), schema: "gatehouse_facilitator" };
+  const store = await openPostgresStore({ ...limits, ...location, migrations: postgresLedgerMigrations }, { log });
   return { store, isShared: true };
 }

@@ -76,8 +76,8 @@ async function useLedger(store: SqlStore): Promise<void> {
   await refunds.begin(refund);
   await refunds.end({ ...refund, state: "sent" }, "refunded");
   await refunds.find(id);
-  const after = { finishedAtMs: 0, id: "" };
-  await readSettledAfter({ after, beforeMs: sampleMs + 1, max: 10 }, chain, { store });
+  const startLocation = { finishedAtMs: 0, id: "" };
+  await readSettledAfter({ after: startLocation, beforeMs: sampleMs + 1, max: 10 }, chain, { store });
   const all = { fromMs: 0, toMs: sampleMs + 1, seller: "alice" };
   expect((await Array.fromAsync(readSettlements(all, chain, { store }))).flat()).toHaveLength(1);
   await ownership.forgetNotes({ fromMs: 0, beforeMs: sampleMs + 1 }, 10);
@@ -86,8 +86,8 @@ async function useLedger(store: SqlStore): Promise<void> {
 }
 
 test("no statement reads all settlements of a chain", async () => {
-  const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
-  await using store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
+  const location = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
+  await using store = openSqliteStore({ ...location, migrations: sqliteLedgerMigrations });
   const steps = new Set<string>();
   await useLedger(explain(store, steps));
   const table = /^SCAN (?:attempt|identifier|refund|sale|settlement|verification)\b/;

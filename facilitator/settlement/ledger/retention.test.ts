@@ -14,8 +14,8 @@ const chainId = 1_672;
 
 /** A ledger with records of payments that were never settled, and retention whose pauses the test ends. */
 function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
-  const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
-  const store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
+  const location = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
+  const store = openSqliteStore({ ...location, migrations: sqliteLedgerMigrations });
   const state = { nowMs: sampleMs, stepMs: 0, monotonicMs: 0, lines: [] as string[] };
   const clock = () => state.nowMs;
   const ownership = createOwnership({ chainId }, { store, clock });

@@ -35,21 +35,21 @@ export function startRetention(
   { retentionDays }: Readonly<{ retentionDays: number }>,
   { ledger, ownership, sales, clock, monotonicMs, pause, log }: RetentionDependencies,
 ): AsyncDisposable {
-  const pauseAfter = async (beganMs: number, signal: AbortSignal): Promise<void> => {
+  const pauseBetweenSteps = async (beganMs: number, signal: AbortSignal): Promise<void> => {
     const { pausePerStep, pauseMinMs, pauseMaxMs } = retentionStep;
     const wantedMs = pausePerStep * (monotonicMs() - beganMs);
     await pause(Math.min(Math.max(wantedMs, pauseMinMs), pauseMaxMs), signal);
   };
   const forgetRows = async (forget: Ledger["prune"], beforeMs: number, signal: AbortSignal): Promise<number> => {
-    let forgotten = 0;
+    let deletedCount = 0;
     while (!signal.aborted) {
       const beganMs = monotonicMs();
       const rows = await forget(beforeMs, retentionStep.rowsMax);
-      forgotten += rows;
+      deletedCount += rows;
       if (rows < retentionStep.rowsMax) break;
-      await pauseAfter(beganMs, signal);
+      await pauseBetweenSteps(beganMs, signal);
     }
-    return forgotten;
+    return deletedCount;
   };
   const forgetNotes = async (beforeMs: number, signal: AbortSignal): Promise<void> => {
     let fromMs: number | undefined = 0;
@@ -57,7 +57,7 @@ export function startRetention(
       const beganMs = monotonicMs();
       fromMs = await ownership.forgetNotes({ fromMs, beforeMs }, retentionStep.rowsMax);
       if (fromMs === undefined) return;
-      await pauseAfter(beganMs, signal);
+      await pauseBetweenSteps(beganMs, signal);
     }
   };
   const forgetOld = async (signal: AbortSignal): Promise<void> => {
@@ -68,10 +68,10 @@ export function startRetention(
       log.info({ event: "settlements-deleted", settlements, retentionDays }, "deleted old settlements");
     await forgetNotes(clock() - noteLifeMs, signal);
   };
-  const failed = (error: unknown): void =>
+  const onFailure = (error: unknown): void =>
     log.error(
       { event: "settlements-not-deleted", err: error },
       "can't delete old settlements; retrying in ten minutes",
     );
-  return repeat(forgetOld, { intervalMs: retentionIntervalMs, failed }, { pause });
+  return repeat(forgetOld, { intervalMs: retentionIntervalMs, failed: onFailure }, { pause });
 }

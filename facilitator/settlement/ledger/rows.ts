@@ -76,24 +76,24 @@ export function toSettlement(row: SqlRow): Settlement {
  * first; they are omitted once retention has deleted that row.
  */
 export async function readAttempts(
-  found: readonly SqlRow[],
+  attemptRows: readonly SqlRow[],
   chainId: number,
   { rows, isListed }: Pick<SqlStore, "rows" | "isListed">,
 ): Promise<ReadonlyMap<string, readonly Attempt[]>> {
-  const listed = new Set(found.filter((row) => row["raw_transaction"] === "").map((row) => readHex(row, "hash")));
+  const hashes = new Set(attemptRows.filter((row) => row["raw_transaction"] === "").map((row) => readHex(row, "hash")));
   const text = `SELECT hash, raw_transaction FROM attempt WHERE chain_id = $1 AND batch_index = 0 AND ${isListed("hash", "$2")}`;
-  const first = listed.size === 0 ? [] : await rows(text, [chainId, [...listed].join(",")]);
+  const listedRows = hashes.size === 0 ? [] : await rows(text, [chainId, [...hashes].join(",")]);
   const bytes = new Map(
-    [...found.filter((row) => row["raw_transaction"] !== ""), ...first].map(
+    [...attemptRows.filter((row) => row["raw_transaction"] !== ""), ...listedRows].map(
       (row) => [row["hash"], readHex(row, "raw_transaction")] as const,
     ),
   );
-  const grouped = Map.groupBy(found, (row) => String(row["settlement_id"]));
+  const rowsBySettlement = Map.groupBy(attemptRows, (row) => String(row["settlement_id"]));
   const read = (row: SqlRow) => {
     const raw = bytes.get(row["hash"]);
     return raw === undefined ? [] : [toAttempt(row, raw)];
   };
-  return new Map([...grouped].map(([id, own]) => [id, own.flatMap(read)]));
+  return new Map([...rowsBySettlement].map(([id, ownRows]) => [id, ownRows.flatMap(read)]));
 }
 
 function toAttempt(row: SqlRow, rawTransaction: Hex): Attempt {

@@ -3,6 +3,6 @@ import { testSales } from "../../testing/sales-contract.ts";
 import { sqliteLedgerMigrations } from "./schema.ts";
 
 testSales(async () => {
-  const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
-  return openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
+  const location = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
+  return openSqliteStore({ ...location, migrations: sqliteLedgerMigrations });
 });

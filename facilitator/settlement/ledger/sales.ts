@@ -48,8 +48,8 @@ export function createSaleStore(
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
 ) {
   const readHours = async ({ rows }: Pick<SqlConnection, "rows">, seller: string, sinceMs: number) => {
-    const found = await rows(gasOfDaySql, [chainId, seller, formatHour(sinceMs)]);
-    return found.map(({ day, gas_paid: spent, dearest }): GasOfHour => {
+    const gasRows = await rows(gasOfDaySql, [chainId, seller, formatHour(sinceMs)]);
+    return gasRows.map(({ day, gas_paid: spent, dearest }): GasOfHour => {
       const forgottenMs = readHour(String(day)) + hourMs + dayMs;
       return { spent: BigInt(String(spent)), dearest: BigInt(String(dearest)), forgottenMs };
     });
@@ -65,8 +65,9 @@ export function createSaleStore(
       store.transaction(async (connection) => {
         if (identifier !== undefined) {
           const by = [firstChainId, payer.toLowerCase()] as const;
-          const added = [...by, identifier.id, identifier.fingerprint, clock()];
-          if ((await connection.change(addIdentifierSql, added)) === 1) await connection.change(evictSql, by);
+          const identifierValues = [...by, identifier.id, identifier.fingerprint, clock()];
+          if ((await connection.change(addIdentifierSql, identifierValues)) === 1)
+            await connection.change(evictSql, by);
           else if (await isConflict(connection, payer, identifier)) return false;
         }
         if (seller !== undefined) await connection.change(addSaleSql, [chainId, id, seller, clock()]);

@@ -59,7 +59,7 @@ const finishedSql = `SELECT ${exportedColumns} WHERE +settlement.chain_id = $1 A
     AND finished_at_ms >= $2 AND finished_at_ms < $3 AND (finished_at_ms > $2 OR settlement.id > $4)
     AND ($5 = '' OR sale.seller = $5) ORDER BY finished_at_ms, settlement.id LIMIT ${pageRows}`;
 
-const begunSql = `SELECT ${exportedColumns} WHERE settlement.chain_id = $1 AND settlement.state = 'begun'
+const startedSql = `SELECT ${exportedColumns} WHERE settlement.chain_id = $1 AND settlement.state = 'begun'
     AND begun_at_ms >= $2 AND begun_at_ms < $3 AND (begun_at_ms > $2 OR settlement.id > $4)
     AND ($5 = '' OR sale.seller = $5) ORDER BY begun_at_ms, settlement.id LIMIT ${pageRows}`;
 
@@ -71,16 +71,20 @@ export async function* readSettlements(
 ): AsyncGenerator<readonly ExportedSettlement[]> {
   for (const [text, timeColumn] of [
     [finishedSql, "finished_at_ms"],
-    [begunSql, "begun_at_ms"],
+    [startedSql, "begun_at_ms"],
   ] as const) {
     let last: SqlRow | undefined;
     do {
-      const after = [last === undefined ? fromMs : Number(last[timeColumn]), toMs, String(last?.["id"] ?? "")] as const;
-      const rows = await store.rows(text, [chainId, ...after, seller]);
+      const pageStart = [
+        last === undefined ? fromMs : Number(last[timeColumn]),
+        toMs,
+        String(last?.["id"] ?? ""),
+      ] as const;
+      const rows = await store.rows(text, [chainId, ...pageStart, seller]);
       last = rows.length < pageRows ? undefined : rows.at(-1);
       const ids = rows.map((row) => String(row["id"])).join(",");
-      const listed = `SELECT * FROM attempt WHERE chain_id = $1 AND ${store.isListed("settlement_id", "$2")}`;
-      const attempts = await readAttempts(await store.rows(listed, [chainId, ids]), chainId, store);
+      const attemptsSql = `SELECT * FROM attempt WHERE chain_id = $1 AND ${store.isListed("settlement_id", "$2")}`;
+      const attempts = await readAttempts(await store.rows(attemptsSql, [chainId, ids]), chainId, store);
       yield rows.map((row) => toExported(row, attempts.get(String(row["id"])) ?? []));
     } while (last !== undefined);
   }
@@ -112,11 +116,11 @@ export async function findSettled(
 }
 
 function toExported(row: SqlRow, attempts: readonly Attempt[]): ExportedSettlement {
-  const { finished_at_ms: finished, seller, refund_state: state } = row;
+  const { finished_at_ms: finishedAtMs, seller, refund_state: state } = row;
   return {
     settlement: toSettlement(row),
     recorded: toRecordedSettlement(row),
-    finishedAtMs: finished === null ? undefined : Number(finished),
+    finishedAtMs: finishedAtMs === null ? undefined : Number(finishedAtMs),
     attempts,
     seller: typeof seller === "string" ? seller : undefined,
     refund:

@@ -32,28 +32,28 @@ async function plan(changes: readonly Partial<Settlement>[], blockGas = 30_000_0
     const id: Hex = `0x${String(index).padStart(64, "0")}`;
     return book.add({ ...sampleSettlement, id, authorizationNonce: id, ...change }, []);
   });
-  const planned = await createBatchPlanner(
+  const jobs = await createBatchPlanner(
     { chain, gas, contracts },
     { signer, logsUses },
   )(entries.map((entry) => ({ entries: [entry], replaced: undefined })));
-  return { groups: planned.map((job) => job.entries.map((entry) => entries.indexOf(entry))), caps };
+  return { groups: jobs.map((job) => job.entries.map((entry) => entries.indexOf(entry))), caps };
 }
 
 const byPermit2 = { contract: permit2Proxies.exact } as const;
 
 test("batches identical payments by one payer only if their receipts differ, which Permit2's don't", async () => {
   expect((await plan([{}, {}, {}])).groups).toEqual([[0, 1, 2]]);
-  const other = { ...byPermit2, amount: 20_000n };
-  expect((await plan([byPermit2, other, byPermit2, {}])).groups).toEqual([[0, 1], [2], [3]]);
+  const otherPayment = { ...byPermit2, amount: 20_000n };
+  expect((await plan([byPermit2, otherPayment, byPermit2, {}])).groups).toEqual([[0, 1], [2], [3]]);
 });
 
 test("sends `upto`, wallet creations and tokens with unknown logs in separate transactions", async () => {
-  const alone = [
+  const separateJobs = [
     { contract: permit2Proxies.upto },
     { contract: multicall3Address },
     { asset: signer, contract: signer },
   ];
-  expect((await plan([...alone, {}, {}])).groups).toEqual([[0], [1], [2], [3, 4]]);
+  expect((await plan([...separateJobs, {}, {}])).groups).toEqual([[0], [1], [2], [3, 4]]);
 });
 
 test("limits a batch to a quarter of a block's gas, and moves the rest to the next batch", async () => {

@@ -42,40 +42,40 @@ export function createBatchPlanner(
       chain,
     );
 
-  const size = async ({ entries, gas: needed }: Batch, gasMax: bigint): Promise<readonly Job[]> => {
-    if (entries.length === 1) return entries.map(toAlone);
+  const size = async ({ entries, gas: requiredGas }: Batch, gasMax: bigint): Promise<readonly Job[]> => {
+    if (entries.length === 1) return entries.map(toSeparateJob);
     const limit = await estimate(entries, gasMax);
     if (limit !== undefined) return [{ entries, replaced: undefined, gas: limit }];
-    const call = { from: signer, ...encodeBatch(entries, { mayFail: true }), gas: Number(needed) };
-    const answer = await chain.simulate(call);
-    const successes = answer.ok ? decodeMulticallResult(answer.result as Hex) : [];
-    const good = entries.filter((_, index) => successes[index]);
-    const left = good.length < 2 ? undefined : await estimate(good, gasMax);
-    if (left === undefined) return entries.map(toAlone);
-    const bad = entries.filter((_, index) => successes[index] !== true);
-    return [{ entries: good, replaced: undefined, gas: left }, ...bad.map(toAlone)];
+    const call = { from: signer, ...encodeBatch(entries, { mayFail: true }), gas: Number(requiredGas) };
+    const response = await chain.simulate(call);
+    const successes = response.ok ? decodeMulticallResult(response.result as Hex) : [];
+    const successful = entries.filter((_, index) => successes[index]);
+    const estimatedGas = successful.length < 2 ? undefined : await estimate(successful, gasMax);
+    if (estimatedGas === undefined) return entries.map(toSeparateJob);
+    const unsuccessful = entries.filter((_, index) => successes[index] !== true);
+    return [{ entries: successful, replaced: undefined, gas: estimatedGas }, ...unsuccessful.map(toSeparateJob)];
   };
 
-  const isFree = ({ entries: [entry, ...others], replaced }: Job) =>
+  const isFree = ({ entries: [entry, ...otherEntries], replaced }: Job) =>
     entry !== undefined &&
-    others.length === 0 &&
+    otherEntries.length === 0 &&
     replaced === undefined &&
     canJoin(entry) &&
     logsUses(entry.settlement.asset);
 
   return async (jobs: readonly Job[]): Promise<readonly Job[]> => {
     const free = jobs.filter(isFree).flatMap(({ entries }) => entries);
-    const others = jobs.filter((job) => !isFree(job));
+    const otherJobs = jobs.filter((job) => !isFree(job));
     if (free.length < 2 || contracts()?.has(multicall3Address.toLowerCase()) !== true) return jobs;
     const { gasLimit = transactionGasMax } = await chain.head();
     const share = gasLimit / blockShare;
     const gasMax = share < transactionGasMax ? share : transactionGasMax;
     const batches = await Promise.all(packBatches(free, gasMax, gas).map((batch) => size(batch, gasMax)));
-    return [...others, ...batches.flat()];
+    return [...otherJobs, ...batches.flat()];
   };
 }
 
-function toAlone(entry: InFlightSettlement): Job {
+function toSeparateJob(entry: InFlightSettlement): Job {
   return { entries: [entry], replaced: undefined };
 }
 

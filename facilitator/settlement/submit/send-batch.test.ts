@@ -15,9 +15,9 @@ const fees = { maxFeePerGas: 30n * gwei, maxPriorityFeePerGas: gwei };
 
 /** A node whose pool has a transaction of an expired payment at the next nonce, with this priority fee. */
 function startSending({ pooledTip, maxFeePerGasGwei = 500 }: { pooledTip: bigint; maxFeePerGasGwei?: number }) {
-  const offered: bigint[] = [];
+  const offeredFees: bigint[] = [];
   const sign = async ({ maxPriorityFeePerGas }: typeof fees) => {
-    offered.push(maxPriorityFeePerGas);
+    offeredFees.push(maxPriorityFeePerGas);
     return {
       hash: `0x${maxPriorityFeePerGas.toString(16).padStart(64, "0")}` as Hex,
       rawTransaction: encodeSample(1n),
@@ -25,7 +25,7 @@ function startSending({ pooledTip, maxFeePerGasGwei = 500 }: { pooledTip: bigint
   };
   const signer = { address: sampleAttempt.signer, sign, check: async () => undefined };
   const send = async (): Promise<SendOutcome> =>
-    (offered.at(-1) ?? 0n) * 10n < pooledTip * 11n
+    (offeredFees.at(-1) ?? 0n) * 10n < pooledTip * 11n
       ? { kind: "nonce_taken", message: "replacement transaction underpriced" }
       : { kind: "accepted" };
   const context = {
@@ -47,26 +47,26 @@ function startSending({ pooledTip, maxFeePerGasGwei = 500 }: { pooledTip: bigint
   const account = { signer, nonces: createNonceAllocator(), recordProblem: () => false };
   const sendBatch = createSendBatch(context, account, { ledger, logsUses: () => false });
   const replace = async () => {
-    const [newest] = entry.attempts;
-    await sendBatch([{ entries: [entry], replaced: newest && { ...newest, nonce: 5 } }]);
+    const [newestAttempt] = entry.attempts;
+    await sendBatch([{ entries: [entry], replaced: newestAttempt && { ...newestAttempt, nonce: 5 } }]);
   };
   const fillGap = () => sendBatch([{ entries: [entry], replaced: undefined }]);
-  return { replace, fillGap, entry, offered };
+  return { replace, fillGap, entry, offeredFees };
 }
 
 test("raises the fees after each replacement that the node rejects as underpriced", async () => {
-  const { replace, entry, offered } = startSending({ pooledTip: 3n * gwei });
+  const { replace, entry, offeredFees } = startSending({ pooledTip: 3n * gwei });
   for (let tries = 0; tries < 20 && entry.attempts.length === 1; tries += 1) await replace();
   expect(entry.attempts.at(-1)).toMatchObject({ nonce: 5 });
-  expect(offered.length).toBe(6);
-  expect(offered).toEqual(offered.toSorted((a, b) => Number(a - b)));
+  expect(offeredFees.length).toBe(6);
+  expect(offeredFees).toEqual(offeredFees.toSorted((a, b) => Number(a - b)));
 });
 
 test("falls back to the settlement's own fees once the raised ones exceed the limit", async () => {
-  const { replace, entry, offered } = startSending({ pooledTip: 3n * gwei, maxFeePerGasGwei: 40 });
+  const { replace, entry, offeredFees } = startSending({ pooledTip: 3n * gwei, maxFeePerGasGwei: 40 });
   for (let tries = 0; tries < 3; tries += 1) await replace();
   expect(entry.attempts).toHaveLength(1);
-  expect(offered).toEqual([(5n * gwei) / 4n, (5n * gwei) / 4n]);
+  expect(offeredFees).toEqual([(5n * gwei) / 4n, (5n * gwei) / 4n]);
 });
 
 test("signs no third transaction if another one filled the gap first, because the first is still waiting", async () => {

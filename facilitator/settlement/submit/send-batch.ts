@@ -35,17 +35,17 @@ export function createSendBatch(
     const nextNonce =
       noncesAreStale || nonces.heldCount() === 0 ? chain.transactionCount(signer.address, "pending") : undefined;
     // No estimate exists for a payment that another replica checked, or whose estimate was evicted.
-    const unknown = jobs
+    const unmeasured = jobs
       .flatMap(({ entries }) => entries)
       .filter(({ settlement, attempts }) => attempts.length === 0 && gas.find(settlement) === undefined);
-    const simulated = Promise.all(unknown.map(({ settlement }) => gas.simulate(settlement, chain)));
-    const planned = simulated.then(() => plan(jobs));
-    const [now, next, transactions] = await Promise.all([fees.quote(), nextNonce, planned]);
-    if (next !== undefined) nonces.startFrom(next);
+    const simulations = Promise.all(unmeasured.map(({ settlement }) => gas.simulate(settlement, chain)));
+    const plannedJobs = simulations.then(() => plan(jobs));
+    const [now, freeNonce, transactions] = await Promise.all([fees.quote(), nextNonce, plannedJobs]);
+    if (freeNonce !== undefined) nonces.startFrom(freeNonce);
     noncesAreStale = false;
-    const signed = await signBatch(transactions, now, context, account);
-    await recordBatch(signed, ledger, nonces);
-    for (const { entry, attempt } of signed.flatMap(({ items }) => items)) {
+    const signedJobs = await signBatch(transactions, now, context, account);
+    await recordBatch(signedJobs, ledger, nonces);
+    for (const { entry, attempt } of signedJobs.flatMap(({ items }) => items)) {
       entry.attempts = [...entry.attempts, attempt];
       entry.sentAtMs = monotonicMs();
       entry.pricedAtMs = entry.sentAtMs;
@@ -53,18 +53,18 @@ export function createSendBatch(
       entry.lostSinceMs = undefined;
       entry.diagnosed = undefined;
     }
-    const outcomes = await Promise.all(signed.map(({ transaction }) => send(chain, transaction.rawTransaction)));
-    const again: Job[] = [];
+    const outcomes = await Promise.all(signedJobs.map(({ transaction }) => send(chain, transaction.rawTransaction)));
+    const retriedJobs: Job[] = [];
     const unsent: UnsentBatch[] = [];
-    for (const [index, sent] of signed.entries()) {
+    for (const [index, sent] of signedJobs.entries()) {
       const outcome = outcomes[index];
       if (outcome === undefined || outcome.kind === "accepted") continue;
-      const untaken = await handleUntaken(sent, outcome, context, account, ledger);
-      if (outcome.kind === "nonce_taken" && untaken.again.length > 0) noncesAreStale = true;
-      again.push(...untaken.again);
-      unsent.push(...untaken.unsent);
+      const rejectedJobs = await handleRejected(sent, outcome, context, account, ledger);
+      if (outcome.kind === "nonce_taken" && rejectedJobs.again.length > 0) noncesAreStale = true;
+      retriedJobs.push(...rejectedJobs.again);
+      unsent.push(...rejectedJobs.unsent);
     }
-    return { signed: signed.length, again, unsent };
+    return { signed: signedJobs.length, again: retriedJobs, unsent };
   };
 }
 
@@ -91,7 +91,7 @@ async function send(chain: Chain, rawTransaction: Attempt["rawTransaction"]): Pr
  * Handles a transaction that the node did not accept. Returns the jobs that need another one, because the nonce was
  * foreign or the settlements need separate transactions, and those that this account can't send.
  */
-async function handleUntaken(
+async function handleRejected(
   { items, replaced, transaction, pricedBeforeMs }: SignedJob,
   outcome: Exclude<SendOutcome, { kind: "accepted" }>,
   { settlement, log }: SettlementContext,
@@ -120,8 +120,8 @@ async function handleUntaken(
     );
     // One that waits at a higher nonce was signed again to fill a gap; whoever filled it, the tracker sends what is left.
     const isWaiting = ({ attempts }: InFlightSettlement) => attempts.some(({ nonce }) => nonce > transaction.nonce);
-    const isAgain = entries.every((entry) => entry.attempts.length <= foreignNoncesMax && !isWaiting(entry));
-    return { again: isAgain ? [{ entries, replaced }] : [], unsent: [] };
+    const isRetry = entries.every((entry) => entry.attempts.length <= foreignNoncesMax && !isWaiting(entry));
+    return { again: isRetry ? [{ entries, replaced }] : [], unsent: [] };
   }
   log.warn({ event: "transaction-rejected", ...facts }, "the node rejected a transaction");
   // Do this before the ledger write: if that fails, the transaction may or may not be recorded, and must not be resent. Its nonce is free
@@ -134,21 +134,21 @@ async function handleUntaken(
   }
   if (replaced === undefined) nonces.release(transaction.nonce);
   await ledger.withdraw(transaction);
-  const left = entries.filter(({ attempts }) => attempts.length === 0);
+  const unsentEntries = entries.filter(({ attempts }) => attempts.length === 0);
   // An account that can't pay for several settlements at once may be able to pay for one.
   const isOrdinary = readGasLimit(transaction.rawTransaction) <= BigInt(settlement.gasLimit);
   const isUnfunded = outcome.kind === "rejected" && outcome.isUnfunded === true;
   const isMoved = isUnfunded && isOrdinary && recordProblem(outcome.message);
-  if (left.length < 2 || isMoved) {
+  if (unsentEntries.length < 2 || isMoved) {
     const failure = new ChainError(
       isMoved ? "signer" : "rejected",
       `the node rejected the settlement: ${outcome.message}`,
     );
-    return { again: [], unsent: left.map((entry) => ({ entry, failure })) };
+    return { again: [], unsent: unsentEntries.map((entry) => ({ entry, failure })) };
   }
-  const again = left.map((entry) => {
+  const retried = unsentEntries.map((entry) => {
     entry.isSeparate = true;
     return { entries: [entry], replaced: undefined };
   });
-  return { again, unsent: [] };
+  return { again: retried, unsent: [] };
 }

@@ -18,29 +18,29 @@ test("assigns the lowest nonce that is neither reserved nor used, in any order o
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const nonces = createNonceAllocator();
-      const held = new Set<number>();
+      const heldNonces = new Set<number>();
       let floor = 0;
       for (const next of steps) {
         if (next.do === "take") {
-          let lowest = floor;
-          while (held.has(lowest)) lowest += 1;
+          let lowestNonce = floor;
+          while (heldNonces.has(lowestNonce)) lowestNonce += 1;
           const nonce = nonces.acquire();
-          expect(nonce).toBe(lowest);
-          held.add(nonce);
+          expect(nonce).toBe(lowestNonce);
+          heldNonces.add(nonce);
           continue;
         }
         const kept = [{ nonce: next.nonce + 1 }];
         nonces[next.do](next.nonce, kept);
-        if (next.do === "hold") held.add(next.nonce);
-        if (next.do === "release") held.delete(next.nonce);
+        if (next.do === "hold") heldNonces.add(next.nonce);
+        if (next.do === "release") heldNonces.delete(next.nonce);
         if (next.do === "startFrom" || next.do === "reset") floor = next.nonce;
         if (next.do === "reset") {
-          held.clear();
-          for (const { nonce } of kept) held.add(nonce);
+          heldNonces.clear();
+          for (const { nonce } of kept) heldNonces.add(nonce);
         }
         if (next.do === "rebase") {
           floor = next.nonce;
-          for (const nonce of held) if (nonce < floor) held.delete(nonce);
+          for (const nonce of heldNonces) if (nonce < floor) heldNonces.delete(nonce);
         }
       }
     }),

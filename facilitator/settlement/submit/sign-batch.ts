@@ -13,30 +13,30 @@ import { encodeBatch, type Job } from "./batch-planner.ts";
 export type NonceAllocator = ReturnType<typeof createNonceAllocator>;
 
 export function createNonceAllocator() {
-  const held = new Set<number>();
+  const heldNonces = new Set<number>();
   let floor: number | undefined;
   /** Returns the lowest nonce that neither the chain nor our own transactions have used. */
-  const next = (): number => {
+  const takeNext = (): number => {
     let nonce = floor ?? 0;
-    while (held.has(nonce)) nonce += 1;
+    while (heldNonces.has(nonce)) nonce += 1;
     return nonce;
   };
   return {
-    next,
-    known: (): number | undefined => (floor === undefined ? undefined : next()),
+    next: takeNext,
+    known: (): number | undefined => (floor === undefined ? undefined : takeNext()),
     acquire: (): number => {
-      const nonce = next();
-      held.add(nonce);
+      const nonce = takeNext();
+      heldNonces.add(nonce);
       return nonce;
     },
-    hold: (nonce: number): void => void held.add(nonce),
-    release: (nonce: number): void => void held.delete(nonce),
+    hold: (nonce: number): void => void heldNonces.add(nonce),
+    release: (nonce: number): void => void heldNonces.delete(nonce),
     /**
      * Sets the chain's next nonce. Nonces below it are used; if the chain was reset, the lower ones become free again.
      */
     rebase: (chainNext: number): void => {
       floor = chainNext;
-      for (const nonce of held) if (nonce < chainNext) held.delete(nonce);
+      for (const nonce of heldNonces) if (nonce < chainNext) heldNonces.delete(nonce);
     },
     /** Sets the next nonce of chain and pool. Keeps the nonces reserved below it, because the pool may drop their transactions. */
     startFrom: (poolNext: number): void => {
@@ -45,10 +45,10 @@ export function createNonceAllocator() {
     /** Sets the chain's next nonce and frees all nonces from there but these; the other transactions must be signed again. */
     reset: (chainNext: number, kept: readonly Readonly<{ nonce: number }>[]): void => {
       floor = chainNext;
-      held.clear();
-      for (const { nonce } of kept) held.add(nonce);
+      heldNonces.clear();
+      for (const { nonce } of kept) heldNonces.add(nonce);
     },
-    heldCount: (): number => held.size,
+    heldCount: (): number => heldNonces.size,
   };
 }
 
@@ -78,39 +78,40 @@ export async function signBatch(
   { signer, nonces, recordProblem }: SigningAccount,
 ): Promise<readonly SignedJob[]> {
   const limit = computeFeeLimit(settlement.maxFeePerGasGwei);
-  const planned = jobs.flatMap((job) => {
+  const plannedTransactions = jobs.flatMap((job) => {
     const { replaced } = job;
     const entries = job.entries.filter(({ abandoned }) => !abandoned);
-    const [first] = entries;
-    if (first === undefined) return [];
-    const before = first.rejectedFees ?? first.attempts.at(-1);
-    const fees = before === undefined ? now : raiseFees(before, now, { percent: settlement.bumpPercent, limit });
+    const [firstEntry] = entries;
+    if (firstEntry === undefined) return [];
+    const previousFees = firstEntry.rejectedFees ?? firstEntry.attempts.at(-1);
+    const fees =
+      previousFees === undefined ? now : raiseFees(previousFees, now, { percent: settlement.bumpPercent, limit });
     if (fees === undefined) {
-      first.rejectedFees = undefined;
+      firstEntry.rejectedFees = undefined;
       return [];
     }
     const nonce = replaced === undefined ? nonces.acquire() : replaced.nonce;
     // Before signing, which may take seconds with a remote key.
     for (const entry of entries) entry.signed = true;
-    return [{ replaced, entries, first, fees, nonce, gas: job.gas }];
+    return [{ replaced, entries, firstEntry, fees, nonce, gas: job.gas }];
   });
-  const sign = async ({ replaced, entries, first, fees, nonce, ...job }: (typeof planned)[number]) => {
+  const sign = async ({ replaced, entries, firstEntry, fees, nonce, ...job }: (typeof plannedTransactions)[number]) => {
     const size = entries.length;
-    const { contract, callData } = first.settlement;
+    const { contract, callData } = firstEntry.settlement;
     const call = size === 1 ? { to: contract, data: callData } : encodeBatch(entries, { mayFail: true });
-    const gas = chooseGasLimit(first, { size, gas: job.gas }, limits);
-    const signed = await signer.sign({ chainId, nonce, ...call, gas, ...fees });
-    const transaction = { ...signed, ...fees, signer: signer.address, nonce, signedAtMs: clock() };
+    const gas = chooseGasLimit(firstEntry, { size, gas: job.gas }, limits);
+    const signedTransaction = await signer.sign({ chainId, nonce, ...call, gas, ...fees });
+    const transaction = { ...signedTransaction, ...fees, signer: signer.address, nonce, signedAtMs: clock() };
     const items = entries.map((entry, index) => ({
       entry,
       attempt: size === 1 ? transaction : { ...transaction, batch: { index, size } },
     }));
-    return { replaced, transaction, items, pricedBeforeMs: first.pricedAtMs };
+    return { replaced, transaction, items, pricedBeforeMs: firstEntry.pricedAtMs };
   };
   try {
-    return await Promise.all(planned.map(sign));
+    return await Promise.all(plannedTransactions.map(sign));
   } catch (error) {
-    for (const { replaced, entries, nonce } of planned) {
+    for (const { replaced, entries, nonce } of plannedTransactions) {
       if (replaced === undefined) nonces.release(nonce);
       for (const entry of entries) entry.signed = entry.attempts.length > 0;
     }
@@ -129,9 +130,9 @@ function chooseGasLimit(
   { size, gas }: Readonly<{ size: number; gas: bigint | undefined }>,
   limits: GasLimits,
 ): bigint {
-  const before = attempts.at(-1);
+  const previousFees = attempts.at(-1);
   if (size > 1 && gas !== undefined) return gas;
   if (lackedGas) return limits.most(settlement);
-  const isSameKind = before !== undefined && (before.batch === undefined) === (size === 1);
-  return isSameKind ? readGasLimit(before.rawTransaction) : (limits.find(settlement) ?? limits.most(settlement));
+  const isSameKind = previousFees !== undefined && (previousFees.batch === undefined) === (size === 1);
+  return isSameKind ? readGasLimit(previousFees.rawTransaction) : (limits.find(settlement) ?? limits.most(settlement));
 }

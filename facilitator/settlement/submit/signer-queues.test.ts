@@ -28,7 +28,7 @@ async function startQueues() {
     gas: 65_000n,
   };
   const keys = ["a1", "b2"].map((byte) => createLocalKey(new Secret(`0x${byte.repeat(32)}`)));
-  const [first, second] = keys.map((key, index) =>
+  const [firstKey, secondKey] = keys.map((key, index) =>
     createTransactionSigner({
       address: key.address,
       signDigest: (digest) => {
@@ -37,13 +37,13 @@ async function startQueues() {
       },
     }),
   );
-  if (first === undefined || second === undefined) throw new TypeError("there are two keys");
+  if (firstKey === undefined || secondKey === undefined) throw new TypeError("there are two keys");
   const chain = {
-    balance: async (account: Hex) => state.balances[account === first.address ? 0 : 1],
+    balance: async (account: Hex) => state.balances[account === firstKey.address ? 0 : 1],
     transactionCount: async () => 0,
     send: async () => state.answer(),
   } as unknown as Chain;
-  const signers = [first, second] as const;
+  const signers = [firstKey, secondKey] as const;
   const signerWatch = createSignerWatch({ chainId: 1_672, gasLimit: 200_000 }, { signers, chain, log });
   await signerWatch.look(1n);
   const book = createInFlightSettlements({ clock: () => 0, monotonicMs: () => 0 });
@@ -66,11 +66,11 @@ async function startQueues() {
     logsUses: () => false,
     onSent: () => undefined,
   });
-  let made = 0;
+  let madeCount = 0;
   /** Submits settlements concurrently. Returns the account that sent each, or the error. */
   const submit = async (count: number, changes: Partial<Settlement> = {}) => {
     const entries = Array.from({ length: count }, () => {
-      const word: Hex = `0x${String((made += 1)).padStart(64, "0")}`;
+      const word: Hex = `0x${String((madeCount += 1)).padStart(64, "0")}`;
       return book.add({ ...sampleSettlement, id: word, authorizationNonce: word, ...changes }, []);
     });
     for (const entry of entries) queues.submit([entry]);
@@ -80,38 +80,38 @@ async function startQueues() {
     );
     return Promise.all(ends);
   };
-  return { state, submit, queues, signerWatch, accounts: [first.address, second.address] as const };
+  return { state, submit, queues, signerWatch, accounts: [firstKey.address, secondKey.address] as const };
 }
 
 test("sends settlements to the shortest queue of an account that can pay", async () => {
   const { state, submit, queues, signerWatch, accounts } = await startQueues();
-  const [first, second] = accounts;
-  expect(await submit(4)).toEqual([first, second, first, second]);
+  const [firstKey, secondKey] = accounts;
+  expect(await submit(4)).toEqual([firstKey, secondKey, firstKey, secondKey]);
   expect(queues.states()).toEqual(accounts.map((address) => ({ address, nextNonce: 2, inFlight: 2 })));
   state.balances = [0n, 10n ** 18n];
   await signerWatch.look(1n);
-  expect(await submit(2)).toEqual([second, second]);
+  expect(await submit(2)).toEqual([secondKey, secondKey]);
   expect(signerWatch.check()).toEqual({
     ok: true,
     message: expect.stringMatching(
-      `^the balance of ${first} for gas is 0 in .*; the balance of ${second} for gas is 1 in native currency$`,
+      `^the balance of ${firstKey} for gas is 0 in .*; the balance of ${secondKey} for gas is 1 in native currency$`,
     ),
   });
 });
 
 test("moves settlements from a key that can't sign to another key, and releases its nonces", async () => {
   const { state, submit, queues, signerWatch, accounts } = await startQueues();
-  const [first, second] = accounts;
+  const [firstKey, secondKey] = accounts;
   state.doesSign = false;
-  expect(await submit(3)).toEqual([first, first, first]);
-  expect(queues.states()[1]).toEqual({ address: second, nextNonce: 0, inFlight: 0 });
-  expect(signerWatch.shortage(second)).toBe(`${second}: the key does not sign`);
-  signerWatch.recordProblem(first, "out of use");
+  expect(await submit(3)).toEqual([firstKey, firstKey, firstKey]);
+  expect(queues.states()[1]).toEqual({ address: secondKey, nextNonce: 0, inFlight: 0 });
+  expect(signerWatch.shortage(secondKey)).toBe(`${secondKey}: the key does not sign`);
+  signerWatch.recordProblem(firstKey, "out of use");
   expect(await submit(1)).toEqual(["the key does not sign"]);
   state.doesSign = true;
   await signerWatch.look(1n);
-  expect(signerWatch.check().message).toMatch(`the balance of ${second} for gas is 1`);
-  expect(await submit(1)).toEqual([second]);
+  expect(signerWatch.check().message).toMatch(`the balance of ${secondKey} for gas is 1`);
+  expect(await submit(1)).toEqual([secondKey]);
 });
 
 test("moves a settlement rejected for lack of funds to another account, or fails it", async () => {
@@ -147,7 +147,7 @@ test("sends an expensive transaction to an account that can pay, and suspends no
 });
 
 /** Terms of an `upto` payment for a given facilitator. */
-const naming = (facilitator: Hex) => ({
+const createNamedPayment = (facilitator: Hex) => ({
   contract: permit2Proxies.upto,
   callData: encodeSettle({
     permit: {
@@ -169,8 +169,8 @@ const naming = (facilitator: Hex) => ({
 
 test("sends an `upto` payment only from the account that its payer named", async () => {
   const { submit, accounts } = await startQueues();
-  expect(await submit(2, naming(accounts[1]))).toEqual([accounts[1], accounts[1]]);
-  expect(await submit(1, naming(sampleSettlement.payTo))).toEqual([
+  expect(await submit(2, createNamedPayment(accounts[1]))).toEqual([accounts[1], accounts[1]]);
+  expect(await submit(1, createNamedPayment(sampleSettlement.payTo))).toEqual([
     "the account that the payment names submits no transactions here",
   ]);
 });

@@ -40,23 +40,23 @@ export function createSignerQueues(
   const find = (address: Hex | undefined) => accounts.find((account) => isSameHex(account.address, address));
   const isUsable = ({ address }: Account) => signerWatch.shortage(address) === undefined;
   const listAllowed = (entry: InFlightSettlement | undefined): readonly Account[] => {
-    const named = entry && getNamedSigner(entry.settlement);
-    return named === undefined ? accounts : accounts.filter(({ address }) => isSameHex(address, named));
+    const namedSigner = entry && getNamedSigner(entry.settlement);
+    return namedSigner === undefined ? accounts : accounts.filter(({ address }) => isSameHex(address, namedSigner));
   };
 
   /** Excludes accounts that can't pay for all the gas, unless none can. */
-  const findPaying = (entries: readonly InFlightSettlement[], among: readonly Account[]): readonly Account[] => {
-    const needed = entries.reduce((sum, { settlement }) => sum + (gas.find(settlement) ?? gas.most(settlement)), 0n);
-    const paying = among.filter(({ address }) => signerWatch.canPay(needed, address));
-    return paying.length > 0 ? paying : among;
+  const findFunded = (entries: readonly InFlightSettlement[], among: readonly Account[]): readonly Account[] => {
+    const required = entries.reduce((sum, { settlement }) => sum + (gas.find(settlement) ?? gas.most(settlement)), 0n);
+    const fundedAccounts = among.filter(({ address }) => signerWatch.canPay(required, address));
+    return fundedAccounts.length > 0 ? fundedAccounts : among;
   };
 
   /** Moves a settlement that its account can't send to one that can; ends it if there is none. */
   function onUnsent({ entry, failure }: UnsentBatch): void {
-    const isOfSigner = failure instanceof ChainError && failure.fault === "signer";
-    const other = isOfSigner ? findShortest(listAllowed(entry).filter(isUsable)) : undefined;
-    if (other === undefined) book.end(entry, failure);
-    else other.submitter.submit(entry);
+    const isSignerFault = failure instanceof ChainError && failure.fault === "signer";
+    const otherAccount = isSignerFault ? findShortest(listAllowed(entry).filter(isUsable)) : undefined;
+    if (otherAccount === undefined) book.end(entry, failure);
+    else otherAccount.submitter.submit(entry);
   }
 
   return {
@@ -64,12 +64,14 @@ export function createSignerQueues(
      * Queues settlements for a new transaction, preferably by the given account: a single one, which others may join, or those of an
      * earlier transaction.
      */
-    submit: (entries: readonly InFlightSettlement[], preferred?: Hex): void => {
-      const allowed = listAllowed(entries[0]);
-      const usable = findPaying(entries, allowed.filter(isUsable));
-      const own = find(preferred);
+    submit: (entries: readonly InFlightSettlement[], preferredAddress?: Hex): void => {
+      const allowedAccounts = listAllowed(entries[0]);
+      const usableAccounts = findFunded(entries, allowedAccounts.filter(isUsable));
+      const preferred = find(preferredAddress);
       const account =
-        own !== undefined && usable.includes(own) ? own : (findShortest(usable) ?? own ?? findShortest(allowed));
+        preferred !== undefined && usableAccounts.includes(preferred)
+          ? preferred
+          : (findShortest(usableAccounts) ?? preferred ?? findShortest(allowedAccounts));
       if (account !== undefined) return account.submitter.submit(...entries);
       const failure = new ChainError("signer", "the account that the payment names submits no transactions here");
       for (const entry of entries) if (entry.attempts.length === 0) book.end(entry, failure);
@@ -117,7 +119,7 @@ export function createSubmitter(
   const queue: Job[] = [];
   let isRunning = false;
   let sendingCount = 0;
-  let running = Promise.resolve();
+  let currentRun = Promise.resolve();
   let fault: string | undefined;
 
   const send = async (jobs: readonly Job[]): Promise<void> => {
@@ -160,17 +162,17 @@ export function createSubmitter(
     queue.push({ ...job, entries });
     if (isRunning) return;
     isRunning = true;
-    running = run();
+    currentRun = run();
   };
 
   return {
     submit: (...entries: readonly InFlightSettlement[]): void => enqueue({ entries, replaced: undefined }),
     /** Queues the replacement of the newest transaction of settlements, or of another one with the given nonce, with a higher fee. */
     replace: (entries: readonly InFlightSettlement[], nonce?: number): void => {
-      const newest = entries[0]?.attempts.at(-1);
-      enqueue({ entries, replaced: newest && { ...newest, nonce: nonce ?? newest.nonce } });
+      const newestAttempt = entries[0]?.attempts.at(-1);
+      enqueue({ entries, replaced: newestAttempt && { ...newestAttempt, nonce: nonce ?? newestAttempt.nonce } });
     },
     size: (): number => queue.length + sendingCount,
-    idle: (): Promise<void> => running,
+    idle: (): Promise<void> => currentRun,
   };
 }

@@ -6,7 +6,7 @@ import type { BatchOutcome } from "./send-batch.ts";
 import { createSubmitter } from "./signer-queues.ts";
 
 /** A submitter with one previously sent settlement, and the outcomes of its batches. */
-function submitterWith(sendBatch: () => Promise<BatchOutcome>) {
+function createTestSubmitter(sendBatch: () => Promise<BatchOutcome>) {
   const lines: string[] = [];
   const log = createLog({ service: "test", level: "error" }, { write: (line) => void lines.push(line) });
   const book = createInFlightSettlements({ clock: Date.now, monotonicMs: () => 0 });
@@ -24,18 +24,18 @@ function submitterWith(sendBatch: () => Promise<BatchOutcome>) {
 }
 
 test("polls for receipts immediately only after a new transaction", async () => {
-  let signed = 0;
-  const { replace, wakes } = submitterWith(async () => ({ signed, again: [], unsent: [] }));
+  let signedCount = 0;
+  const { replace, wakes } = createTestSubmitter(async () => ({ signed: signedCount, again: [], unsent: [] }));
   await replace();
   expect(wakes()).toBe(0);
-  signed = 1;
+  signedCount = 1;
   await replace();
   expect(wakes()).toBe(1);
 });
 
 test("logs a persistent fault once, and again after a recovery", async () => {
   let fault: string | undefined = "the chain charges too much";
-  const { replace, errors } = submitterWith(async () => {
+  const { replace, errors } = createTestSubmitter(async () => {
     if (fault !== undefined) throw new Error(fault);
     return { signed: 1, again: [], unsent: [] };
   });

@@ -41,37 +41,37 @@ const attemptsMax = 20;
 const wait: Decision = { kind: "wait" };
 
 /** Decides only by the current state of settlement and chain, not by their history. Changes nothing. */
-export function decide(entry: InFlightSettlement, seen: Observation, options: DecisionOptions): Decision {
-  const newest = entry.attempts.at(-1);
-  if (newest === undefined || entry.queued) return wait;
-  const receipts = entry.attempts.flatMap(({ hash }) => seen.receipts.get(hash) ?? []);
-  const executed = receipts.filter((receipt) => isExecuted(entry, receipt));
-  const settled = executed.find((receipt) => showsTransfer(receipt, entry.settlement));
-  if (settled !== undefined) return finishSuccess(entry, settled, seen, options);
-  const mayStillSettle = entry.attempts.some((attempt) => isOpen(attempt, seen));
-  const failed = executed.at(-1) ?? receipts.at(-1);
-  if (failed !== undefined && !mayStillSettle) {
-    const cause = executed.length > 0 ? "nothing_moved" : "reverted";
-    return isConfirmed(failed, seen, options) ? diagnoseWhenDue(entry, cause, seen) : wait;
+export function decide(entry: InFlightSettlement, observed: Observation, options: DecisionOptions): Decision {
+  const newestAttempt = entry.attempts.at(-1);
+  if (newestAttempt === undefined || entry.queued) return wait;
+  const receipts = entry.attempts.flatMap(({ hash }) => observed.receipts.get(hash) ?? []);
+  const executedReceipts = receipts.filter((receipt) => isExecuted(entry, receipt));
+  const settledReceipt = executedReceipts.find((receipt) => showsTransfer(receipt, entry.settlement));
+  if (settledReceipt !== undefined) return finishSuccess(entry, settledReceipt, observed, options);
+  const mayStillSettle = entry.attempts.some((attempt) => isOpen(attempt, observed));
+  const failedReceipt = executedReceipts.at(-1) ?? receipts.at(-1);
+  if (failedReceipt !== undefined && !mayStillSettle) {
+    const cause = executedReceipts.length > 0 ? "nothing_moved" : "reverted";
+    return isConfirmed(failedReceipt, observed, options) ? diagnoseWhenDue(entry, cause, observed) : wait;
   }
-  if (BigInt(seen.head.timestamp) > entry.settlement.validBefore + expiryMarginSeconds) {
-    return diagnoseWhenDue(entry, "expired", seen);
+  if (BigInt(observed.head.timestamp) > entry.settlement.validBefore + expiryMarginSeconds) {
+    return diagnoseWhenDue(entry, "expired", observed);
   }
   if (!mayStillSettle) {
-    const lostForMs = entry.lostSinceMs === undefined ? 0 : seen.nowMs - entry.lostSinceMs;
-    return lostForMs >= lostAfterMs ? diagnoseWhenDue(entry, "lost", seen) : wait;
+    const lostForMs = entry.lostSinceMs === undefined ? 0 : observed.nowMs - entry.lostSinceMs;
+    return lostForMs >= lostAfterMs ? diagnoseWhenDue(entry, "lost", observed) : wait;
   }
-  const resends = entry.sentAtMs === undefined || seen.nowMs - entry.sentAtMs >= resendAfterMs;
+  const resends = entry.sentAtMs === undefined || observed.nowMs - entry.sentAtMs >= resendAfterMs;
   // Not always the newest, which may be waiting behind one whose nonce another transaction occupies in the pool.
   const nextInLine = entry.attempts.find(
     (attempt) =>
-      attempt.signer === newest.signer &&
-      isOpen(attempt, seen) &&
-      attempt.nonce === seen.nextNonces.get(attempt.signer),
+      attempt.signer === newestAttempt.signer &&
+      isOpen(attempt, observed) &&
+      attempt.nonce === observed.nextNonces.get(attempt.signer),
   );
-  const isOld = seen.nowMs - entry.pricedAtMs >= options.bumpAfterMs;
+  const isOld = observed.nowMs - entry.pricedAtMs >= options.bumpAfterMs;
   const isReplaced =
-    nextInLine !== undefined && isOld && entry.attempts.length < attemptsMax && canPayMore(newest, options);
+    nextInLine !== undefined && isOld && entry.attempts.length < attemptsMax && canPayMore(newestAttempt, options);
   if (isReplaced) return { kind: "replace", nonce: nextInLine.nonce, resends };
   return resends ? { kind: "resend" } : wait;
 }
@@ -91,23 +91,26 @@ function diagnoseWhenDue({ diagnosed }: InFlightSettlement, cause: Cause, { nowM
   return diagnosed?.cause === cause && nowMs < diagnosed.retryAtMs ? wait : { kind: "diagnose", cause };
 }
 
-function canPayMore(newest: Attempt, { bumpPercent, maxFeePerGasGwei }: DecisionOptions): boolean {
+function canPayMore(newestAttempt: Attempt, { bumpPercent, maxFeePerGasGwei }: DecisionOptions): boolean {
   // Quotes have the same limit, so only the older fee determines whether it can be raised.
-  return raiseFees(newest, newest, { percent: bumpPercent, limit: computeFeeLimit(maxFeePerGasGwei) }) !== undefined;
+  return (
+    raiseFees(newestAttempt, newestAttempt, { percent: bumpPercent, limit: computeFeeLimit(maxFeePerGasGwei) }) !==
+    undefined
+  );
 }
 
-export function isOpen({ signer, nonce, hash }: Attempt, seen: Observation): boolean {
-  if (seen.receipts.has(hash)) return false;
-  return nonce >= (seen.nextNonces.get(signer) ?? 0);
+export function isOpen({ signer, nonce, hash }: Attempt, observed: Observation): boolean {
+  if (observed.receipts.has(hash)) return false;
+  return nonce >= (observed.nextNonces.get(signer) ?? 0);
 }
 
 function finishSuccess(
   { settlement: { amount } }: InFlightSettlement,
   receipt: Receipt,
-  seen: Observation,
+  observed: Observation,
   options: DecisionOptions,
 ): Decision {
-  if (!isConfirmed(receipt, seen, options)) return wait;
+  if (!isConfirmed(receipt, observed, options)) return wait;
   return { kind: "finish", outcome: { state: "settled", transaction: receipt.transactionHash, amount } };
 }
 

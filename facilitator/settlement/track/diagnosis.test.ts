@@ -15,22 +15,22 @@ const gas = createGasLimits(
   { gasLimit: 200_000, gasMarginPercent: 20, entriesMax: 1 },
   { signer: sampleAttempt.signer, monotonicMs: () => 0 },
 );
-const hashOf = (at: number): Hex => `0x${String(at).repeat(64)}`;
+const buildHash = (at: number): Hex => `0x${String(at).repeat(64)}`;
 
 function settle(sent: readonly Sent[]) {
   const attempts = sent.map(
-    ({ limit }, at) => ({ ...sampleAttempt, hash: hashOf(at), rawTransaction: encodeSample(limit) }) as const,
+    ({ limit }, at) => ({ ...sampleAttempt, hash: buildHash(at), rawTransaction: encodeSample(limit) }) as const,
   );
   const receipts = sent.flatMap(({ used, price }, at): [Hex, Receipt][] =>
     used === undefined
       ? []
       : [
           [
-            hashOf(at),
+            buildHash(at),
             {
               status: 0,
               blockNumber: 1,
-              transactionHash: hashOf(at),
+              transactionHash: buildHash(at),
               logs: [],
               gasUsed: used,
               effectiveGasPrice: price,
@@ -65,8 +65,8 @@ test.each<[string, readonly Sent[], boolean, boolean]>([
   ],
 ])("detects whether a reverted settlement %s ran out of gas", async (_, sent, isTakenNow, lacked) => {
   const { entry, receipts } = settle(sent);
-  const answer = isTakenNow ? { ok: true, result: "0xfec8" } : { ok: false, error: { code: 3, message: "reverted" } };
-  const context = { chain: { estimateGas: async () => answer }, gas } as unknown as SettlementContext;
+  const response = isTakenNow ? { ok: true, result: "0xfec8" } : { ok: false, error: { code: 3, message: "reverted" } };
+  const context = { chain: { estimateGas: async () => response }, gas } as unknown as SettlementContext;
   expect(await ranOutOfGas(entry, receipts, context)).toBe(lacked);
 });
 

@@ -43,23 +43,23 @@ export async function diagnose(
 ): Promise<Finding> {
   const { chain } = context;
   const { confirmations } = context.settlement;
-  const newest = attempts.at(-1);
-  if (newest === undefined) return { kind: "uncertain" };
+  const newestAttempt = attempts.at(-1);
+  if (newestAttempt === undefined) return { kind: "uncertain" };
   const isMined = async ({ signer, nonce }: Attempt) => (await chain.transactionCount(signer, head.number)) > nonce;
-  const [isUsed, ...mined] = await Promise.all([
+  const [isUsed, ...minedTransactions] = await Promise.all([
     isNonceUsed(settlement, chain, head.number),
     ...(cause === "expired" ? [] : attempts.map(isMined)),
   ]);
   // The node with the receipts, or with the signer's nonce, is ahead of `head`: a transaction may have paid in a block
   // that `isUsed` does not cover.
-  if (mined.includes(false)) return { kind: "uncertain" };
+  if (minedTransactions.includes(false)) return { kind: "uncertain" };
   const buildFailure = (
     code: Extract<Outcome, { state: "failed" }>["reason"],
     message: string,
     culprit?: SuspectedParty,
   ): Finding => ({
     kind: "outcome",
-    outcome: { state: "failed", transaction: newest.hash, reason: code, message },
+    outcome: { state: "failed", transaction: newestAttempt.hash, reason: code, message },
     culprit,
   });
   const buildOwnFailure = async (): Promise<Finding> => {
@@ -104,20 +104,20 @@ async function findCulprit(
   if (isWithinChannels(settlement)) return undefined;
   const { payer, validBefore } = settlement;
   const receipts = attempts.flatMap(({ hash }) => mined.receipts.get(hash) ?? []);
-  const reverted = isReverted ? receipts.at(-1) : undefined;
+  const revertedReceipt = isReverted ? receipts.at(-1) : undefined;
   const code = await chain.code(payer);
   if (code !== "0x" || settlement.contract === multicall3Address) {
-    const block = reverted && (await chain.head(reverted.blockNumber));
+    const block = revertedReceipt && (await chain.head(revertedReceipt.blockNumber));
     return block === undefined || BigInt(block.timestamp) < validBefore ? { kind: "wallet", code } : undefined;
   }
-  if (reverted !== undefined && BigInt(mined.head.timestamp) + nextBlockSeconds >= validBefore) return undefined;
-  const [isIdle, { held }, answer] = await Promise.all([
+  if (revertedReceipt !== undefined && BigInt(mined.head.timestamp) + nextBlockSeconds >= validBefore) return undefined;
+  const [isIdle, { balance }, response] = await Promise.all([
     wasIdle({ settlement, attempts }, mined, chain),
     readAvailableFunds(settlement, chain),
     gas.estimate(settlement, chain),
   ]);
   const isDeposit = readChannelCall(settlement) !== undefined;
-  return { kind: !isDeposit && isIdle && held >= settlement.amount && answer.ok ? "token" : "payer" };
+  return { kind: !isDeposit && isIdle && balance >= settlement.amount && response.ok ? "token" : "payer" };
 }
 
 /**
@@ -131,23 +131,27 @@ async function wasIdle(
   chain: Chain,
 ): Promise<boolean> {
   const { asset, payer } = settlement;
-  const mined = attempts.flatMap((attempt) => receipts.get(attempt.hash) ?? []);
-  const first = Math.min(...mined.map(({ blockNumber }) => blockNumber));
-  if (!(head.number - first < logBlocksMax)) return false;
+  const minedReceipts = attempts.flatMap((attempt) => receipts.get(attempt.hash) ?? []);
+  const firstBlock = Math.min(...minedReceipts.map(({ blockNumber }) => blockNumber));
+  if (!(head.number - firstBlock < logBlocksMax)) return false;
   const account = encodeAddressTopic(payer);
   const payerLogs = [
     [null, account],
     [null, null, account],
-  ].map((topics) => chain.recentLogs(asset, topics, head.number, first));
+  ].map((topics) => chain.recentLogs(asset, topics, head.number, firstBlock));
   try {
-    const [sentBefore, sent, wasUsed, ...logs] = await Promise.all([
-      chain.transactionCount(payer, first - 1),
+    const [countBefore, countAfter, wasUsed, ...logs] = await Promise.all([
+      chain.transactionCount(payer, firstBlock - 1),
       chain.transactionCount(payer, head.number),
-      isNonceUsed(settlement, chain, first - 1),
+      isNonceUsed(settlement, chain, firstBlock - 1),
       ...payerLogs,
     ]);
-    const own = new Set(attempts.filter(({ batch }) => batch === undefined).map(({ hash }) => hash));
-    return sentBefore === sent && !wasUsed && logs.flat().every(({ transactionHash }) => own.has(transactionHash));
+    const ownHashes = new Set(attempts.filter(({ batch }) => batch === undefined).map(({ hash }) => hash));
+    return (
+      countBefore === countAfter &&
+      !wasUsed &&
+      logs.flat().every(({ transactionHash }) => ownHashes.has(transactionHash))
+    );
   } catch (error) {
     if (error instanceof ChainError && error.fault === "rejected") return false;
     throw error;
@@ -166,16 +170,16 @@ export async function ranOutOfGas(
   receipts: Mined["receipts"],
   { chain, gas }: SettlementContext,
 ): Promise<boolean> {
-  const mined = attempts.flatMap((attempt) => {
+  const minedAttempts = attempts.flatMap((attempt) => {
     const receipt = receipts.get(attempt.hash);
     if (receipt === undefined) return [];
     const limit = readGasLimit(attempt.rawTransaction);
     const isShared = attempt.batch !== undefined;
     const isSpent = receipt.gasUsed * 10n >= limit * 9n || (isShared && receipt.status === 0);
-    return [{ hadMost: !isShared && limit >= gas.most(settlement), isSpent }];
+    return [{ hadMaxGas: !isShared && limit >= gas.most(settlement), isSpent }];
   });
-  if (mined.some(({ hadMost }) => hadMost) || !mined.some(({ isSpent }) => isSpent)) return false;
-  const answer = await gas.estimate(settlement, chain);
-  if (!answer.ok) requireExecutionError(answer.error);
-  return answer.ok;
+  if (minedAttempts.some(({ hadMaxGas }) => hadMaxGas) || !minedAttempts.some(({ isSpent }) => isSpent)) return false;
+  const response = await gas.estimate(settlement, chain);
+  if (!response.ok) requireExecutionError(response.error);
+  return response.ok;
 }

@@ -15,7 +15,7 @@ import type { SettlementContext } from "../context.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { createTracker } from "./tracker.ts";
 
-const lookEveryMs = 500;
+const pollEveryMs = 500;
 const options = { confirmations: 1, bumpAfterMs: 15_000, bumpPercent: 25, maxFeePerGasGwei: 1 };
 
 const gas = createGasLimits(
@@ -44,10 +44,10 @@ const idle = {
 /** A settlement with these transactions (by default one whose nonce is used); it can't be signed again. */
 function startTracking({
   attempts = [sampleAttempt],
-  others = [] as readonly (readonly Attempt[])[],
+  others: otherAttempts = [] as readonly (readonly Attempt[])[],
   pending = 6,
   receipt = undefined as Receipt | undefined,
-  countAtHead = (latest: number) => latest,
+  countAtHead = (latestNonce: number) => latestNonce,
   tracked = settlement,
   payer = { ...idle, balance: 0n, accepts: false },
   accounts = [sampleAttempt.signer] as readonly Hex[],
@@ -66,10 +66,10 @@ function startTracking({
   };
   const book = createInFlightSettlements({ clock: () => sampleMs, monotonicMs: () => sampleMs });
   const entry = book.add(tracked, attempts);
-  for (const [index, own] of others.entries()) {
+  for (const [index, entryAttempts] of otherAttempts.entries()) {
     const digit = String(index + 1);
     const authorizationNonce: Hex = `0x${digit.repeat(64)}`;
-    book.add({ ...tracked, id: authorizationNonce, authorizationNonce }, own);
+    book.add({ ...tracked, id: authorizationNonce, authorizationNonce }, entryAttempts);
   }
   const chain = {
     head: async () => ({ number: 100, timestamp: Math.floor(state.nowMs / 1_000), baseFeePerGas: 1n }),
@@ -100,7 +100,7 @@ function startTracking({
     monotonicMs: () => state.nowMs,
     log: pino({ level: "info" }, { write: (line: string) => void state.lines.push(line) }),
   } as unknown as SettlementContext;
-  const finish = async (ended: ReadonlyMap<Hex, unknown>) => void state.ends.push(...ended.keys());
+  const finish = async (endedById: ReadonlyMap<Hex, unknown>) => void state.ends.push(...endedById.keys());
   const nonces = openNonces(accounts);
   const track = createTracker(context, {
     book,
@@ -115,15 +115,15 @@ function startTracking({
       replace: (_, nonce) => void state.replaces.push([state.nowMs - sampleMs, nonce]),
     },
   });
-  const lookFor = async (durationMs: number) => {
-    for (const until = state.nowMs + durationMs; state.nowMs < until; state.nowMs += lookEveryMs) await track();
+  const pollFor = async (durationMs: number) => {
+    for (const until = state.nowMs + durationMs; state.nowMs < until; state.nowMs += pollEveryMs) await track();
   };
-  return { state, entry, nonces, lookFor };
+  return { state, entry, nonces, pollFor };
 }
 
 test("diagnoses a lost transaction with a growing backoff, and logs it once", async () => {
-  const { state, lookFor } = startTracking();
-  await lookFor(180_000);
+  const { state, pollFor } = startTracking();
+  await pollFor(180_000);
   expect(state.submits).toEqual([3_000, 4_000, 6_000, 10_000, 18_000, 34_000, 64_000, 94_000, 124_000, 154_000]);
   expect(state.lines).toHaveLength(1);
   expect(state.lines[0]).toContain("looking for the outcome of a settlement");
@@ -131,8 +131,8 @@ test("diagnoses a lost transaction with a growing backoff, and logs it once", as
 
 test("fills the second account's nonce gap", async () => {
   const accounts = [`0x${"52".repeat(20)}`, sampleAttempt.signer] as const;
-  const { state, lookFor } = startTracking({ attempts: [{ ...sampleAttempt, nonce: 7 }], accounts });
-  await lookFor(2_000);
+  const { state, pollFor } = startTracking({ attempts: [{ ...sampleAttempt, nonce: 7 }], accounts });
+  await pollFor(2_000);
   expect(state.submits).toEqual([1_000]);
 });
 
@@ -155,10 +155,10 @@ test.each([
   ["far below all transactions with all settlements", [60, 61], { moved: [60, 61], to: [6, 7], resent: [] }],
 ])("fills a gap %s", async (_, [first = 0, ...later], { moved, to, resent }) => {
   const others = later.map((nonce) => [signAt(nonce)]);
-  const { state, nonces, lookFor } = startTracking({ attempts: [signAt(first)], others });
-  await lookFor(1_000);
+  const { state, nonces, pollFor } = startTracking({ attempts: [signAt(first)], others });
+  await pollFor(1_000);
   state.sent.length = 0;
-  await lookFor(2 * lookEveryMs);
+  await pollFor(2 * pollEveryMs);
   expect(state.moved).toEqual(moved);
   expect(state.sent).toEqual(resent.map((nonce) => signAt(nonce).rawTransaction));
   expect(moved.map(() => nonces.get(sampleAttempt.signer)?.acquire())).toEqual(to);
@@ -166,22 +166,22 @@ test.each([
 
 test("keeps a mined settlement that waits for its confirmations out of a gap", async () => {
   const receipt = { status: 1, blockNumber: 101, transactionHash: sampleAttempt.hash, gasUsed: 1n, logs: [transfer] };
-  const { state, lookFor } = startTracking({ receipt, others: [[signAt(7)]] });
-  await lookFor(1_500);
+  const { state, pollFor } = startTracking({ receipt, others: [[signAt(7)]] });
+  await pollFor(1_500);
   expect(state.moved).toEqual([7]);
 });
 
 test("keeps a settlement open after one of its transactions reverted, until the node has seen the other", async () => {
-  const [reverted, later] = [sampleAttempt, { ...sampleAttempt, hash: `0x${"bb".repeat(32)}` as Hex, nonce: 6 }];
-  const receipt = { status: 0, blockNumber: 90, transactionHash: reverted.hash, gasUsed: 1n, logs: [] };
+  const [revertedAttempt, later] = [sampleAttempt, { ...sampleAttempt, hash: `0x${"bb".repeat(32)}` as Hex, nonce: 6 }];
+  const receipt = { status: 0, blockNumber: 90, transactionHash: revertedAttempt.hash, gasUsed: 1n, logs: [] };
   let isBehind = true;
-  const countAtHead = (latest: number) => (isBehind ? latest - 1 : latest);
-  const { state, lookFor } = startTracking({ attempts: [reverted, later], receipt, countAtHead });
+  const countAtHead = (latestNonce: number) => (isBehind ? latestNonce - 1 : latestNonce);
+  const { state, pollFor } = startTracking({ attempts: [revertedAttempt, later], receipt, countAtHead });
   state.nextNonce = 7;
-  await lookFor(10_000);
+  await pollFor(10_000);
   expect(state.ends).toEqual([]);
   isBehind = false;
-  await lookFor(10_000);
+  await pollFor(10_000);
   expect(state.ends).toEqual([settlement.id]);
 });
 
@@ -216,8 +216,8 @@ test.each([
   ],
 ])("suspends %s after a failed transaction", async (_, status, changes, culprit) => {
   const receipt = { status, blockNumber: 90, transactionHash: sampleAttempt.hash, gasUsed: 1n, logs: [] };
-  const { state, lookFor } = startTracking({ receipt, payer: { ...idle, ...changes } });
-  await lookFor(2_000);
+  const { state, pollFor } = startTracking({ receipt, payer: { ...idle, ...changes } });
+  await pollFor(2_000);
   expect(state.ends).toEqual([settlement.id]);
   expect(state.culprits).toEqual([culprit]);
 });
@@ -257,15 +257,15 @@ test.each([
   ],
 ])("suspends %s after a transaction without a transfer", async (_, tracked, status, culprits, payer = undefined) => {
   const receipt = { status, blockNumber: 90, transactionHash: sampleAttempt.hash, gasUsed: 1n, logs: [] };
-  const { state, lookFor } = startTracking({ tracked, receipt, ...(payer && { payer }) });
-  await lookFor(2_000);
+  const { state, pollFor } = startTracking({ tracked, receipt, ...(payer && { payer }) });
+  await pollFor(2_000);
   expect(state.ends).toEqual([settlement.id]);
   expect(state.culprits).toEqual(culprits);
 });
 
 test("replaces an expired settlement's underpriced transaction with the next settlement's", async () => {
-  const { state, lookFor } = startTracking({ attempts: [{ ...sampleAttempt, nonce: 7 }], pending: 8 });
-  await lookFor(2 * options.bumpAfterMs + lookEveryMs);
+  const { state, pollFor: lookFor } = startTracking({ attempts: [{ ...sampleAttempt, nonce: 7 }], pending: 8 });
+  await lookFor(2 * options.bumpAfterMs + pollEveryMs);
   expect(state.submits).toEqual([]);
   expect(state.replaces).toEqual([
     [options.bumpAfterMs, 6],
@@ -277,27 +277,36 @@ test("fills a gap with the max gas, by a settlement whose mined transaction ran 
   const gasUsed = readGasLimit(sampleAttempt.rawTransaction);
   const receipt = { status: 0, blockNumber: 90, transactionHash: sampleAttempt.hash, gasUsed, logs: [] };
   const open = { ...sampleAttempt, hash: `0x${"bb".repeat(32)}` as Hex, nonce: 7 };
-  const { state, entry, lookFor } = startTracking({
+  const {
+    state,
+    entry,
+    pollFor: lookFor,
+  } = startTracking({
     attempts: [open, sampleAttempt],
     receipt,
     pending: 8,
     payer: idle,
   });
-  await lookFor(options.bumpAfterMs + lookEveryMs);
+  await lookFor(options.bumpAfterMs + pollEveryMs);
   expect(state.replaces).toEqual([[options.bumpAfterMs, 6]]);
   expect(entry.lackedGas).toBe(true);
 });
 
 test("resends no transaction that would fail after a newer one with a lower nonce", async () => {
-  const before = { ...sampleAttempt, hash: `0x${"bb".repeat(32)}` as Hex, nonce: 7, rawTransaction: "0x07" as Hex };
+  const previous = {
+    ...sampleAttempt,
+    hash: `0x${"bb".repeat(32)}` as Hex,
+    nonce: 7,
+    rawTransaction: "0x07" as Hex,
+  };
   const filler = { ...sampleAttempt, nonce: 6, rawTransaction: "0x06" as Hex };
-  const { state, lookFor } = startTracking({ attempts: [before, filler], pending: 8 });
-  await lookFor(lookEveryMs);
+  const { state, pollFor: lookFor } = startTracking({ attempts: [previous, filler], pending: 8 });
+  await lookFor(pollEveryMs);
   expect(state.sent).toEqual(["0x06"]);
 });
 
 test("logs a transaction that is lost again, and diagnoses it immediately", async () => {
-  const { state, entry, lookFor } = startTracking();
+  const { state, entry, pollFor: lookFor } = startTracking();
   await lookFor(60_000);
   entry.attempts = [...entry.attempts, { ...sampleAttempt, hash: `0x${"bb".repeat(32)}`, nonce: 6 }];
   entry.sentAtMs = state.nowMs;
@@ -314,20 +323,20 @@ test("rejects a poll with the ledger's error, without an unhandled rejection fro
   const unheard: unknown[] = [];
   const onUnheard = (error: unknown) => void unheard.push(error);
   process.on("unhandledRejection", onUnheard);
-  const [book, nodeDown] = [
+  const [book, nodeError] = [
     createInFlightSettlements({ clock: Date.now, monotonicMs: () => sampleMs }),
     Promise.withResolvers<never>(),
   ];
-  const [settled, missing] = [`0x${"aa".repeat(32)}`, `0x${"bb".repeat(32)}`] as const;
-  book.add(settlement, [{ ...sampleAttempt, hash: settled, nonce: 5 }]);
-  const another = { id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
-  book.add({ ...settlement, ...another }, [{ ...sampleAttempt, hash: missing, nonce: 6 }]);
-  const receipt = { status: 1, blockNumber: 90, transactionHash: settled, gasUsed: 65_000n, logs: [transfer] };
+  const [settledId, missingId] = [`0x${"aa".repeat(32)}`, `0x${"bb".repeat(32)}`] as const;
+  book.add(settlement, [{ ...sampleAttempt, hash: settledId, nonce: 5 }]);
+  const anotherSettlement = { id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
+  book.add({ ...settlement, ...anotherSettlement }, [{ ...sampleAttempt, hash: missingId, nonce: 6 }]);
+  const receipt = { status: 1, blockNumber: 90, transactionHash: settledId, gasUsed: 65_000n, logs: [transfer] };
   const chain = {
     head: async () => ({ number: 100, timestamp: Math.floor(sampleMs / 1_000), baseFeePerGas: 1n }),
     transactionCount: async () => 6,
-    receipt: async (hash: string) => (hash === settled ? receipt : undefined),
-    send: () => nodeDown.promise,
+    receipt: async (hash: string) => (hash === settledId ? receipt : undefined),
+    send: () => nodeError.promise,
   } as unknown as Chain;
   const context = { settlement: options, chain, gas, monotonicMs: () => sampleMs, log: pino({ level: "silent" }) };
   const track = createTracker(context as unknown as SettlementContext, {
@@ -336,10 +345,10 @@ test("rejects a poll with the ledger's error, without an unhandled rejection fro
     recordUses: () => undefined,
     queues: { nonces: openNonces(), submit: () => undefined, replace: () => undefined },
   });
-  const looking = expect(track()).rejects.toThrow("no ledger");
+  const tracking = expect(track()).rejects.toThrow("no ledger");
   await new Promise(setImmediate);
-  nodeDown.reject(new Error("no node"));
-  await looking;
+  nodeError.reject(new Error("no node"));
+  await tracking;
   await new Promise(setImmediate);
   process.off("unhandledRejection", onUnheard);
   expect(unheard).toEqual([]);

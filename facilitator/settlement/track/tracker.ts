@@ -45,23 +45,24 @@ export function createTracker(context: SettlementContext, parts: TrackerParts): 
     signer: Hex,
     nonces: NonceAllocator,
     entries: readonly InFlightSettlement[],
-    seen: Observation,
+    observed: Observation,
   ) => {
-    const nextNonce = seen.nextNonces.get(signer);
+    const nextNonce = observed.nextNonces.get(signer);
     if (nextNonce === undefined) return;
-    const waiting = listWaiting(signer, entries, seen, book);
-    const sinceMs = (waiting[0]?.nonce ?? 0) > nextNonce ? (gapsSinceMs.get(signer) ?? seen.nowMs) : undefined;
+    const waitingNonces = listWaiting(signer, entries, observed, book);
+    const sinceMs =
+      (waitingNonces[0]?.nonce ?? 0) > nextNonce ? (gapsSinceMs.get(signer) ?? observed.nowMs) : undefined;
     if (sinceMs === undefined) gapsSinceMs.delete(signer);
     else gapsSinceMs.set(signer, sinceMs);
-    if (sinceMs === undefined || seen.nowMs - sinceMs < gapAfterMs) return;
+    if (sinceMs === undefined || observed.nowMs - sinceMs < gapAfterMs) return;
     if ((await chain.transactionCount(signer, "pending")) > nextNonce) {
-      if (seen.nowMs - sinceMs < options.bumpAfterMs) return;
+      if (observed.nowMs - sinceMs < options.bumpAfterMs) return;
       // An expired payment's transaction with too low a fee is replaced by the next payment's.
-      gapsSinceMs.set(signer, seen.nowMs);
+      gapsSinceMs.set(signer, observed.nowMs);
       for (const entry of entries)
-        if (hasMined(entry, seen) && (await ranOutOfGas(entry, seen.receipts, context))) entry.lackedGas = true;
-      const unmined = waiting.find((each) => !each.entries.some((entry) => hasMined(entry, seen)));
-      queues.replace((unmined ?? waiting[0])?.entries ?? [], nextNonce);
+        if (hasMined(entry, observed) && (await ranOutOfGas(entry, observed.receipts, context))) entry.lackedGas = true;
+      const firstUnmined = waitingNonces.find((each) => !each.entries.some((entry) => hasMined(entry, observed)));
+      queues.replace((firstUnmined ?? waitingNonces[0])?.entries ?? [], nextNonce);
       return;
     }
     log.warn(
@@ -69,16 +70,16 @@ export function createTracker(context: SettlementContext, parts: TrackerParts): 
       "earlier transactions of the signer are missing on the chain, as after a reorg or rollback; filling the gap with later ones",
     );
     gapsSinceMs.delete(signer);
-    fillGap(signer, nonces, nextNonce, waiting);
+    fillGap(signer, nonces, nextNonce, waitingNonces);
   };
 
   /**
    * Signs only as many settlements again as it takes to leave no gap: those with the highest nonces, because the pool may still have the
    * transactions of all. What it has of those signed again fails once it is mined.
    */
-  const fillGap = (signer: Hex, nonces: NonceAllocator, nextNonce: number, waiting: readonly Waiting[]) => {
-    const end = nextNonce + waiting.length;
-    const { kept = [], moved = [] } = Object.groupBy(waiting, ({ nonce }) => (nonce < end ? "kept" : "moved"));
+  const fillGap = (signer: Hex, nonces: NonceAllocator, nextNonce: number, waitingNonces: readonly Waiting[]) => {
+    const end = nextNonce + waitingNonces.length;
+    const { kept = [], moved = [] } = Object.groupBy(waitingNonces, ({ nonce }) => (nonce < end ? "kept" : "moved"));
     nonces.reset(nextNonce, kept);
     for (const entry of kept.flatMap(({ entries }) => entries)) entry.sentAtMs = undefined;
     for (const { entries } of moved) queues.submit(entries, signer);
@@ -89,13 +90,18 @@ export function createTracker(context: SettlementContext, parts: TrackerParts): 
     const counts = accounts.map(async (signer) => [signer, await chain.transactionCount(signer, "latest")] as const);
     const [head, nextNonces] = await Promise.all([chain.head(), Promise.all(counts)]);
     const entries = [...book.all()].filter(({ attempts }) => attempts.length > 0);
-    const before: Observation = { head, nextNonces: new Map(nextNonces), receipts: new Map(), nowMs: monotonicMs() };
-    const seen = { ...before, receipts: await fetchReceipts(entries, before, chain) };
-    for (const [signer, next] of nextNonces) queues.nonces.get(signer)?.rebase(next);
-    for (const entry of entries) markLost(entry, seen);
-    const decisions = entries.map((entry) => [entry, decide(entry, seen, options)] as const);
-    await applyDecisions(decisions, seen, { ...context, ...parts });
-    await Promise.all([...queues.nonces].map(([signer, nonces]) => refillGap(signer, nonces, entries, seen)));
+    const initial: Observation = {
+      head,
+      nextNonces: new Map(nextNonces),
+      receipts: new Map(),
+      nowMs: monotonicMs(),
+    };
+    const observed = { ...initial, receipts: await fetchReceipts(entries, initial, chain) };
+    for (const [signer, chainNext] of nextNonces) queues.nonces.get(signer)?.rebase(chainNext);
+    for (const entry of entries) markLost(entry, observed);
+    const decisions = entries.map((entry) => [entry, decide(entry, observed, options)] as const);
+    await applyDecisions(decisions, observed, { ...context, ...parts });
+    await Promise.all([...queues.nonces].map(([signer, nonces]) => refillGap(signer, nonces, entries, observed)));
   };
 }
 
@@ -112,48 +118,48 @@ function listAccounts(
 
 async function fetchReceipts(
   entries: readonly InFlightSettlement[],
-  seen: Observation,
+  observed: Observation,
   chain: Chain,
 ): Promise<ReadonlyMap<Hex, Receipt>> {
   const hashes = entries
     .filter(({ settlement, attempts }) => {
-      const isExpired = BigInt(seen.head.timestamp) > settlement.validBefore;
-      return isExpired || attempts.some(({ signer, nonce }) => nonce < (seen.nextNonces.get(signer) ?? 0));
+      const isExpired = BigInt(observed.head.timestamp) > settlement.validBefore;
+      return isExpired || attempts.some(({ signer, nonce }) => nonce < (observed.nextNonces.get(signer) ?? 0));
     })
     .flatMap(({ attempts }) => attempts.map(({ hash }) => hash));
   const receipts = await Promise.all([...new Set(hashes)].map((hash) => chain.receipt(hash)));
   return new Map(receipts.flatMap((receipt) => (receipt === undefined ? [] : [[receipt.transactionHash, receipt]])));
 }
 
-function markLost(entry: InFlightSettlement, seen: Observation): void {
-  const isLost = entry.attempts.every((attempt) => !isOpen(attempt, seen) && !seen.receipts.has(attempt.hash));
-  entry.lostSinceMs = isLost ? (entry.lostSinceMs ?? seen.nowMs) : undefined;
+function markLost(entry: InFlightSettlement, observed: Observation): void {
+  const isLost = entry.attempts.every((attempt) => !isOpen(attempt, observed) && !observed.receipts.has(attempt.hash));
+  entry.lostSinceMs = isLost ? (entry.lostSinceMs ?? observed.nowMs) : undefined;
   if (!isLost && entry.diagnosed?.cause === "lost") entry.diagnosed = undefined;
 }
 
 async function applyDecisions(
   decisions: readonly (readonly [InFlightSettlement, Decision])[],
-  seen: Observation,
+  observed: Observation,
   context: TrackerContext,
 ): Promise<void> {
   const { chain, queues } = context;
   const outcomes = new Map<InFlightSettlement, Outcome>();
-  const later: Promise<unknown>[] = [];
+  const deferredWrites: Promise<unknown>[] = [];
   const resent = new Map<Hex, Attempt>();
-  const together = groupByTransaction(decisions.map(([entry]) => entry));
+  const groups = groupByTransaction(decisions.map(([entry]) => entry));
   for (const [entry, decision] of decisions) {
     if (decision.kind === "finish") outcomes.set(entry, decision.outcome);
-    if (decision.kind === "replace") queues.replace(together.get(findNewest(entry)?.hash) ?? [entry], decision.nonce);
+    if (decision.kind === "replace") queues.replace(groups.get(findNewest(entry)?.hash) ?? [entry], decision.nonce);
     if (decision.kind === "resend" || (decision.kind === "replace" && decision.resends)) {
-      entry.sentAtMs = seen.nowMs;
+      entry.sentAtMs = observed.nowMs;
       for (const attempt of entry.attempts)
-        if (isOpen(attempt, seen) && !isSuperseded(attempt, entry, seen)) resent.set(attempt.hash, attempt);
+        if (isOpen(attempt, observed) && !isSuperseded(attempt, entry, observed)) resent.set(attempt.hash, attempt);
     }
-    if (decision.kind === "diagnose") later.push(resolveByDiagnosis(entry, decision.cause, seen, context));
+    if (decision.kind === "diagnose") deferredWrites.push(resolveByDiagnosis(entry, decision.cause, observed, context));
   }
-  for (const { rawTransaction } of resent.values()) later.push(chain.send(rawTransaction));
+  for (const { rawTransaction } of resent.values()) deferredWrites.push(chain.send(rawTransaction));
   // One may fail while others are in flight; wait for all, because nothing else handles their results.
-  const ends = await Promise.allSettled([finish(outcomes, seen, context), ...later]);
+  const ends = await Promise.allSettled([finish(outcomes, observed, context), ...deferredWrites]);
   const failure = ends.find((result) => result.status === "rejected");
   if (failure !== undefined) throw failure.reason;
 }
@@ -161,7 +167,7 @@ async function applyDecisions(
 async function resolveByDiagnosis(
   entry: InFlightSettlement,
   cause: Cause,
-  seen: Observation,
+  observed: Observation,
   context: TrackerContext,
 ): Promise<void> {
   const { queues, log } = context;
@@ -171,8 +177,8 @@ async function resolveByDiagnosis(
       { event: "settlement-diagnosed", settlement: entry.settlement.id, cause },
       "looking for the outcome of a settlement",
     );
-  entry.diagnosed = { cause, times, retryAtMs: seen.nowMs + doubleWait(times, rediagnose) };
-  if (cause === "reverted" && (await ranOutOfGas(entry, seen.receipts, context))) {
+  entry.diagnosed = { cause, times, retryAtMs: observed.nowMs + doubleWait(times, rediagnose) };
+  if (cause === "reverted" && (await ranOutOfGas(entry, observed.receipts, context))) {
     const wasShared = findNewest(entry)?.batch !== undefined;
     if (!entry.lackedGas)
       log.warn(
@@ -186,9 +192,9 @@ async function resolveByDiagnosis(
     queues.submit([entry]);
     return;
   }
-  const finding = await diagnose(entry, cause, seen, context);
+  const finding = await diagnose(entry, cause, observed, context);
   if (finding.kind === "outcome") {
-    await finish(new Map([[entry, finding.outcome]]), seen, context);
+    await finish(new Map([[entry, finding.outcome]]), observed, context);
     if (finding.culprit !== undefined) context.suspensions.add(finding.culprit, entry.settlement);
   }
   if (finding.kind === "send_anew") queues.submit([entry]);
@@ -216,9 +222,14 @@ async function finish(
 }
 
 /** Returns whether a newer transaction of the settlement, which fills a nonce gap, comes first: this one would then fail. */
-function isSuperseded({ signer, nonce }: Attempt, entry: InFlightSettlement, seen: Observation): boolean {
-  const newest = findNewest(entry);
-  return newest !== undefined && newest.signer === signer && newest.nonce < nonce && isOpen(newest, seen);
+function isSuperseded({ signer, nonce }: Attempt, entry: InFlightSettlement, observed: Observation): boolean {
+  const newestAttempt = findNewest(entry);
+  return (
+    newestAttempt !== undefined &&
+    newestAttempt.signer === signer &&
+    newestAttempt.nonce < nonce &&
+    isOpen(newestAttempt, observed)
+  );
 }
 
 /** Returns whether a transaction of an in-flight settlement was mined: it failed, or is not confirmed yet. */
@@ -233,22 +244,22 @@ type Waiting = Readonly<{ nonce: number; entries: readonly InFlightSettlement[] 
 function listWaiting(
   account: Hex,
   entries: readonly InFlightSettlement[],
-  seen: Observation,
+  observed: Observation,
   book: Pick<InFlightSettlements, "get">,
 ): readonly Waiting[] {
   const findNonce = ({ attempts }: InFlightSettlement): number =>
-    Math.min(...attempts.filter((each) => each.signer === account && isOpen(each, seen)).map(({ nonce }) => nonce));
-  const own = entries.filter(
+    Math.min(...attempts.filter((each) => each.signer === account && isOpen(each, observed)).map(({ nonce }) => nonce));
+  const ownEntries = entries.filter(
     (entry) =>
       book.get(entry.settlement.id) === entry &&
       findNewest(entry)?.signer === account &&
       !entry.attempts.some(({ hash }) => {
-        const receipt = seen.receipts.get(hash);
+        const receipt = observed.receipts.get(hash);
         return receipt !== undefined && isExecuted(entry, receipt);
       }),
   );
-  return [...groupByTransaction(own).values()]
-    .map((shared) => ({ nonce: Math.min(...shared.map(findNonce)), entries: shared }))
+  return [...groupByTransaction(ownEntries).values()]
+    .map((group) => ({ nonce: Math.min(...group.map(findNonce)), entries: group }))
     .filter(({ nonce }) => nonce < Infinity)
     .toSorted((a, b) => a.nonce - b.nonce);
 }

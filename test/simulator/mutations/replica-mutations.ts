@@ -18,12 +18,12 @@ export const replicaMutations: FaultsByFile = {
         "connection.change(\"DELETE FROM settlement WHERE chain_id = $1 AND state = 'begun' AND id = $2\", [chainId, id])",
     },
     "a payment with the nonce of another counts as requested": {
-      "if (found.length > 0) return false;": "if (found.length > 0) return true;",
+      "if (conflicts.length > 0) return false;": "if (conflicts.length > 0) return true;",
     },
   },
   "facilitator/settlement/leader/term.ts": {
     "a request that has waited for a second is lost": {
-      "leaving.has(id)) continue;": "leaving.has(id) || settlement.begunAtMs < clock() - 1_000) continue;",
+      "leavingIds.has(id)) continue;": "leavingIds.has(id) || settlement.begunAtMs < clock() - 1_000) continue;",
     },
     "a leader continues after a write with an unknown outcome": { "if (isFault(error)) lose();": "" },
     "a leader sends after its term": {
@@ -39,13 +39,13 @@ export const replicaMutations: FaultsByFile = {
     "a leader does not renew its lease": { "() => lease.renew(number)": "async () => true" },
   },
   "facilitator/settlement/leader/shared-settler.ts": {
-    "a sale gets the success of another sale's request": { "isOwner && answer.owner === caller.owner": "isOwner" },
+    "a sale gets the success of another sale's request": { "isOwner && result.owner === caller.owner": "isOwner" },
     "every caller owns a request": {
       "const isOwner = await ownership.acquire(id, caller.owner);":
         "await ownership.acquire(id, caller.owner); const isOwner = true;",
     },
     "a declined request counts as rejected": {
-      "return answerDeclined(payment, requests, context);": 'return { state: "rejected", rejection: nonceUsed };',
+      "return settleDeclined(payment, requests, context);": 'return { state: "rejected", rejection: nonceUsed };',
     },
     "a payment that another replica has just settled is rejected": {
       "state = await onRecord(payment);\n          if (state === undefined) return { state": "return { state",

@@ -69,10 +69,10 @@ export const saleMutations: FaultsByFile = {
   },
   "facilitator/chain/foreign-use.ts": {
     "any transfer of the same amount is mistaken for a Permit2 payment": {
-      "isMade && makesSamePayment(made.input, transfer)": "made !== undefined",
+      "isMade && makesSamePayment(transactionCall.input, transfer)": "transactionCall !== undefined",
     },
     "a Permit2 payment that a third party submitted is not found": {
-      "isPaid: made !== undefined": "isPaid: false",
+      "isPaid: foreignUse !== undefined": "isPaid: false",
     },
   },
 };

@@ -3,10 +3,10 @@ export type FaultsByFile = Readonly<Record<string, Readonly<Record<string, Reado
 
 export const settlementMutations: FaultsByFile = {
   "facilitator/settlement/submit/send-batch.ts": {
-    "a transaction is sent that is not in the journal": { "await recordBatch(signed, ledger, nonces);": "" },
+    "a transaction is sent that is not in the journal": { "await recordBatch(signedJobs, ledger, nonces);": "" },
     "a transaction is sent before it is in the journal": {
-      "await recordBatch(signed, ledger, nonces);": "const recording = recordBatch(signed, ledger, nonces);",
-      "const again: Job[] = [];": "const again: Job[] = []; await recording;",
+      "await recordBatch(signedJobs, ledger, nonces);": "const recording = recordBatch(signedJobs, ledger, nonces);",
+      "const retriedJobs: Job[] = [];": "const retriedJobs: Job[] = []; await recording;",
     },
     "the signer's next nonce is that of the last block": {
       'chain.transactionCount(signer.address, "pending")': 'chain.transactionCount(signer.address, "latest")',
@@ -42,14 +42,14 @@ export const settlementMutations: FaultsByFile = {
       "queues.nonces.get(signer)?.hold(nonce)": "void [signer, nonce]",
     },
     "a stranger's call hides whose payment it is": {
-      "running !== undefined && (running.unrecorded || running.signed)": "running !== undefined",
+      "inFlight !== undefined && (inFlight.unrecorded || inFlight.signed)": "inFlight !== undefined",
     },
   },
   "facilitator/settlement/settler.ts": {
     "a settlement is sent without querying the chain": { "(await check(payment)) ??": "" },
     "a caller gives up although a transaction is signed": { "entry.signed || entry.owner !== caller.owner": "false" },
     "the owner in the ledger is not read": {
-      "if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry, ownership);": "",
+      "if (progress !== undefined) entry.owner = await resolveOwner(progress, entry, ownership);": "",
     },
     "two payments with the same nonce are sent": {
       'if (await ledger.hasConflict(entry.settlement)) return { state: "rejected", rejection: nonceUsed };': "",
@@ -64,7 +64,7 @@ export const settlementMutations: FaultsByFile = {
     },
     "a reverted transaction counts as settled": { "if (receipt.status !== 1) return false;": "" },
     "a settlement ends although another of its transactions is pending": {
-      "failed !== undefined && !mayStillSettle": "failed !== undefined",
+      "failedReceipt !== undefined && !mayStillSettle": "failedReceipt !== undefined",
     },
     "a settlement expires before its authorization": {
       "entry.settlement.validBefore + expiryMarginSeconds": "entry.settlement.validBefore - expiryMarginSeconds",
@@ -80,7 +80,7 @@ export const settlementMutations: FaultsByFile = {
     },
     "a third party's transaction counts as a failure": { "use?.isPaid === true": "use === null" },
     "a lagging node decides a payment's outcome": {
-      'if (mined.includes(false)) return { kind: "uncertain" };': "",
+      'if (minedTransactions.includes(false)) return { kind: "uncertain" };': "",
     },
   },
   "facilitator/settlement/submit/sign-batch.ts": {
@@ -89,7 +89,7 @@ export const settlementMutations: FaultsByFile = {
     },
   },
   "facilitator/settlement/ownership.ts": {
-    "every caller is told of a success": { "if (!isOwner) return duplicate;": "" },
+    "every caller is told of a success": { "if (!isOwner) return duplicateResult;": "" },
     "an owned settlement gets another owner": {
       "AND (owner IS NULL OR owner = $3)": "AND (owner IS NULL OR owner <> '')",
     },
@@ -104,7 +104,7 @@ export const settlementMutations: FaultsByFile = {
     },
   },
   "facilitator/settlement/submit/signer-queues.ts": {
-    "any account settles a payment that specifies one": { "named === undefined ? accounts": "true ? accounts" },
+    "any account settles a payment that specifies one": { "namedSigner === undefined ? accounts": "true ? accounts" },
     "all accounts share one nonce count": {
       "const accounts = signers.map(": "const shared = createNonceAllocator();\n  const accounts = signers.map(",
       "const nonces = createNonceAllocator();": "const nonces = shared;",
