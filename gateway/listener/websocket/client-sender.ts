@@ -28,6 +28,11 @@ const closeGraceMs = 1_000;
 export function closeSoon(socket: WebSocket, code: number, reason: string): void {
   if (socket.readyState !== socket.OPEN) return;
   socket.close(code, reason);
+  terminateSoon(socket);
+}
+
+/** Terminates a closing WebSocket once its client had time to read the close frame. */
+export function terminateSoon(socket: WebSocket): void {
   setTimeout(() => socket.terminate(), closeGraceMs).unref();
 }
 

@@ -8,7 +8,7 @@ import { createTextSink } from "../../responses/text-sink.ts";
 import type { PolicySettings } from "../../settings/policy.ts";
 import { PendingTurn } from "../../wire/shared-turns.ts";
 import type { ListenerContext } from "../listener-context.ts";
-import { ClientSender, closeSoon, tryAgainLater, type ConnectedClient } from "./client-sender.ts";
+import { ClientSender, closeSoon, terminateSoon, tryAgainLater, type ConnectedClient } from "./client-sender.ts";
 import { ClientSubscriptions } from "./client-subscriptions.ts";
 
 export type ClientLimits = Readonly<{ callsInFlight: number; queueBytes: number; pingIntervalMs: number }>;
@@ -53,7 +53,8 @@ export class ClientSession {
     // Each client's pings start with its connection, so thousands of clients are not pinged at once.
     const pings = setInterval(() => this.#ping(), limits.pingIntervalMs).unref();
     // Runs before the WebSocket's own listener, so that the piece that completes a message is counted first and then reset with that message.
-    connection.prependListener("data", (piece: Buffer) => this.#countPiece(piece.length));
+    const count = (piece: Buffer) => this.#countPiece(piece.length);
+    connection.prependListener("data", count);
     connection.on("drain", () => {
       this.#sender.drained();
       if (!this.#isLeaving) this.#proceed(false);
@@ -61,8 +62,11 @@ export class ClientSession {
     socket.on("message", (data: RawData) => this.#receive(toBuffer(data)));
     socket.on("pong", () => (this.#isAlive = true));
     respondToPings(socket);
-    // A "close" event follows.
-    socket.on("error", () => socket.terminate());
+    // The WebSocket has sent the reason, and discards what it reads: a reset during a long message would discard the reason, too.
+    socket.on("error", () => {
+      connection.off("data", count);
+      terminateSoon(socket);
+    });
     socket.on("close", () => {
       clearInterval(pings);
       this.#subscriptions[Symbol.dispose]();

@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { startTestGateway } from "#gateway/testing/test-gateway.ts";
@@ -31,4 +33,25 @@ it("disconnects a client whose message exceeds the memory limit, even if it keep
   clearInterval(sending);
   socket.destroy();
   expect(performance.now() - reportedAt).toBeLessThan(20_000);
+});
+
+/** Sends too long a message on each of several connections; prints the close codes. */
+const oversized = `
+  const send = () =>
+    new Promise((closed) => {
+      const socket = new WebSocket(process.argv[1]);
+      socket.onopen = () => socket.send(" ".repeat(5_000_000));
+      socket.onerror = () => undefined;
+      socket.onclose = ({ code }) => closed(code);
+    });
+  console.log(JSON.stringify(await Promise.all(Array.from({ length: 10 }, send))));
+`;
+
+it("closes the WebSocket of a client that sends too long a message with 1009, while the client still sends", async () => {
+  await using node = await startFakeNode();
+  await using gateway = await startTestGateway(node, { webSocket: { messageBytes: 1_000_000 } });
+  // Its writes are concurrent with the gateway's reads only in a process of its own.
+  const args = ["--input-type=module", "--eval", oversized, gateway.url.replace("http", "ws")];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  expect(JSON.parse(stdout)).toEqual(Array(10).fill(1_009));
 });
