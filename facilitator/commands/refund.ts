@@ -9,7 +9,7 @@ import { createGasLimits } from "../chain/gas-limits.ts";
 import { createLocalKey, createTransactionSigner, type TransactionSigner } from "../chain/transaction-signer.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 import { findSettled } from "../settlement/ledger/settlement-queries.ts";
-import { createRefundStore, type Refund, type Refunds } from "../settlement/ledger/refunds.ts";
+import { createRefundStore, type Refund, type Refunds, type SignedRefund } from "../settlement/ledger/refunds.ts";
 import { showsTransfer } from "../chain/transfer-method.ts";
 import type { NetworkOptions } from "../network-options.ts";
 import type { LedgerAccess } from "./open-ledger-access.ts";
@@ -86,11 +86,32 @@ export async function refundPayment(request: RefundRequest, dependencies: Refund
   const isLost = request.again && record?.state === "sent" && (await hasLost(record, signer, chain));
   if (record?.state === "sent" && !isLost) return follow(record, refundCase, dependencies);
   const lostHash = isLost ? record?.hash : undefined;
-  const signedRefund = await signRefund(refundCase, request, dependencies);
-  if (signedRefund === undefined) throw new RefundError("not confirmed; nothing was sent.");
-  if (!(await refunds.begin(signedRefund, lostHash)))
-    throw new RefundError("another run has just recorded a refund of it; rerun the same command to track that one.");
-  return follow({ ...signedRefund, state: "sent" }, refundCase, dependencies);
+  const sign = await planRefund(refundCase, request, dependencies);
+  if (sign === undefined) throw new RefundError("not confirmed; nothing was sent.");
+  return follow(await recordRefund(sign, lostHash, refundCase, dependencies), refundCase, dependencies);
+}
+
+/** Max attempts to find a nonce that no other refund of the payee has, while that one is sent. */
+const noncesMax = 10;
+
+async function recordRefund(
+  sign: () => Promise<SignedRefund>,
+  lostHash: Hex | undefined,
+  { refunds }: Case,
+  { pause, signal }: RefundDependencies,
+): Promise<Refund> {
+  for (let attempt = 1; ; attempt += 1) {
+    const signed = await sign();
+    if (await refunds.begin(signed, lostHash)) return { ...signed, state: "sent" };
+    const other = await refunds.findByNonce(signed);
+    if (other === undefined || other === signed.id)
+      throw new RefundError("another run has just recorded a refund of it; rerun the same command to track that one.");
+    if (attempt === noncesMax || signal.aborted)
+      throw new RefundError(
+        `the refund of ${other} has the next nonce of ${signed.signer}, ${signed.nonce}, and is not on the chain yet; complete it first: gatehouse ledger refund ${other}`,
+      );
+    await pause(pollMs, signal);
+  }
 }
 
 async function findPaid(payment: string, { networks, store }: LedgerAccess) {
@@ -101,11 +122,12 @@ async function findPaid(payment: string, { networks, store }: LedgerAccess) {
   return undefined;
 }
 
-async function signRefund(
+/** Shows what a refund costs. Returns what signs it with the payee's next nonce; undefined if that is not confirmed. */
+async function planRefund(
   { settlement, signer, chain, network }: Case,
   { amount = settlement.amount }: RefundRequest,
   { monotonicMs, output, confirm }: RefundDependencies,
-): Promise<Omit<Refund, "state"> | undefined> {
+): Promise<(() => Promise<SignedRefund>) | undefined> {
   const { id, asset, payer } = settlement;
   const {
     settlement: limits,
@@ -126,17 +148,17 @@ async function signRefund(
   output.out(
     `refund ${amount} of ${settlement.amount} smallest units of ${asset}\n  from ${signer.address}\n  to ${payer}\n  gas: at most ${cost} wei (${gasLimit} at ${fees.maxFeePerGas})\n`,
   );
+  const balance = await chain.balance(signer.address);
+  if (balance < cost)
+    throw new RefundError(
+      `${signer.address} has ${balance} wei for gas; fund it with ${cost - balance} more, and rerun the command.`,
+    );
   if (!(await confirm())) return undefined;
-  const nonce = await chain.transactionCount(signer.address, "pending");
-  const transaction = await signer.sign({
-    chainId,
-    nonce,
-    to: asset,
-    data: transfer.callData,
-    gas: gasLimit,
-    ...fees,
-  });
-  return { id, amount, nonce, ...transaction };
+  return async () => {
+    const nonce = await chain.transactionCount(signer.address, "pending");
+    const signed = await signer.sign({ chainId, nonce, to: asset, data: transfer.callData, gas: gasLimit, ...fees });
+    return { id, amount, signer: signer.address, nonce, ...signed };
+  };
 }
 
 function encodeTransfer(to: Hex, amount: bigint): Hex {
@@ -153,7 +175,7 @@ async function follow(
   const { receiptTimeoutMs, confirmations } = network.settlement;
   const transfer = { ...settlement, payer: settlement.payTo, payTo: settlement.payer, amount };
   const untilMs = monotonicMs() + receiptTimeoutMs;
-  let input = "";
+  let reply = "";
   for (let isSent = false; !signal.aborted && monotonicMs() < untilMs; await pause(pollMs, signal)) {
     // Read before the receipt, so that a transaction mined in between is still found.
     const isUsed = await isNonceUsed(refund, signer, chain);
@@ -174,9 +196,9 @@ async function follow(
       );
     const outcome = await chain.send(refund.rawTransaction);
     isSent = outcome.kind === "accepted";
-    input = isSent ? "" : ` (the node: ${"message" in outcome ? outcome.message : ""})`;
+    reply = isSent ? "" : ` (the node: ${"message" in outcome ? outcome.message : ""})`;
   }
-  throw new RefundError(`${hash} is recorded but not on the chain yet${input}; rerun the same command.`);
+  throw new RefundError(`${hash} is recorded but not on the chain yet${reply}; rerun the same command.`);
 }
 
 /** Returns whether a transaction can no longer be mined, because its nonce is used. */

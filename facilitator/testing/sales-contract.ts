@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { SqlStore } from "#daemon/sql/store.ts";
+import type { Hex } from "#x402/hex.ts";
 import { findSettled, readSettledAfter, readSettlements } from "../settlement/ledger/settlement-queries.ts";
 import {
   channelsAddress,
@@ -34,6 +35,7 @@ async function openScene(open: Open) {
 export function testSales(open: Open): void {
   testSellers(open);
   testPayers(open);
+  testRefundNonces(open);
   testRefunds(open);
   testQueries(open);
 }
@@ -146,6 +148,27 @@ function testPayers(open: Open): void {
   });
 }
 
+function testRefundNonces(open: Open): void {
+  test("records one refund for each nonce of a payee", async () => {
+    await using scene = await openScene(open);
+    const { ledger, refunds } = scene;
+    const ids = ["0x1", "0x2", "0x3"] as const;
+    for (const id of ids) await ledger.begin([{ settlement: { ...settlement, id, authorizationNonce: id }, attempt }]);
+    const sign = (id: Hex, nonce: number) =>
+      ({ id, amount: 1n, hash: `0x${nonce}`, signer: payer, nonce, rawTransaction: "0x02" }) as const;
+    const begun = await Promise.all(ids.map((id) => refunds.begin(sign(id, 7))));
+    expect(begun.filter(Boolean)).toHaveLength(1);
+    const [first, second] = ids.toSorted(
+      (one, other) => Number(begun[ids.indexOf(other)]) - Number(begun[ids.indexOf(one)]),
+    );
+    expect(await refunds.findByNonce({ signer: payer, nonce: 7 })).toBe(first);
+    expect(await refunds.begin(sign(second ?? "0x", 8))).toBe(true);
+    await refunds.end({ ...sign(second ?? "0x", 8), state: "sent" }, "failed");
+    expect(await refunds.begin(sign(second ?? "0x", 7)), "nor replaces a failed one").toBe(false);
+    expect(await refunds.begin(sign(second ?? "0x", 9))).toBe(true);
+  });
+}
+
 function testRefunds(open: Open): void {
   test("records one refund of a settlement, and another only after it failed or was lost", async () => {
     await using scene = await openScene(open);
@@ -154,7 +177,7 @@ function testRefunds(open: Open): void {
     await sales.add({ id, payer, seller: "alice", identifier: undefined });
     await ledger.begin([{ settlement, attempt }]);
     const sign = (hash: string) =>
-      ({ id, amount: 2n ** 200n, hash: `0x${hash}`, nonce: 1, rawTransaction: "0x02" }) as const;
+      ({ id, amount: 2n ** 200n, hash: `0x${hash}`, signer: payer, nonce: 1, rawTransaction: "0x02" }) as const;
     await ledger.finish(new Map([[id, settled]]));
     const starts = await Promise.all(["a1", "a2", "a3"].map((hash) => refunds.begin(sign(hash))));
     expect(starts.filter(Boolean)).toHaveLength(1);

@@ -44,7 +44,7 @@ it("the next run completes a refund once after a kill at any request to the node
       at,
       isBefore,
       0,
-      expect.stringMatching(/refunded (before: )?10000 by 0x/),
+      expect.stringMatching(/refunded:? 10000 by 0x/),
     ]);
     expect((await chain.balanceOf(testAccount(1).address)) - before).toBe(amount);
   }

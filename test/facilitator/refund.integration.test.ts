@@ -38,7 +38,7 @@ beforeAll(async () => {
     const { body } = await facilitator.as({ "X-API-Key": key }).settle(await signPayment(chain.token));
     expect(body).toMatchObject({ success: true });
   };
-  const ofAlice = Array.from({ length: 6 }, () => settle("the-key-of-seller-A"));
+  const ofAlice = Array.from({ length: 8 }, () => settle("the-key-of-seller-A"));
   await Promise.all([...ofAlice, settle("the-key-of-seller-B")]);
   const busy = await runGatehouse(["ledger", "export"], env);
   expect([busy.status, busy.stderr]).toEqual([
@@ -89,9 +89,9 @@ describe("gatehouse ledger export", () => {
       await ledger.claim({ ...createClaim(), key: { network, asset, payer: from, nonce } });
     }
     const rows = await exportRows(["--seller", "alice", "--to", "2100-01-01", "--claims", claims]);
-    expect(rows).toHaveLength(6);
+    expect(rows).toHaveLength(8);
     const [first] = rows;
-    expect(rows.map(({ claim }) => claim)).toEqual(["working", ...Array.from({ length: 5 }, () => "none")]);
+    expect(rows.map(({ claim }) => claim)).toEqual(["working", ...Array.from({ length: 7 }, () => "none")]);
     expect(first).toMatchObject({
       seller: "alice",
       payer: payer.address.toLowerCase(),
@@ -120,7 +120,7 @@ describe("gatehouse ledger export", () => {
     expect(await exportRows(["--seller", "zoe"]), "in the settings").toEqual([]);
     const dismissed = { ...env, GATEHOUSE_FACILITATOR_SELLERS: "[]" };
     const { status, stdout } = await runGatehouse(["ledger", "export", "--seller", "alice"], dismissed);
-    expect([status, stdout.match(/,alice,/g)?.length], "in the ledger").toEqual([0, 6]);
+    expect([status, stdout.match(/,alice,/g)?.length], "in the ledger").toEqual([0, 8]);
   });
 
   it("exits with 1 and the count of settlements missing on the chain", async () => {
@@ -135,7 +135,7 @@ describe("gatehouse ledger export", () => {
     expect([run.status, run.stdout.match(/,not found,/g), run.stdout.match(/\r\n/g)]).toEqual([
       1,
       [",not found,"],
-      Array.from({ length: 8 }, () => "\r\n"),
+      Array.from({ length: 10 }, () => "\r\n"),
     ]);
     expect(run.stderr).toMatch(/^ledger export: 1 settlements do not reconcile with the chain; .*\n$/);
   });
@@ -190,5 +190,42 @@ describe("gatehouse ledger refund", () => {
       ]);
     });
     expect(gain).toBe(amount);
+  });
+
+  it("rejects a refund that the payee can't pay the gas of, before signing", async () => {
+    const balance = await chain.anvil.request("eth_getBalance", [payee.address, "latest"]);
+    await chain.anvil.request("anvil_setBalance", [payee.address, "0x1"]);
+    const { status, stderr } = await refund(payments[4] ?? "");
+    await chain.anvil.request("anvil_setBalance", [payee.address, balance]);
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^refund: 0x\w{40} has 1 wei for gas; fund it with \d+ more, and rerun the command\.\n$/),
+    ]);
+    expect((await exportRows()).find(({ payment }) => payment === payments[4])?.["refund_state"]).toBe("");
+  });
+
+  it("never sends one transaction for two payments: equal refunds of one payee have different nonces", async () => {
+    const [killed = "", next = "", ...both] = payments.slice(4);
+    const gain = await measureGain(async () => {
+      await runKilled(refundArgs(killed), { env, rpcUrl: chain.url }, (body) => isSending(body));
+      const blocked = await refund(next);
+      expect([blocked.status, blocked.stderr]).toEqual([
+        1,
+        expect.stringMatching(
+          /^refund: the refund of 0x[0-9a-f]{64} has the next nonce of 0x\w{40}, \d+, and is not on the chain yet; complete it first: gatehouse ledger refund 0x[0-9a-f]{64}\n$/,
+        ),
+      ]);
+      const [, first = ""] = /refund of (0x[0-9a-f]{64})/.exec(blocked.stderr) ?? [];
+      const hashes: (string | undefined)[] = [];
+      for (const run of [
+        await refund(first),
+        await refund(next),
+        ...(await Promise.all(both.map((one) => refund(one)))),
+      ])
+        hashes.push(/^refunded 10000 by (0x\w+)$/m.exec(run.stdout)?.[1]);
+      expect(new Set(hashes).size).toBe(4);
+      expect(hashes).not.toContain(undefined);
+    });
+    expect(gain).toBe(4n * amount);
   });
 });

@@ -72,8 +72,9 @@ async function useLedger(store: SqlStore): Promise<void> {
   await sales.dailyGas("alice");
   for (const payment of [id, `eip155:1672|${asset}|${payer}|${nonce}`])
     expect(await findSettled(payment, chain, { store })).toMatchObject({ id });
-  const refund = { id, amount: 1n, hash: "0xcc", nonce: 1, rawTransaction: "0x02" } as const;
+  const refund = { id, amount: 1n, hash: "0xcc", signer: payer, nonce: 1, rawTransaction: "0x02" } as const;
   await refunds.begin(refund);
+  await refunds.findByNonce(refund);
   await refunds.end({ ...refund, state: "sent" }, "refunded");
   await refunds.find(id);
   const startLocation = { finishedAtMs: 0, id: "" };

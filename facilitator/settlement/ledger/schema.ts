@@ -140,6 +140,10 @@ const createVerifications = `CREATE TABLE verification (
 /** Columns of `attempt` for a transaction with several settlements, whose bytes are stored once, with batch_index 0. */
 const batchColumns = ["batch_index INTEGER NOT NULL DEFAULT 0", "batch_size INTEGER NOT NULL DEFAULT 1"];
 
+/** Earlier rows lack the payee that signed. Two refunds with one nonce could be the same transaction, which would count for both. */
+const addRefundSigner = `ALTER TABLE refund ADD COLUMN signer text;
+   CREATE UNIQUE INDEX refund_nonce ON refund (chain_id, signer, nonce) WHERE state <> 'failed'`;
+
 /** SQLite schema of the settlement ledger; append-only. */
 export const sqliteLedgerMigrations: Migrations = [
   createSettlements,
@@ -164,6 +168,7 @@ export const sqliteLedgerMigrations: Migrations = [
    ALTER TABLE shared_attempt RENAME TO attempt;
    ${indexAttempts}`,
   indexChannels,
+  addRefundSigner,
 ];
 
 /** The same tables in PostgreSQL; append-only. */
@@ -178,4 +183,5 @@ export const postgresLedgerMigrations: Migrations = [
    ALTER TABLE attempt ADD PRIMARY KEY (chain_id, hash, settlement_id);
    ALTER TABLE attempt ADD COLUMN ${toPostgres(batchColumns.join(", ADD COLUMN "))}`,
   indexChannels,
+  addRefundSigner,
 ];
