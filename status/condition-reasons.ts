@@ -144,6 +144,6 @@ export const conditionReasons = {
     False: ["RolledBack", "RollbackFailed", "Blocked"],
     Unknown: ["Upgrading"],
   },
-  DataIntact: { True: ["Intact"], False: ["Suspect"], Unknown: ["Inconclusive", "NeverHealthy", "NotInspected"] },
+  DataIntact: { True: ["Intact"], False: ["Suspect"], Unknown: ["Inconclusive", "NeverHealthy"] },
   NotPaused: { True: ["NotPaused", "Observing"], False: ["Paused", "WaitingForApproval"], Unknown: [] },
 } as const;

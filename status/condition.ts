@@ -173,7 +173,6 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
     unknown: {
       Inconclusive: "The node's data may be corrupt",
       NeverHealthy: "The node's data has no healthy baseline yet",
-      NotInspected: "The node's data can't be read",
     },
   },
   NotPaused: { healthy: "The sidecar is not paused", unhealthy: "The sidecar is paused" },

@@ -110,6 +110,5 @@ test("decides for each Unknown reason whether the node may still be healthy", ()
     "UpgradeVerified Upgrading: unknown",
     "DataIntact Inconclusive: unknown",
     "DataIntact NeverHealthy: healthy",
-    "DataIntact NotInspected: unknown",
   ]);
 });

@@ -11,11 +11,10 @@ export type NodeRpc = Readonly<{
 export type BlockCheck = Readonly<{ kind: "found"; hash: string } | { kind: "gone" | "unknown" }>;
 
 /** Queries that a check of the node's data makes. The result is undefined if there is no usable response. */
-export type DataRpc = Pick<NodeRpc, "peers"> &
-  Readonly<{
-    findBlock: (number: number, signal: AbortSignal) => Promise<BlockCheck>;
-    isSyncing: (signal: AbortSignal) => Promise<boolean | undefined>;
-  }>;
+export type DataRpc = Readonly<{
+  findBlock: (number: number, signal: AbortSignal) => Promise<BlockCheck>;
+  isSyncing: (signal: AbortSignal) => Promise<boolean | undefined>;
+}>;
 
 const timeoutMs = 10_000;
 const answerBytesMax = 16_777_216;

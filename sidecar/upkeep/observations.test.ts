@@ -224,15 +224,15 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "DataIntact",
     "Suspect",
-    { data: { found: { kind: "suspect", signs: ["block 7 is gone"] } } },
-    "Symptoms of corrupt data: block 7 is gone. node.conf, binaries, keys, ports, memory, disk space and the chain are the same as when the node was last healthy. If the node's log confirms it, replace them with a snapshot (docs/runbooks/data-suspect.md).",
+    { data: { found: { kind: "suspect", sign: "block 7 is gone" } } },
+    "Symptoms of corrupt data: block 7 is gone, unlike on each reference that returns it. If the node's log confirms it, replace them with a snapshot (docs/runbooks/data-suspect.md).",
   ],
   [
     "DataIntact",
     "Inconclusive",
     {
       data: {
-        found: { kind: "doubt", signs: ["block 7 is gone"], missing: ["a peer", "room"] },
+        found: { kind: "doubt", sign: "block 7 is gone", missing: ["a peer", "room"] },
       },
     },
     "Symptoms of corrupt data: block 7 is gone. Not ruled out: a peer; room. If the node's log",
@@ -242,28 +242,6 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "NeverHealthy",
     { data: { found: { kind: "another-chain" } } },
     "a different genesis block than before",
-  ],
-  [
-    "DataIntact",
-    "NotInspected",
-    {
-      data: {
-        found: { kind: "suspect", signs: ["block 7 is gone"] },
-        failed: { why: "checking /data hangs", againAtMs: Date.UTC(2026, 0, 1) },
-      },
-    },
-    "The node's data can't be read: checking /data hangs. Whether it is intact is unknown. The last completed check found: Symptoms of corrupt data: block 7 is gone.",
-  ],
-  [
-    "DataIntact",
-    "NotInspected",
-    {
-      data: {
-        found: { kind: "sound" },
-        failed: { why: "checking /data hangs", againAtMs: Date.UTC(2026, 0, 1) },
-      },
-    },
-    "Whether it is intact is unknown. The next check is at 2026-01-01T00:00:00.000Z.",
   ],
   [
     "NotPaused",

@@ -30,10 +30,8 @@ export const upkeepAdvice: AdviceTable = {
   },
   DataIntact: ({ reason }, { showLog }) => {
     if (reason === "NeverHealthy") return [];
-    if (reason === "NotInspected")
-      return [step("Fix the problem above (stat -f, dmesg, mount). Gatehouse rechecks automatically.")];
     return [
-      step("Check the symptoms above, and what is missing to rule out other causes."),
+      step("Check the symptoms above, and rule out the other causes."),
       step("Check the end of the node's log.", showLog),
       step("Check the disk (smartctl, dmesg), and replace the data with a snapshot (see the runbook)."),
     ];

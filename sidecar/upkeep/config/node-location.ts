@@ -39,7 +39,6 @@ export function findNode(
     watch,
     fileDeadline,
     /** Deadlines for the node's data and keys. Each may be on its own file system, and a hung one must not stall the others. */
-    dataDeadline: createDeadline(),
     keyDeadline: createDeadline(),
     programDeadlines: { driver: createDeadline(), nodeCli: createDeadline(), problem: createDeadline() },
     read: () => readConfigWithDeadline(layout.configPath, configLimitBytes, fileDeadline),

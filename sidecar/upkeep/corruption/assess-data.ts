@@ -1,7 +1,5 @@
-import { settledBlocks } from "#node/settled-block.ts";
 import type { BlockCheck } from "../../upgrade/node-rpc.ts";
-import type { DataEvidence, FailedStart, KnownBlock } from "../state/data-evidence.ts";
-import type { DataLocation } from "./data-location.ts";
+import type { DataEvidence, KnownBlock } from "../state/data-evidence.ts";
 
 export type DataCheck = Readonly<{
   isAnswering: boolean;
@@ -14,109 +12,47 @@ export type DataCheck = Readonly<{
   genesis: BlockCheck;
   /** The known block as reported by the references; read only if the node's block is missing or different. */
   references: readonly BlockCheck[];
-  referenceHeight: number | undefined;
-  peers: number | undefined;
   isSyncing: boolean | undefined;
-  processes: readonly number[];
-  programs: string | undefined;
-  programNames?: readonly string[] | undefined;
-  place: DataLocation;
-  /** Hashes of the current node.conf and of the node.conf with which the node last advanced. */
-  configHash: string | undefined;
-  healthyHash: string | undefined;
-  /** Whether an upgrade is stuck between two versions, which alone may be the cause. */
-  isStranded: boolean;
 }>;
 
-export type DataLimits = Readonly<{ /** `health.diskFreeRatio`. */ diskFreeRatio: number }>;
-
-/** Verdict on the data. `doubt`: there is evidence against the data, but another cause can't be ruled out yet. */
+/** Verdict on the data. `doubt`: there is a sign against the data, but another cause is possible. */
 export type DataAssessment = Readonly<
-  | { kind: "sound" | "another-chain" }
-  /** `why`: starts failed, but they say nothing about the data. */
-  | { kind: "unknown"; why?: string }
-  | { kind: "doubt"; signs: readonly string[]; missing: readonly string[] }
-  | { kind: "suspect"; signs: readonly string[] }
+  | { kind: "sound" | "another-chain" | "unknown" }
+  | { kind: "doubt"; sign: string; missing: readonly string[] }
+  | { kind: "suspect"; sign: string }
 >;
 
-/** Min number of consecutive failed starts with a good node.conf. */
-export const failedStartsMin = 3;
-
-/** A process that runs longer than this before it exits may have been working, e.g. replaying its log. */
-const endsWithinMs = 120_000;
+/** Min number of consecutive starts that ended. */
+const endedStartsMin = 2;
 
 /**
- * Evaluates the evidence against a node's data. There are three signs: the process exits soon after each start; the head stays far below
- * its previous height; a block too deep for a reorganization is replaced or missing. Each sign counts only once every other checkable cause
- * is ruled out; the verdict lists the checks that are still missing. A start that failed because a program is missing is not evidence.
- * Pure.
+ * Evaluates the evidence against a node's data. There are two signs: a block too deep for a reorganization is replaced or missing, which
+ * counts once a reorganization, a sync and another chain are ruled out; or the process exits after each start, which has other causes more
+ * often. Pure.
  */
-export function assessData(evidence: DataEvidence, check: DataCheck, limits: DataLimits): DataAssessment {
-  const { mark, failedStarts } = evidence;
+export function assessData({ mark, failedStarts }: DataEvidence, check: DataCheck): DataAssessment {
   const { genesis } = check;
   const isOther = mark?.genesis !== undefined && genesis.kind === "found" && genesis.hash !== mark.genesis;
   if (check.isAnswering && isOther) return { kind: "another-chain" };
-  const other = findOtherBlock(evidence, check);
-  if (other !== undefined) {
-    return assessSigns([other], [...listBlockDoubts(evidence, check), ...listCommonDoubts(evidence, check, limits)]);
+  const sign = findOtherBlock({ mark }, check);
+  if (sign !== undefined) {
+    const missing = [...listBlockDoubts({ mark }, check)];
+    return missing.length === 0 ? { kind: "suspect", sign } : { kind: "doubt", sign, missing };
   }
-  const starts = findSameStarts(failedStarts);
-  const sign = findFailedStarts(starts, evidence, check);
-  const missing = findMissingPrograms(evidence, check);
-  if (sign !== undefined && starts.at(-1)?.kind === "ended" && missing.length > 0) {
+  const last = failedStarts.at(-1);
+  if (last !== undefined && failedStarts.length >= endedStartsMin && !check.isAnswering) {
+    const at = new Date(last.atMs).toISOString();
     return {
-      kind: "unknown",
-      why: `Starts failed while a binary was missing (${missing.join(", ")} in the bin directory), so they say nothing about the data; restore the binary.`,
+      kind: "doubt",
+      sign: `the node's process exited in ${failedStarts.length} consecutive starts, the last at ${at} (${last.message})`,
+      missing: ["node.conf, the binaries, the keys, a port in use, a lack of memory or disk space"],
     };
   }
-  if (sign !== undefined) {
-    const doubts = [...listStartDoubts(starts, check), ...listCommonDoubts(evidence, check, limits)];
-    const few = failedStartsMin - starts.length;
-    if (few <= 0) return assessSigns([sign], doubts);
-    const more = `a temporary fault (${starts.length} of ${failedStartsMin} consecutive starts failed in the same way)`;
-    return { kind: "doubt", signs: [sign], missing: [more, ...doubts] };
-  }
   const holds = mark?.block === undefined || hasKnownBlock(mark.block, check.block, check.height);
-  return check.isHealthy && holds ? { kind: "sound" } : { kind: "unknown" };
+  return { kind: check.isHealthy && holds ? "sound" : "unknown" };
 }
 
-function assessSigns(signs: readonly string[], missing: readonly string[]): DataAssessment {
-  return missing.length === 0 ? { kind: "suspect", signs } : { kind: "doubt", signs, missing };
-}
-
-/** Lists the programs that the node's last run used and that are now missing or not executable. */
-function findMissingPrograms({ mark }: DataEvidence, { programNames }: DataCheck): readonly string[] {
-  return programNames === undefined ? [] : (mark?.programNames ?? []).filter((name) => !programNames.includes(name));
-}
-
-function findSameStarts(failedStarts: readonly FailedStart[]): readonly FailedStart[] {
-  const kind = failedStarts.at(-1)?.kind;
-  if (kind === undefined) return [];
-  return failedStarts.slice(failedStarts.findLastIndex((start) => start.kind !== kind) + 1);
-}
-
-function findFailedStarts(
-  starts: readonly FailedStart[],
-  { mark }: DataEvidence,
-  check: DataCheck,
-): string | undefined {
-  const last = starts.at(-1);
-  if (last === undefined) return undefined;
-  const count = starts.length === 1 ? "1 start" : `${starts.length} consecutive starts`;
-  if (last.kind === "ended") {
-    if (check.isAnswering) return undefined;
-    const times = starts
-      .map(({ atMs, afterMs = 0 }) => `${formatSeconds(afterMs)} at ${new Date(atMs).toISOString()}`)
-      .join(", ");
-    return `the node's process exited in ${count}, after ${times} (the last: ${last.message})`;
-  }
-  const { height } = check;
-  if (mark === undefined || height === undefined || !check.isAnswering || height + settledBlocks >= mark.height)
-    return undefined;
-  return `the node is stuck at block ${height} after ${count}; it was at ${mark.height} before`;
-}
-
-function findOtherBlock({ mark }: DataEvidence, { height, block }: DataCheck): string | undefined {
+function findOtherBlock({ mark }: Pick<DataEvidence, "mark">, { height, block }: DataCheck): string | undefined {
   if (mark?.block === undefined) return undefined;
   const had = `block ${mark.block.number}, which had the hash ${mark.block.hash} at ${new Date(mark.atMs).toISOString()},`;
   const state = compareKnownBlock(mark.block, block, height);
@@ -124,73 +60,18 @@ function findOtherBlock({ mark }: DataEvidence, { height, block }: DataCheck): s
   return state === "replaced" && block.kind === "found" ? `${had} now has the hash ${block.hash}` : undefined;
 }
 
-function* listBlockDoubts({ mark }: DataEvidence, check: DataCheck): Generator<string> {
-  yield* listChainDoubts(check);
+function* listBlockDoubts({ mark }: Pick<DataEvidence, "mark">, check: DataCheck): Generator<string> {
+  if (!check.isExpectedChain) yield "the wrong chain (see ChainIdMatches)";
   if (mark?.genesis === undefined || check.genesis.kind !== "found")
     yield "a different chain (the node does not return its genesis block)";
-  if (check.block.kind === "gone") yield* listSyncDoubts(check);
+  if (check.block.kind === "gone" && check.isSyncing !== false)
+    yield `a sync in progress (eth_syncing is ${check.isSyncing ?? "unknown"})`;
   const answered = check.references.filter(({ kind }) => kind !== "unknown");
   if (check.references.length === 0)
     yield "a reorganization (lag.references is empty, so the old hash can't be confirmed)";
   else if (answered.length === 0) yield "a reorganization (no reference returns that block)";
   else if (!answered.every((block) => block.kind === "found" && block.hash === mark?.block?.hash))
     yield "a reorganization (a reference has a different block there, too)";
-}
-
-function* listStartDoubts(starts: readonly FailedStart[], check: DataCheck): Generator<string> {
-  const { healthyHash } = check;
-  if (starts.some(({ configHash }) => healthyHash === undefined || configHash !== healthyHash))
-    yield "node.conf (not all of these starts used the verified version, see RollbackReady)";
-  if (starts.some(({ lackedMemory }) => lackedMemory))
-    yield "lack of memory (the OOM killer ended a process during a start)";
-  if (starts.at(-1)?.kind === "ended") {
-    const slow = starts.find(({ afterMs = 0 }) => afterMs > endsWithinMs);
-    if (slow !== undefined)
-      yield `a later fault (one start ran for ${formatSeconds(slow.afterMs ?? 0)} before it exited)`;
-    if (check.processes.length > 0)
-      yield `a leftover node process (${check.processes.join(", ")}, in its bin directory)`;
-    if (check.place.takenPorts.length > 0)
-      yield `ports in use (another program listens on ${check.place.takenPorts.join(", ")})`;
-    return;
-  }
-  yield* listChainDoubts(check);
-  yield* listSyncDoubts(check);
-  if (check.peers === undefined || check.peers === 0)
-    yield `lack of peers (net_peerCount is ${check.peers ?? "unknown"})`;
-  if (check.referenceHeight !== undefined && check.referenceHeight <= (check.height ?? 0))
-    yield "a stalled chain (the references have no later block)";
-}
-
-function* listChainDoubts({ isExpectedChain }: DataCheck): Generator<string> {
-  if (!isExpectedChain) yield "the wrong chain (see ChainIdMatches)";
-}
-
-function* listSyncDoubts({ isSyncing }: DataCheck): Generator<string> {
-  if (isSyncing !== false) yield `a sync in progress (eth_syncing is ${isSyncing ?? "unknown"})`;
-}
-
-/** Lists what is still needed to rule out causes other than the data, for any sign. */
-function* listCommonDoubts({ mark }: DataEvidence, check: DataCheck, { diskFreeRatio }: DataLimits): Generator<string> {
-  const { place, programs, configHash, healthyHash, isStranded } = check;
-  if (isStranded) yield "the failed upgrade (see UpgradeVerified)";
-  if (healthyHash === undefined || configHash !== healthyHash)
-    yield "node.conf (not the verified version, see RollbackReady)";
-  if (mark === undefined) {
-    yield "an older fault (the sidecar has not yet seen this node healthy)";
-    return;
-  }
-  if (place.problem !== undefined) yield place.problem;
-  if (place.freeRatio !== undefined && place.freeRatio < diskFreeRatio)
-    yield `a full disk (${(place.freeRatio * 100).toFixed(1)} % of the data disk is free; health.diskFreeRatio requires ${diskFreeRatio * 100} %)`;
-  if (place.missingKeys.length > 0) yield `missing key files (${place.missingKeys.join(", ")})`;
-  if (mark.programs === undefined || programs !== mark.programs)
-    yield "changed binaries (not those that the node last ran with)";
-  if (place.dataInode !== undefined && mark.dataInode !== place.dataInode)
-    yield "a replaced data directory (not the one that the node last ran with)";
-}
-
-function formatSeconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(1)} s`;
 }
 
 /**

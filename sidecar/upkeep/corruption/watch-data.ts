@@ -1,6 +1,4 @@
-import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
 import { isBetweenVersions } from "../adoption/authority.ts";
-import { forgetStarts } from "../restart/verify-restart.ts";
 import type { DataEvidence } from "../state/data-evidence.ts";
 import { assessData, type DataAssessment, compareKnownBlock } from "./assess-data.ts";
 import { checkData, buildDataMark, type DataCheckResult, type DataContext } from "./check-data.ts";
@@ -12,19 +10,13 @@ export type DataWatch = { lastCheckMs?: number };
 const checkIntervalMs = 60_000;
 const rpcChecks = 60;
 
-/** Time after which an unfinished check counts as failed; measuring a snapshot takes only a small fraction of it. */
-const lateMs = 300_000;
-
 /** Time after which a replaced block counts as canonical unless a reference disagrees. */
 const dayMs = 86_400_000;
 
 /** No check starts while the node is being restarted or upgraded. Returns the ms until the next iteration is needed. */
 export function watchData(watch: DataWatch, context: DataContext): number | undefined {
   const { data, clock, log, signal, settings, wake } = context;
-  if (data.now().pendingCheck !== undefined) {
-    recordLate(watch, context);
-    return undefined;
-  }
+  if (data.now().pendingCheck !== undefined) return undefined;
   if (isBusy(context)) {
     // Earlier findings are not evidence about a node that has started since.
     delete watch.lastCheckMs;
@@ -35,12 +27,9 @@ export function watchData(watch: DataWatch, context: DataContext): number | unde
   if (waitMs > 0) return waitMs;
   watch.lastCheckMs = clock.monotonicMs();
   const pendingCheck = checkNow(context)
-    .then(() => data.note({ failed: undefined }))
     .catch((error: unknown) => {
-      if (signal.aborted) return;
-      if (!(error instanceof HangingFileSystem))
+      if (!signal.aborted)
         log.error({ event: "data-check-failed", err: error }, "the check of the node's data failed; retrying");
-      data.note({ failed: { why: (error as Error).message, againAtMs: clock.wallMs() + everyMs } });
     })
     .finally(() => {
       watch.lastCheckMs = clock.monotonicMs();
@@ -51,23 +40,15 @@ export function watchData(watch: DataWatch, context: DataContext): number | unde
   return undefined;
 }
 
-/** The snapshot, or a measuring program, may hang: no second check starts, and the last finding no longer counts. */
-function recordLate({ lastCheckMs }: DataWatch, { data, clock }: DataContext): void {
-  const tookMs = lastCheckMs === undefined ? 0 : clock.monotonicMs() - lastCheckMs;
-  if (tookMs <= lateMs || data.now().failed !== undefined) return;
-  const began = new Date(clock.wallMs() - tookMs).toISOString();
-  data.note({ failed: { why: `the check that started at ${began} has not finished (limit: ${lateMs} ms)` } });
-}
-
 function isBusy({ isRestarting, state }: DataContext): boolean {
   return isRestarting() || isBetweenVersions(state);
 }
 
 async function checkNow(context: DataContext): Promise<void> {
-  const { state, data, settings, signal } = context;
+  const { state, data, signal } = context;
   const evidence = state.dataEvidence.get() ?? { failedStarts: [] };
   const found = await checkData(evidence, context);
-  const judgement = assessData(evidence, found.check, settings.health);
+  const judgement = assessData(evidence, found.check);
   const revised = await deriveEvidence(evidence, judgement, found, context);
   // A restart, an upgrade or an operator's command during the check makes it stale.
   if (signal.aborted || isBusy(context)) return;
@@ -94,11 +75,11 @@ async function deriveEvidence(
   }
   if (judgement.kind === "sound") {
     const mark = await buildDataMark(evidence.mark, found, context);
-    return { ...forgetStarts(evidence), mark, otherSinceMs: undefined };
+    return { failedStarts: [], mark, otherSinceMs: undefined };
   }
   const known = evidence.mark?.block;
   const isOther = known !== undefined && compareKnownBlock(known, now.block, now.height) === "replaced";
-  if (!isOther) return now.isHealthy && judgement.kind === "unknown" ? forgetStarts(evidence) : undefined;
+  if (!isOther) return now.isHealthy && judgement.kind === "unknown" ? { ...evidence, failedStarts: [] } : undefined;
   const otherSinceMs = evidence.otherSinceMs ?? clock.wallMs();
   const isKnownElsewhere = now.references.some((block) => block.kind !== "unknown");
   const isChains = now.references.some(

@@ -173,7 +173,7 @@ async function runCheckCommand(
 }
 
 /** A file that this user can't access counts as present. @throws {HangingFileSystem} */
-export async function isKeyMissing(path: string, keyDeadline: FileDeadline): Promise<boolean> {
+async function isKeyMissing(path: string, keyDeadline: FileDeadline): Promise<boolean> {
   return keyDeadline.call(`checking ${path}`, () =>
     stat(path).then(
       () => false,

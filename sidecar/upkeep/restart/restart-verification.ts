@@ -5,12 +5,10 @@ import { createHeightProgress, type HeightProgress } from "./height-progress.ts"
 import { prepareProcessCheck, watchProcess, type ProcessChecker } from "./process-watch.ts";
 import type { RestartContext } from "./restart-context.ts";
 
+/** `hasEnded`: whether the process exited, as far as is known. */
 export type Verification = Readonly<
-  { ok: true; tookMs: number } | { ok: false; message: string; end?: StartEnd | undefined }
+  { ok: true; tookMs: number } | { ok: false; message: string; hasEnded?: boolean | undefined }
 >;
-
-/** `stood`: the node stalled at its height. Absent if it didn't respond and may still be running. */
-export type StartEnd = Readonly<{ kind: "ended"; afterMs: number } | { kind: "stood" }>;
 
 export type Restart = Readonly<{
   command: () => Promise<RestartReport>;
@@ -45,9 +43,9 @@ export async function restartAndVerify(restart: Restart, context: RestartContext
     const { failureOutput } = await restart.command();
     const said = failureOutput === undefined ? "" : ` (the restart command printed: ${failureOutput})`;
     progress.restarted();
-    const { within, end } = await waitForHeight(progress, lookAt, restart, context);
+    const { within, hasEnded } = await waitForHeight(progress, lookAt, restart, context);
     if (!progress.advanced() && !progress.isIdleAsBefore()) {
-      return { ok: false, message: `${progress.describe()} ${within}${said}`, end };
+      return { ok: false, message: `${progress.describe()} ${within}${said}`, hasEnded };
     }
     // A command that writes to standard error and exits with status 0 may have left the old process running.
     if (failureOutput !== undefined && !progress.wasDown()) {
@@ -82,7 +80,7 @@ async function waitForHeight(
   lookAt: ProcessChecker | undefined,
   { isAlreadyCommanded = false }: Restart,
   context: RestartContext,
-): Promise<Readonly<{ within: string; end: StartEnd | undefined }>> {
+): Promise<Readonly<{ within: string; hasEnded: boolean }>> {
   const { clock, signal } = context;
   const { answersWithinMs, healthyWithinMs } = context.settings.restart;
   const doneMs = clock.monotonicMs();
@@ -104,16 +102,13 @@ async function waitForHeight(
     return { untilMs: doneMs + ms, within: `within ${ms} ms of the restart: its process exited`, waits: ended };
   };
   let reported: string | undefined;
-  let endedMs: number | undefined;
   let stoodMs = 0;
   for (;;) {
     const { untilMs: countedUntilMs, within, waits } = findStage();
     const untilMs = countedUntilMs + stoodMs;
     const nowMs = clock.monotonicMs();
-    if (process.hasEnded()) endedMs ??= nowMs;
     if (progress.advanced() || signal.aborted || nowMs >= untilMs) {
-      const ended = endedMs === undefined ? undefined : ({ kind: "ended", afterMs: endedMs - doneMs } as const);
-      return { within, end: progress.isAnswering() ? { kind: "stood" } : ended };
+      return { within, hasEnded: process.hasEnded() && !progress.isAnswering() };
     }
     const { text, setting } = waits;
     if (text !== reported)

@@ -148,7 +148,6 @@ const restarts: readonly DisplayedCondition[] = [
   ...buildRows("DataIntact", [
     ["Suspect", "degraded"],
     ["Inconclusive", "unknown"],
-    ["NotInspected", "unknown"],
     ["NeverHealthy", "healthy"],
   ]),
 ];
