@@ -1,11 +1,7 @@
-import { isSea } from "node:sea";
 import completeOnTab from "@bomb.sh/tab/commander";
-import { Command } from "@commander-js/extra-typings";
-import { InvalidArgumentError, type Command as UntypedCommand } from "commander";
-import { findNearestWord } from "#daemon/settings/problem.ts";
+import type { Command } from "@commander-js/extra-typings";
+import type { Command as UntypedCommand } from "commander";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { version } from "#daemon/version.ts";
-import { addExamples } from "./command-examples.ts";
 import { createAdoptCommand, createRestartCommand, createResumeCommand } from "./commands/control-commands.ts";
 import { createConfigCommand } from "./commands/config-command.ts";
 import { createContractsCommand } from "./commands/contracts-command.ts";
@@ -13,24 +9,17 @@ import { createDoctorCommand } from "./commands/doctor-command.ts";
 import { createLedgerCommand } from "./commands/ledger-command.ts";
 import { createPayCommand } from "./commands/pay-command.ts";
 import { createRestoreCommand, createVolumeSnapshotCommand } from "./commands/job-commands.ts";
-import { addHelpers, addProducts, isServiceCommand } from "./commands/service-commands.ts";
+import { addService, helperNames, productNames } from "./commands/service-commands.ts";
 import { createUpgradeCommand } from "./commands/upgrade-command.ts";
-import { isServiceName, loadDefinition } from "./service-definitions.ts";
 import { createStatusCommand } from "./commands/status-command.ts";
 import { createStackCommand } from "./commands/stack-command.ts";
+import { completeProgram, createEmptyProgram } from "./service-program.ts";
 
 /** Creates the whole command line. `mask` contains the secrets that no command may print. */
 export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedCommand {
-  const program = new Command("gatehouse")
-    .description("Runs, guards and charges for an EVM node.")
-    .version(version)
-    .helpCommand(false)
-    .addHelpText(
-      "after",
-      "\nStart here:\n  gatehouse stack --once         the whole system on this machine, one paid request, then stop\n  gatehouse <command> --help     what a command does and the settings to begin with\n  gatehouse completion bash      a script that completes commands and options on Tab",
-    );
+  const program = createEmptyProgram();
   program.addCommand(createStackCommand());
-  addProducts(program, mask);
+  for (const name of productNames) addService(program, name, mask);
   program.addCommand(createStatusCommand({ mask }));
   program.addCommand(createDoctorCommand({ mask }));
   program.addCommand(createAdoptCommand({ mask }));
@@ -43,17 +32,11 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   program.addCommand(createPayCommand({ mask }));
   program.addCommand(createLedgerCommand({ mask }));
   program.addCommand(createVolumeSnapshotCommand({ mask }), { hidden: true });
-  addHelpers(program, mask);
-  addSettingsHelp(program);
+  for (const name of helperNames) addService(program, name, mask);
+  groupCommands(program);
   // The typed commands are commander's own objects.
-  const untyped = program as unknown as UntypedCommand;
-  groupCommands(untyped);
-  addCompletion(untyped);
-  suggestChoices(untyped);
-  addExamples(untyped);
-  rejectLeftOut(untyped);
-  nameHelp(untyped, untyped.name());
-  return untyped;
+  addCompletion(program as unknown as UntypedCommand);
+  return completeProgram(program);
 }
 
 const commandGroups: Readonly<Record<string, readonly string[]>> = {
@@ -64,28 +47,7 @@ const commandGroups: Readonly<Record<string, readonly string[]>> = {
   "Pay:": ["pay", "ledger"],
 };
 
-/** Adds a command's settings to its help; a service's help lists the commonly set ones first. */
-function addSettingsHelp(program: Command): void {
-  let help: string | undefined;
-  // Help is printed synchronously, so the settings are loaded before it.
-  program.hook("preSubcommand", async (_, chosen) => {
-    const name = chosen.name();
-    if (!isServiceName(name) || !process.argv.some((word) => helpWords.has(word))) return;
-    const { formatSettingsHelp } = await import("./settings-help.ts");
-    const showsAll = !isServiceCommand(name) || process.argv.includes("--all");
-    help = formatSettingsHelp(await loadDefinition(name), showsAll ? "all" : "usual");
-  });
-  for (const command of program.commands) {
-    const name = command.name();
-    // `gatehouse help <command>` runs no hook.
-    const hint = `\n"gatehouse ${name} --help" lists the settings.`;
-    if (isServiceName(name)) command.addHelpText("after", () => help ?? hint);
-  }
-}
-
-const helpWords: ReadonlySet<string> = new Set(["-h", "--help"]);
-
-function groupCommands(program: UntypedCommand): void {
+function groupCommands(program: Command): void {
   for (const [heading, names] of Object.entries(commandGroups)) {
     for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
   }
@@ -97,45 +59,5 @@ function addCompletion(program: UntypedCommand): void {
   const help = program.createHelp();
   program.configureHelp({
     visibleCommands: (command) => help.visibleCommands(command).filter((each) => each.name() !== "completion"),
-  });
-}
-
-/** Makes a command's usage errors end with the help command that lists its subcommands or explains its options. */
-function nameHelp(command: UntypedCommand, words: string): void {
-  const lists = command.commands.length > 0 ? "lists the commands" : "shows how to use it";
-  command.showHelpAfterError(`("${words} --help" ${lists})`);
-  for (const inner of command.commands) nameHelp(inner, `${words} ${inner.name()}`);
-}
-
-/** Makes a command and its subcommands suggest the nearest choice when an argument or option with choices gets an invalid value. */
-function suggestChoices(command: UntypedCommand): void {
-  for (const part of [...command.registeredArguments, ...command.options]) {
-    if (part.argChoices !== undefined && !part.variadic) part.argParser(createChoiceParser(part.argChoices));
-  }
-  for (const inner of command.commands) suggestChoices(inner);
-}
-
-function createChoiceParser(choices: readonly string[]): (text: string) => string {
-  return (text) => {
-    if (choices.includes(text)) return text;
-    const meant = findNearestWord(text, choices);
-    const hint = meant === undefined ? "" : `Did you mean ${meant}? `;
-    throw new InvalidArgumentError(`${hint}Choose one of ${choices.join(", ")}.`);
-  };
-}
-
-/** Commands that run the devnet, whose chain is a native program from an npm package. */
-const devnetCommands: ReadonlySet<string> = new Set(["stack", "devnet"]);
-
-/** Makes the single executable reject commands that need programs it doesn't include, with a one-line error. */
-function rejectLeftOut(program: UntypedCommand): void {
-  if (!isSea()) return;
-  program.hook("preAction", (_, command) => {
-    const name = command.name();
-    if (!devnetCommands.has(name)) return;
-    const without = `${name}: this executable does not include anvil, which the devnet needs`;
-    command
-      .showHelpAfterError(false)
-      .error(`${without}; run it in a clone, or install the npm package with @foundry-rs/anvil.`);
   });
 }

@@ -70,28 +70,21 @@ const helpers: readonly ServiceCommand[] = [
   },
 ];
 
+export const productNames = products.map(({ name }) => name);
+export const helperNames = helpers.map(({ name }) => name);
+
 /** Returns whether a command runs a service, rather than a job with settings of its own. */
 export function isServiceCommand(name: string): boolean {
-  return [...products, ...helpers].some((service) => service.name === name);
-}
-
-export function addProducts(program: Command, mask: Mask): void {
-  for (const service of products) addService(program, service, mask, { hidden: false });
-}
-
-export function addHelpers(program: Command, mask: Mask): void {
-  for (const service of helpers) addService(program, service, mask, { hidden: true });
+  return [...productNames, ...helperNames].includes(name);
 }
 
 /** Adds `gatehouse <service>`: runs the service until SIGINT or SIGTERM. */
-function addService(
-  program: Command,
-  { name, summary, start, handsOver }: ServiceCommand,
-  mask: Mask,
-  { hidden }: Readonly<{ hidden: boolean }>,
-): void {
+export function addService(program: Command, name: string, mask: Mask): void {
+  const found = [...products, ...helpers].find((known) => known.name === name);
+  if (found === undefined) throw new TypeError(`${name} is not a service`);
+  const { summary, start, handsOver } = found;
   const command = program
-    .command(name, { hidden })
+    .command(name, { hidden: helpers.includes(found) })
     .summary(summary)
     .description(summary)
     .option("--settings <file>", "JSON5 file with the settings; environment variables override it")
