@@ -12,8 +12,9 @@ const program = join(import.meta.dirname, "gatehouse.js");
 const healthCheck = join(import.meta.dirname, "../infra/images/health-check.mjs");
 const missing = "/nowhere/settings.json5";
 
-/** Files that a sidecar loads only when its settings need them, or when an upgrade is requested. */
+/** Files that a sidecar loads only when its settings need them, or when its API or an upgrade is requested. */
 const loadedLate = [
+  "sidecar/sidecar-api.ts",
   "gateway/callers/tokens.ts",
   ...["compose", "docker", "kubernetes", "ops", "signal"].map((name) => `sidecar/upkeep/drivers/${name}-driver.ts`),
   "sidecar/upkeep/upgrade/check-upgrade.ts",

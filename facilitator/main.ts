@@ -17,7 +17,6 @@ import { readApiKeys } from "./callers/api-keys.ts";
 import { requireRestrictedCallers } from "./exposure.ts";
 import { createFacilitator, type Facilitator } from "./facilitator.ts";
 import { listNetworks } from "./network-options.ts";
-import { facilitatorApi } from "./facilitator-api.ts";
 import { addFacilitatorRoutes, limitVerifications, createPaymentPosts } from "./http.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
@@ -52,7 +51,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
           setting: nameSetting("operations", "port"),
           connections: connections.operators(),
         },
-        { log, metrics, readiness, mask, configuration, api, addPage: createPage(settings, service) },
+        { log, metrics, readiness, mask, configuration, api: () => api, addPage: createPage(settings, service) },
       ),
     );
     const app = createApp({ hasAdminPort: true }, { log, metrics, mask });
@@ -63,7 +62,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const memory = new MemoryBudget(deriveMemoryBounds({}, readMemoryLimits()));
     const routeDependencies = { facilitator: { ...service, verify }, apiKeys: keys, log };
     addFacilitatorRoutes(app, routeDependencies);
-    addOpenApiRoute(app, facilitatorApi);
+    addOpenApiRoute(app, async () => (await import("./facilitator-api.ts")).facilitatorApi);
     const isProxy = createNetworkList(listen.trustedProxies);
     const servePost = createJsonPoster(createPaymentPosts(routeDependencies), listen, { log, metrics, mask, memory });
     let posts = 0;

@@ -45,7 +45,7 @@ async function start(settings: StandaloneGatewaySettings, context: ServiceContex
     return c.json({ ...status, charts: { heights: charts.heights.list() } }, 200, { "Cache-Control": "no-store" });
   });
   addAssets(operations, "status/page/assets");
-  addOpenApiRoute(operations, gatewayApi);
+  addOpenApiRoute(operations, () => gatewayApi);
   const listener = context.resources.use(
     await listenHttp(operations, {
       ...listen,

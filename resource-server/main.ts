@@ -83,7 +83,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
         readiness,
         mask,
         configuration: context.configuration,
-        api: describeResourceServerApi(settings, { sellsTokens: issuer !== undefined }),
+        api: () => describeResourceServerApi(settings, { sellsTokens: issuer !== undefined }),
         addPage: createPage(settings, routes.current),
       },
     ),

@@ -12,7 +12,6 @@ import { showVerdict } from "#status/verdict-metric.ts";
 import { deriveVerdict } from "#status/verdict.ts";
 import type { ConditionType } from "#status/condition.ts";
 import { watchNodeStorage } from "./node-storage.ts";
-import { describeSidecarApi } from "./sidecar-api.ts";
 import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { startPage } from "./page/start-page.ts";
 import { watchReleases, type ReleaseWatch } from "./releases/release-watch.ts";
@@ -47,7 +46,10 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const page = resources.use(startPage(settings, pageParts));
   const { controlToken } = settings.upkeep;
   if (controlToken !== undefined) addGuardedControlRoutes(operations, () => upkeep?.control, controlToken);
-  addOpenApiRoute(operations, describeSidecarApi({ isControlled: controlToken !== undefined }));
+  addOpenApiRoute(operations, async () => {
+    const { describeSidecarApi } = await import("./sidecar-api.ts");
+    return describeSidecarApi({ isControlled: controlToken !== undefined });
+  });
   const setting = "GATEHOUSE_SIDECAR_LISTEN_PORT";
   const listener = resources.use(
     await listenHttp(operations, { ...settings.listen, setting, connections: guarded.operatorConnections }),

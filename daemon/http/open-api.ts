@@ -72,10 +72,13 @@ export function buildOpenApiDocument({ title, description, operations }: Api) {
   };
 }
 
-/** Adds `GET /openapi.json`, which describes the listener. */
-export function addOpenApiRoute(app: App, api: Api): void {
-  const text = JSON.stringify(buildOpenApiDocument(api));
-  app.get(openApiPath, (c) => c.body(text, 200, { "Content-Type": "application/json" }));
+/** Adds `GET /openapi.json`, which describes the listener; loads the description with the first request, which few processes get. */
+export function addOpenApiRoute(app: App, load: () => Api | Promise<Api>): void {
+  let text: string | undefined;
+  app.get(openApiPath, async (c) => {
+    text ??= JSON.stringify(buildOpenApiDocument(await load()));
+    return c.body(text, 200, { "Content-Type": "application/json" });
+  });
 }
 
 function buildOperationObject(operation: ApiOperation) {

@@ -31,7 +31,12 @@ type OperationsSources = Readonly<{
 export async function listenForOperations(
   options: ListenOptions & AllowedHosts,
   dependencies: OperationsSources &
-    Readonly<{ log: Logger; mask: Mask; api: Api; addPage?: (app: App, sources: OperationsSources) => void }>,
+    Readonly<{
+      log: Logger;
+      mask: Mask;
+      api: () => Api | Promise<Api>;
+      addPage?: (app: App, sources: OperationsSources) => void;
+    }>,
 ): Promise<DrainingListener> {
   const { log, mask, api, addPage, ...sources } = dependencies;
   const app = createApp(

@@ -48,7 +48,7 @@ describe("openApiDocument", () => {
 
   it("is served unchanged", async () => {
     const routed = app();
-    addOpenApiRoute(routed, facilitatorApi);
+    addOpenApiRoute(routed, () => facilitatorApi);
     const answer = await routed.request("/openapi.json");
     expect([answer.status, await answer.json()]).toEqual([200, buildOpenApiDocument(facilitatorApi)]);
   });

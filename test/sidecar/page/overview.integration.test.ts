@@ -52,7 +52,7 @@ async function serveFacilitator() {
       metrics,
       readiness,
       addPage: createServicePage(page),
-      api: { title: "Facilitator", description: "", operations: [] },
+      api: () => ({ title: "Facilitator", description: "", operations: [] }),
     },
   );
   return { ...listener, settle, signer };
