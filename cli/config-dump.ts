@@ -1,9 +1,8 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
+import { listSettingsLeaves, type SettingsLeaf, getValueAt } from "#daemon/settings/leaf.ts";
 import { SettingsError, type GivenSettings, type SettingsProblem } from "#daemon/settings/problem.ts";
 import { resolveSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";
-import { getValueAt } from "#daemon/settings/value.ts";
 import { loadDefinition, type ServiceName } from "./service-definitions.ts";
 import { listCommonSettings } from "./settings-help.ts";
 

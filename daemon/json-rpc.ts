@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { truncateText } from "./secrets/truncate-text.ts";
+import { truncateText } from "./secrets/mask.ts";
 
 /** A method with its positional parameters. */
 export type JsonRpcCall = Readonly<{ method: string; params: readonly unknown[] }>;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineShutdown } from "#daemon/settings/common-settings.ts";
-import { section } from "#daemon/settings/section.ts";
+import { section, derived, fixed } from "#daemon/settings/section.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { secret } from "#daemon/secrets/secret.ts";
 import { chainId, filePath, host, port, seconds } from "#daemon/settings/types.ts";
@@ -8,7 +8,6 @@ import { defaultPorts } from "#daemon/default-ports.ts";
 import { nodeVersion } from "#node/version-setting.ts";
 import { devnetVersion } from "#node/versions.ts";
 import { nodeProfile } from "./node-profile.ts";
-import { derived, fixed } from "#daemon/settings/fixed.ts";
 
 /** A port in node.conf. Other programs read it there, so the operating system can't choose it. */
 const fixedPort = port.min(1).meta({ expected: "a port number from 1 to 65535" });

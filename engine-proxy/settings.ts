@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { filePath, positiveInteger } from "#daemon/settings/types.ts";
 import { defineShutdown } from "#daemon/settings/common-settings.ts";
-import { section } from "#daemon/settings/section.ts";
+import { section, fixed } from "#daemon/settings/section.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
 
 const usual = ["engine", "listen.socketPath"];
 

@@ -5,10 +5,9 @@ import { chainId, host, port, positiveInteger, privateKeys, yesOrNo } from "#dae
 import { address } from "#x402/address.ts";
 import { chain, networkChainSchema } from "./chain/settings.ts";
 import { ledger, networkSettlement, settlement } from "./settlement/settings.ts";
-import { section } from "#daemon/settings/section.ts";
+import { section, fixed } from "#daemon/settings/section.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
 
 /** Keys of 16 to 256 visible characters, separated by white space or commas. */
 const apiKeys = z

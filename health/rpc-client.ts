@@ -1,4 +1,4 @@
-import { truncateText } from "#daemon/secrets/truncate-text.ts";
+import { truncateText } from "#daemon/secrets/mask.ts";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 import {
   hasRejectedCertificate,

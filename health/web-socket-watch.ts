@@ -1,4 +1,4 @@
-import { truncateText } from "#daemon/secrets/truncate-text.ts";
+import { truncateText } from "#daemon/secrets/mask.ts";
 import { WebSocket } from "ws";
 import { UnresolvedNameError, watchLookup } from "#daemon/http/name-lookup.ts";
 import { hasRejectedCertificate, wasClosedEarly } from "#daemon/http/send-request.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { assignAt, getValueAt } from "#daemon/settings/value.ts";
+import { assignAt, getValueAt } from "#daemon/settings/leaf.ts";
 import { configSchema, secretKeys, type StackConfig } from "./config/config-schema.ts";
 import { isNotSet, keyDeclarations } from "./config/declared-key.ts";
 import { findExposureProblems } from "./config/exposure.ts";

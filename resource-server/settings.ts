@@ -1,4 +1,4 @@
-import { section } from "#daemon/settings/section.ts";
+import { section, fixed } from "#daemon/settings/section.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { connectionSettings, connectionsMax, defineOperationsSettings, proxySettings } from "#daemon/http/settings.ts";
@@ -20,7 +20,6 @@ import {
 } from "#daemon/settings/types.ts";
 import { address } from "#x402/address.ts";
 import { z } from "zod";
-import { fixed } from "#daemon/settings/fixed.ts";
 
 const usual = ["facilitator.url", "chain.id", "publicUrl", "listen.port"];
 

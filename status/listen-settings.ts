@@ -1,8 +1,7 @@
 import { allowedHosts, host, port } from "#daemon/settings/types.ts";
 import { pageLinks } from "#daemon/http/page-links.ts";
-import { section } from "#daemon/settings/section.ts";
+import { section, fixed } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
 
 /** Listener for health, metrics and status, and for a sidecar's page. */
 export const listenSection = section({

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
-import { getJson } from "#daemon/http/get.ts";
+import { getJson } from "#daemon/http/send-request.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 
 const timeoutMs = 5_000;

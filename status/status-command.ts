@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
-import { createPaint, type Paint } from "#daemon/command-line/paint.ts";
+import { exitStatus, type CommandOutput, createPaint, type Paint } from "#daemon/command-line/command-output.ts";
 import { pause } from "#daemon/time.ts";
 import { requestStatus } from "./request-status.ts";
 import { needsNoAction, statusCondition, statusHeadline, statusNode, statusVerdict } from "./status-shapes.ts";

@@ -1,5 +1,5 @@
 import { Command, Option } from "@commander-js/extra-typings";
-import { createPaint } from "#daemon/command-line/paint.ts";
+import { createPaint } from "#daemon/command-line/command-output.ts";
 import { hasColors } from "../terminal.ts";
 import { parseDirectory, parsePort } from "./option-values.ts";
 

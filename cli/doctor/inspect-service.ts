@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { getText, type GetResult } from "#daemon/http/get.ts";
+import { getText, type GetResult } from "#daemon/http/send-request.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { defaultSource, isCheckedService, type KnownService } from "./known-service.ts";

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { readUrlPort } from "#daemon/http/address.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { listRunningServices } from "#daemon/running-services.ts";
-import { isSameListener } from "#daemon/settings/port-conflicts.ts";
+import { isSameListener } from "#daemon/settings/settings.ts";
 
 export type RequestedPort = Readonly<{ host: string; port: number; owner: string; setting: string }>;
 

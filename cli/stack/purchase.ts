@@ -1,6 +1,6 @@
 import { type Address, type Hex, createPublicClient, erc20Abi, formatUnits, http } from "viem";
 import { pay } from "#client/pay.ts";
-import type { Paint } from "#daemon/command-line/paint.ts";
+import type { Paint } from "#daemon/command-line/command-output.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 
 /** An order for one resource: the resource's URL, token and payee, and the paying client. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createPaint } from "#daemon/command-line/paint.ts";
+import { createPaint } from "#daemon/command-line/command-output.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { formatThingsToTry } from "./stack-report.ts";
 

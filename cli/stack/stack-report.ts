@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import Table from "cli-table3";
-import type { Paint } from "#daemon/command-line/paint.ts";
+import type { Paint } from "#daemon/command-line/command-output.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { formatShellWords, quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { StackPlan } from "./stack-plan.ts";

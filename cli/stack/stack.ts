@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { Paint } from "#daemon/command-line/paint.ts";
+import type { Paint } from "#daemon/command-line/command-output.ts";
 import { formatFailure } from "#daemon/command-line/start-failure.ts";
 import { waitForAbort, createStopSignal, stopStatuses } from "#daemon/process/stop-signal.ts";
 import { prepareNode, requireAnvil } from "#devnet/prepared-node.ts";

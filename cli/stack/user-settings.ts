@@ -1,7 +1,6 @@
 import { readSettingsFile } from "#daemon/settings/file.ts";
-import { listSettingsLeaves, toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { listSettingsLeaves, toEnvironmentName, getValueAt } from "#daemon/settings/leaf.ts";
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
-import { getValueAt } from "#daemon/settings/value.ts";
 import type { Variables } from "./child-environment.ts";
 
 type Environment = Readonly<Record<string, string>>;

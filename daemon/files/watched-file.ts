@@ -1,17 +1,19 @@
+import { statSync, type Stats } from "node:fs";
+import { stat } from "node:fs/promises";
 import { hash } from "node:crypto";
 import { watch } from "chokidar";
 import type { Logger } from "../log/log.ts";
-import { findStamp, readStamp } from "./file-stamp.ts";
 import type { ActiveFiles } from "./active-files.ts";
 import { readJson5File } from "./json5-file.ts";
 import { StartupError } from "../process/startup-error.ts";
 import { pause } from "../time.ts";
+import { explainUnreadable } from "./regular-file.ts";
 
 /** The value read from a file, or all problems that make it unusable, in whole sentences. */
 export type FileReading<Value> = Readonly<{ ok: true; value: Value } | { ok: false; problems: readonly string[] }>;
 
 /** A file to watch, and functions that read its content and apply the result. */
-export type WatchedFileOptions<Value> = Readonly<{
+type WatchedFileOptions<Value> = Readonly<{
   path: string;
   /** The setting that specifies the file, for messages. */
   setting: string;
@@ -57,7 +59,7 @@ export function watchFile<Value>(
 }
 
 /** {@link WatchedFileOptions} with an asynchronous `read`. */
-export type OpenFileOptions<Value> = Omit<WatchedFileOptions<Value>, "read"> &
+type OpenFileOptions<Value> = Omit<WatchedFileOptions<Value>, "read"> &
   Readonly<{ read: (content: unknown) => Promise<FileReading<Value>> }>;
 
 /**
@@ -149,4 +151,31 @@ function createWatchedFile(
       };
     },
   };
+}
+
+/**
+ * Reads a stamp that changes when a file is written or replaced, without reading the file; empty if there is no file. If stat fails, the
+ * stamp is the reason for the failure.
+ */
+function readStamp(path: string): string {
+  try {
+    return formatStamp(statSync(path));
+  } catch (cause) {
+    return formatUnreadableStamp(cause);
+  }
+}
+
+/** Reads the same stamp as {@link readStamp} without blocking, for files on a file system that may hang. */
+export function findStamp(path: string): Promise<string> {
+  return stat(path).then(formatStamp, formatUnreadableStamp);
+}
+
+/** Includes the inode's change time, because a program can reset the modification time. */
+function formatStamp({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+}
+
+function formatUnreadableStamp(cause: unknown): string {
+  const reason = explainUnreadable(cause);
+  return reason === "ENOENT" ? "" : reason;
 }

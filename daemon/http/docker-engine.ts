@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { readBodyStart } from "../bytes.ts";
-import { truncateText } from "../secrets/truncate-text.ts";
+import { truncateText } from "../secrets/mask.ts";
 import { sendRequest } from "./send-request.ts";
 
 /** A request to a Docker engine. The path has no API version: the calls used here are the same in all of them. */

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import { expect, it } from "vitest";
 import { createMetrics } from "../metrics.ts";
-import { renderOpenMetrics } from "./open-metrics.ts";
+import { renderOpenMetrics } from "./operations-listener.ts";
 
 const samplesOf = (text: string) =>
   text

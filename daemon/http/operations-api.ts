@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { operatorPaths } from "./operator-paths.ts";
-import type { ActiveConfiguration } from "./operations-listener.ts";
+import { type ActiveConfiguration, openMetricsType } from "./operations-listener.ts";
 import type { ApiOperation } from "./open-api.ts";
-import { openMetricsType } from "./open-metrics.ts";
 import type { ReadinessCheck } from "./readiness.ts";
 
 /** A check in the responses of `/readyz` and `/startupz`. */

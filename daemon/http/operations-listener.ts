@@ -1,5 +1,5 @@
 import { accepts } from "hono/accepts";
-import { type Registry, Gauge } from "prom-client";
+import { Registry, Gauge, type Metric, type OpenMetricsContentType } from "prom-client";
 import type { Logger } from "../log/log.ts";
 import type { Mask } from "../secrets/mask.ts";
 import type { ActiveFile } from "../files/active-files.ts";
@@ -8,7 +8,6 @@ import { createAllowedHostCheck, type AllowedHosts } from "./address.ts";
 import { createApp, type App } from "./app.ts";
 import { listenHttp, type DrainingListener, type ListenOptions } from "./listener.ts";
 import { addOpenApiRoute, type Api } from "./open-api.ts";
-import { openMetricsType, renderOpenMetrics } from "./open-metrics.ts";
 import type { Readiness } from "./readiness.ts";
 
 const plainType = "text/plain";
@@ -102,4 +101,29 @@ function toDocument({ files, ...configuration }: ActiveConfiguration): object {
       problems === undefined ? file : { ...file, rejected: problems.join(" ") },
     ),
   };
+}
+
+/** The media type of Prometheus's text format with exemplars. */
+export const openMetricsType = "application/openmetrics-text";
+
+/** A metric as prom-client serializes it; its declarations omit the type. */
+type Written = Metric & Readonly<{ name: string; type: unknown }>;
+
+/** Renders a registry as OpenMetrics, with exemplars. Its own `setContentType` would rename the counters of the plain format, too. */
+export async function renderOpenMetrics(metrics: Registry): Promise<Readonly<{ text: string; contentType: string }>> {
+  const open = new Registry<OpenMetricsContentType>();
+  open.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  for (const metric of metrics.getMetricsAsArray() as unknown as readonly Written[]) {
+    open.registerMetric(metric.type === "counter" ? nameByFamily(metric) : metric);
+  }
+  return { text: await open.metrics(), contentType: open.contentType };
+}
+
+/** Renames a counter to its family name: OpenMetrics treats `_total` as a suffix, which prom-client adds again. */
+function nameByFamily(counter: Written): Metric {
+  const get = async () => {
+    const values = await counter.get();
+    return { ...values, name: values.name.replace(/_total$/, "") };
+  };
+  return { name: counter.name, get } as unknown as Metric;
 }

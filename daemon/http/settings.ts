@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { pageLinks } from "./page-links.ts";
 import { positiveInteger, yesOrNo, allowedHosts, host, port } from "../settings/types.ts";
-import { section } from "../settings/section.ts";
-import { fixed } from "../settings/fixed.ts";
+import { section, fixed } from "../settings/section.ts";
 
 /** Default max open connections per listener. */
 export const connectionsMax = 20_000;

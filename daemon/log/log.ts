@@ -16,7 +16,7 @@ type WriteFreely<Name extends LogEvent> = {
 };
 
 /**
- * The log of a service. Anything that an operator may have to act on is an event in `events/all-events.ts` with a fixed level: logging it
+ * The log of a service. Anything that an operator may have to act on is an event in `events/` with a fixed level: logging it
  * at another level doesn't compile.
  */
 export type Logger = {

@@ -1,4 +1,4 @@
-import { truncateText } from "../secrets/truncate-text.ts";
+import { truncateText } from "../secrets/mask.ts";
 import { spawn, type ChildProcess, type ChildProcessByStdio, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 import { stat } from "node:fs/promises";

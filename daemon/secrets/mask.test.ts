@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { truncateText } from "./truncate-text.ts";
-import { createMask, maskCredentials } from "./mask.ts";
+import { truncateText, createMask, maskCredentials } from "./mask.ts";
 import { Secret } from "./secret.ts";
 
 const key = "0123456789abcdef0123456789abcdef";

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { logFormats } from "../log/log-format.ts";
-import { fixed } from "./fixed.ts";
-import { section } from "./section.ts";
+import { fixed, section } from "./section.ts";
 
 export const commandSections = {
   log: section({

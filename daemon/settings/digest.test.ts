@@ -1,9 +1,8 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { secret } from "../secrets/secret.ts";
-import { digestSettings } from "./digest.ts";
+import { digestSettings, defineSettings } from "./settings.ts";
 import { section } from "./section.ts";
-import { defineSettings } from "./settings.ts";
 
 const definition = defineSettings("shop", [], {
   listen: section({ port: z.int().default(1) }),

@@ -1,8 +1,7 @@
 import { readJson5File } from "../files/json5-file.ts";
 import { findJson5Line } from "../files/json5-tree.ts";
-import type { SettingsLeaf } from "./leaf.ts";
+import { type SettingsLeaf, assignAt, getValueAt } from "./leaf.ts";
 import type { SettingsProblem } from "./problem.ts";
-import { assignAt, getValueAt } from "./value.ts";
 
 /** Values of a settings file, and their positions. */
 export type SettingsFile = Readonly<{

@@ -2,9 +2,8 @@ import type { z } from "zod";
 import { describeExpected, fallback } from "./describe-issue.ts";
 import { createMask } from "../secrets/mask.ts";
 import type { SettingsFile } from "./file.ts";
-import { describeExpectedAt, type SettingsLeaf } from "./leaf.ts";
+import { describeExpectedAt, type SettingsLeaf, getValueAt } from "./leaf.ts";
 import { type SettingsProblem, findNearestWord } from "./problem.ts";
-import { getValueAt } from "./value.ts";
 
 /** Origin of the values that a schema validated. */
 export type SettingsOrigin = Readonly<{

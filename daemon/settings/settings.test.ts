@@ -7,8 +7,7 @@ import { z } from "zod";
 import { secret } from "../secrets/secret.ts";
 import { filePath, httpUrl, milliseconds, port, privateKey } from "./types.ts";
 import { SettingsError } from "./problem.ts";
-import { fixed } from "./fixed.ts";
-import { section } from "./section.ts";
+import { fixed, section } from "./section.ts";
 import { defineSettings, readSettings } from "./settings.ts";
 
 const address = z.string().min(42).meta({ expected: "an address" });

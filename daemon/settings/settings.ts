@@ -1,12 +1,11 @@
+import { hash } from "node:crypto";
 import { z } from "zod";
 import { commandSections, serviceSections } from "./common-settings.ts";
 import { readEnvironment, findUnknownVariables, type Environment } from "./environment.ts";
 import { readSettingsFile } from "./file.ts";
 import { describeIssues } from "./issue.ts";
-import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "./leaf.ts";
-import { findPortConflicts } from "./port-conflicts.ts";
+import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf, assignAt, getValueAt } from "./leaf.ts";
 import { SettingsError, type NameOrigin, type SettingsProblem } from "./problem.ts";
-import { assignAt, getValueAt } from "./value.ts";
 
 /** A service's name and the schema of its settings. The deployment validates with the same object. */
 export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Readonly<{
@@ -111,4 +110,50 @@ function makeReadonly<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const child of Object.values(value)) makeReadonly(child);
   return Object.freeze(value);
+}
+
+/** Finds listeners of one service with the same host and port. Each listener is a section with `host` and `port`. */
+export function findPortConflicts(
+  leaves: readonly SettingsLeaf[],
+  settings: object,
+  origin: NameOrigin,
+): readonly SettingsProblem[] {
+  const listeners = leaves.flatMap((leaf) => {
+    const section = leaf.path.slice(0, -1);
+    const [host, port] = [getValueAt(settings, [...section, "host"]), getValueAt(settings, leaf.path)];
+    if (leaf.path.at(-1) !== "port" || typeof host !== "string" || typeof port !== "number") return [];
+    return [{ leaf, host, port }];
+  });
+  return listeners.flatMap((listener, index) => {
+    const rival = listeners.slice(0, index).find((other) => isSameListener(other, listener));
+    if (rival === undefined) return [];
+    const isDefault = origin(listener.leaf) === "default";
+    const [changed, other] = isDefault ? [rival.leaf, listener.leaf] : [listener.leaf, rival.leaf];
+    return [
+      { name: origin(changed), message: `found ${listener.port}, which ${other.env} also uses; change one of them.` },
+    ];
+  });
+}
+
+/** Checks whether two listeners can't both listen: same port, and an address in common. Port 0 means any free port. */
+export function isSameListener(a: Listener, b: Listener): boolean {
+  if (a.port !== b.port || a.port === 0) return false;
+  const isWildcard = [a, b].some(({ host }) => host === "0.0.0.0" || host === "::");
+  return isWildcard || a.host === b.host;
+}
+
+type Listener = Readonly<{ host: string; port: number }>;
+
+/**
+ * Computes a digest that shows whether two environments are equivalent for a service: the SHA-256, in hexadecimal, of the service's
+ * non-empty variables. For a secret, includes the name of its file, never the value, because a digest of a short value would reveal it.
+ */
+export function digestSettings({ service, schema }: SettingsDefinition, environment: Environment): string {
+  const given = listSettingsLeaves(service, schema).flatMap(({ env, secret }) =>
+    (secret ? [`${env}_FILE`] : [env]).flatMap((name) => {
+      const value = environment[name];
+      return value === undefined || value === "" ? [] : [[name, value] as const];
+    }),
+  );
+  return hash("sha256", JSON.stringify(given.toSorted(([a], [b]) => (a < b ? -1 : 1))));
 }

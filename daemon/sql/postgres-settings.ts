@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { secret } from "../secrets/secret.ts";
 import { StartupError } from "../process/startup-error.ts";
-import { fixed } from "../settings/fixed.ts";
+import { fixed } from "../settings/section.ts";
 
 /** A `postgresql:` URL, which may contain a password. */
 const postgresUrl = z

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { listFixed } from "../settings/fixed.ts";
-import { assignAt, getValueAt } from "../settings/value.ts";
+import { listFixed } from "../settings/section.ts";
+import { assignAt, getValueAt } from "../settings/leaf.ts";
 
 /** Parses a section in a test, which may also override its constants (`fixed`). */
 export function parseSettings<Shape extends z.core.$ZodShape>(

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Environment } from "../settings/environment.ts";
-import { listFixed } from "../settings/fixed.ts";
+import { listFixed } from "../settings/section.ts";
 import { toEnvironmentName } from "../settings/leaf.ts";
 import { readSettings, type SettingsDefinition } from "../settings/settings.ts";
 

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { defineShutdown } from "#daemon/settings/common-settings.ts";
-import { section } from "#daemon/settings/section.ts";
+import { section, fixed } from "#daemon/settings/section.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { filePath, host, port } from "#daemon/settings/types.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
 
 const usual = ["listen.port", "implementation", "persistenceFile"];
 

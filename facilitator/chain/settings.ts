@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { chainId, httpUrl, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
 import { address } from "#x402/address.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
-import { section } from "#daemon/settings/section.ts";
+import { fixed, section } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 
 export const chain = section({

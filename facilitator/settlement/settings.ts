@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { fixed } from "#daemon/settings/fixed.ts";
-import { section } from "#daemon/settings/section.ts";
+import { fixed, section } from "#daemon/settings/section.ts";
 import { filePath, milliseconds, positiveInteger } from "#daemon/settings/types.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
 

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { bytes, nonNegativeInteger, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
-import { section } from "#daemon/settings/section.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
+import { section, fixed } from "#daemon/settings/section.ts";
 
 export const tierName = z
   .string()

@@ -12,10 +12,9 @@ import {
 } from "#daemon/settings/types.ts";
 import { connectionSettings, networks, proxySettings } from "#daemon/http/settings.ts";
 import { secret } from "#daemon/secrets/secret.ts";
-import { section } from "#daemon/settings/section.ts";
+import { section, derived, fixed } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import { policyShape, ratio } from "./policy.ts";
-import { derived, fixed } from "#daemon/settings/fixed.ts";
 
 /** Loopback and networks outside the public Internet (RFC 1918, 3927, 4193, 4291, 6598), where pod networks are located. */
 const privateNetworks = [

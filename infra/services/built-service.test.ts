@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { runtime } from "@pulumi/pulumi";
 import { expect, it } from "vitest";
-import { digestSettings } from "#daemon/settings/digest.ts";
+import { digestSettings } from "#daemon/settings/settings.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { deploymentSecret } from "../config/pulumi-config.ts";
 import { parseConfig } from "../stack-config.ts";

@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import { output, type Output } from "@pulumi/pulumi";
-import type { SettingsDefinition } from "#daemon/settings/settings.ts";
-import { digestSettings } from "#daemon/settings/digest.ts";
+import { type SettingsDefinition, digestSettings } from "#daemon/settings/settings.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import {

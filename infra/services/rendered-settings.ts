@@ -1,8 +1,7 @@
 import { parseText } from "#daemon/settings/environment.ts";
-import { listSettingsLeaves, toEnvironmentName, type SettingsLeaf } from "#daemon/settings/leaf.ts";
+import { listSettingsLeaves, toEnvironmentName, type SettingsLeaf, assignAt } from "#daemon/settings/leaf.ts";
 import { findNearestWord, SettingsError } from "#daemon/settings/problem.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
-import { assignAt } from "#daemon/settings/value.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import { isDeploymentSecret, type DeploymentSecret } from "../config/deployment-secret.ts";
 import { filesDirectory, liveFilesDirectory, liveSecretsDirectory, type FileSpec } from "./service-spec.ts";

@@ -1,7 +1,7 @@
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse, Network } from "@x402/core/types";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { z } from "zod";
-import { truncationMark, truncateText } from "#daemon/secrets/truncate-text.ts";
+import { truncationMark, truncateText } from "#daemon/secrets/mask.ts";
 import { reason, type Reason } from "#x402/reason.ts";
 import type { ReadPayment } from "#x402/scheme.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";

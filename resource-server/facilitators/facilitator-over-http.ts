@@ -1,4 +1,4 @@
-import { truncateText } from "#daemon/secrets/truncate-text.ts";
+import { truncateText } from "#daemon/secrets/mask.ts";
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from "@x402/core/types";
 import type { z } from "zod";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import { getJson } from "#daemon/http/get.ts";
+import { getJson } from "#daemon/http/send-request.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { Target } from "./targets.ts";

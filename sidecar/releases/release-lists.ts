@@ -11,7 +11,7 @@ import type { SidecarSettings } from "../settings.ts";
 import { emptyList, listCommits, readReleaseList, type Fork, type Release, type ReleaseList } from "./release-list.ts";
 import { hash } from "node:crypto";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
-import { getText } from "#daemon/http/get.ts";
+import { getText } from "#daemon/http/send-request.ts";
 
 export type ProgramsLocation = Pick<NodeLayout, "family" | "binDirectory">;
 

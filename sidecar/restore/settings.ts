@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { nodeFamilies } from "#node/families.ts";
 import { filePath, httpUrl, yesOrNo } from "#daemon/settings/types.ts";
-import { section } from "#daemon/settings/section.ts";
+import { section, fixed } from "#daemon/settings/section.ts";
 import { defineCommandSettings } from "#daemon/settings/settings.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
 
 export const restoreSettings = defineCommandSettings("restore", ["archive.sha256"], {
   archive: section({

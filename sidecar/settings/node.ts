@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { chainId, filePath, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
-import { section } from "#daemon/settings/section.ts";
+import { section, fixed } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import { nodeFamilies } from "#node/families.ts";
 import { nodeVersion } from "#node/version-setting.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
 
 export const nodeSection = section({
   workspace: filePath.optional().describe("Workspace directory of the node, with its binaries and files"),

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { filePath, milliseconds, nonNegativeInteger, port, seconds, yesOrNo } from "#daemon/settings/types.ts";
 import { secret } from "#daemon/secrets/secret.ts";
-import { section } from "#daemon/settings/section.ts";
+import { section, fixed } from "#daemon/settings/section.ts";
 import { cronExpression, timeZone } from "#daemon/settings/cron.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
 
 export const upkeepSection = section({
   mode: z

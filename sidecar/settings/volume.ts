@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { positiveInteger } from "#daemon/settings/types.ts";
-import { section } from "#daemon/settings/section.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
+import { section, fixed } from "#daemon/settings/section.ts";
 
 /** Growth of the node's volume on Kubernetes, through its PersistentVolumeClaim. Without a claim, the volume does not grow. */
 export const volumeSection = section({

@@ -1,6 +1,6 @@
 import { isAbsolute, join } from "node:path";
 import type { Registry } from "prom-client";
-import { bootTime, type Clock } from "#daemon/clock.ts";
+import { bootTime, type Clock, readClocks } from "#daemon/clock.ts";
 import { createFileDeadline } from "#daemon/files/file-deadline.ts";
 import type { SendRequest } from "#daemon/http/send-request.ts";
 import type { Logger } from "#daemon/log/log.ts";
@@ -15,7 +15,6 @@ import type { EventLog } from "#status/event-log.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { createNodeRpc } from "../upgrade/node-rpc.ts";
 import { decideAuthority } from "./adoption/authority.ts";
-import { readClocks } from "./clock-reading.ts";
 import { createCommandText } from "./command-text.ts";
 import { createConfigVersions } from "./config/config-versions.ts";
 import { createCorrectionRate, createEditRate } from "./config/correction-rate.ts";

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { positiveInteger } from "#daemon/settings/types.ts";
-import { section } from "#daemon/settings/section.ts";
+import { section, fixed } from "#daemon/settings/section.ts";
 import { defineCommandSettings } from "#daemon/settings/settings.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
 
 const name = z.string().min(1).meta({ expected: "a name" });
 

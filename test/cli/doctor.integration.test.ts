@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeSharedDirectory } from "#daemon/testing/test-directory.ts";
-import { digestSettings } from "#daemon/settings/digest.ts";
+import { digestSettings } from "#daemon/settings/settings.ts";
 import { gatewaySettings } from "#gateway/settings.ts";
 import { startBareAnvil } from "../support/node/bare-anvil.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";

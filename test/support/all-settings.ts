@@ -1,4 +1,4 @@
-import { listFixed } from "#daemon/settings/fixed.ts";
+import { listFixed } from "#daemon/settings/section.ts";
 import { listSettingsLeaves } from "#daemon/settings/leaf.ts";
 import { listCommonSettings } from "../../cli/settings-help.ts";
 import { loadDefinitions } from "../../cli/service-definitions.ts";

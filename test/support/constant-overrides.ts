@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isFixed } from "#daemon/settings/fixed.ts";
+import { isFixed } from "#daemon/settings/section.ts";
 
 export type ConstantOverrides = Readonly<Record<string, number | string>>;
 

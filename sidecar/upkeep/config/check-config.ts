@@ -8,7 +8,7 @@ import type { ConfigValidity, ConfigWriteResult } from "./config-observation.ts"
 import { replaceConfig } from "./config-writer.ts";
 import { reportEdit } from "./audited-config.ts";
 import { checkRestorable } from "./healthy-config.ts";
-import { isClockUnchanged } from "../clock-reading.ts";
+import { isClockUnchanged } from "#daemon/clock.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 

@@ -1,9 +1,8 @@
-import type { Clock } from "#daemon/clock.ts";
+import type { Clock, ClockReading } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import type { ClockReading } from "../clock-reading.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpkeepMetrics } from "../upkeep-metrics.ts";
 import type { ObservedConfig } from "./config-observation.ts";

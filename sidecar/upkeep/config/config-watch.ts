@@ -1,7 +1,7 @@
 import { watch as watchDirectory } from "node:fs";
 import { basename, dirname } from "node:path";
 import { watch } from "chokidar";
-import { findStamp } from "#daemon/files/file-stamp.ts";
+import { findStamp } from "#daemon/files/watched-file.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { pauseInBackground, repeat } from "#daemon/time.ts";
 

@@ -1,4 +1,4 @@
-import { truncateText } from "#daemon/secrets/truncate-text.ts";
+import { truncateText } from "#daemon/secrets/mask.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent } from "undici";

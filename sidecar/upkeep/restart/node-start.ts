@@ -1,6 +1,6 @@
 import { isLoopback } from "#daemon/http/address.ts";
 import { createTimeoutSignal } from "#daemon/time.ts";
-import { isClockUnchanged } from "../clock-reading.ts";
+import { isClockUnchanged } from "#daemon/clock.ts";
 import { type NodeStarted, readStart, startPrecisionMs, type NodeStart } from "../drivers/driver.ts";
 import type { NodeProcesses } from "../drivers/host-processes.ts";
 import type { RestartContext } from "./restart-context.ts";
