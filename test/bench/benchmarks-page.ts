@@ -16,7 +16,6 @@ const commands: readonly (readonly string[])[] = [
     "the gateway against nginx and HAProxy before the same native responder, and against bare anvil",
     "nginx, HAProxy, wrk, cc, taskset",
   ],
-  ["`npm run bench:infra`", "the Pulumi program alone, over mocks", ""],
   [
     "`npm run bench:payments`",
     "the facilitator against the published reference, and x402-rs, on one anvil",

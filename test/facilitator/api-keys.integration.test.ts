@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { runToEnd } from "../support/service-process.ts";
-import { sendCopies, startPublishedSeller } from "../support/facilitator/published-seller.ts";
 import { buildFacilitatorEnvironment } from "../support/facilitator/running-facilitator.ts";
 import { encodeSubmission, signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 
@@ -92,29 +91,6 @@ test("treats one Idempotency-Key of two sellers as two sales", async () => {
   expect(settled?.body).toMatchObject({ success: true });
   expect((await second?.settle(payment))?.body).toMatchObject(duplicate);
   expect(await first?.settle(payment)).toEqual(settled);
-});
-
-test.each(["hono", "express"] as const)(
-  "@x402/%s with an API key delivers once for a hundred concurrent copies of a payment across two routes",
-  async (framework) => {
-    const seller = { framework, facilitatorUrl: scene.facilitator.url, token: scene.chain.token, apiKey: keyA };
-    await using shop = await startPublishedSeller(seller);
-    const header = await shop.signPayment("/quick");
-    expect(await sendCopies(header, [shop.urlOf("/quick"), shop.urlOf("/slow")], 100)).toBe(1);
-  },
-);
-
-test("a seller with an API key that settles without verifying delivers once", async () => {
-  const seller = {
-    framework: "hono",
-    facilitatorUrl: scene.facilitator.url,
-    token: scene.chain.token,
-    apiKey: keyA,
-  } as const;
-  await using shop = await startPublishedSeller({ ...seller, paymentFlow: "upfront" });
-  const header = await shop.signPayment("/quick");
-  expect(await sendCopies(header, [shop.urlOf("/quick"), shop.urlOf("/slow")], 20)).toBe(1);
-  expect(await sendCopies(header, [shop.urlOf("/quick")], 3), "nor one after the other").toBe(0);
 });
 
 const otherAssets = [{ address: plainTokenAddress, name: "Devnet Plain Token", version: "1" }];

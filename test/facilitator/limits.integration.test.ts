@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto";
 import { toHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { expect, test } from "vitest";
-import { openIdleConnections } from "../support/idle-connections.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
@@ -66,21 +65,6 @@ test("returns 500 while the chain charges more than the max fee", async () => {
     status: "unready",
     checks: { chain: { ok: false, message: expect.stringContaining("gwei") } },
   });
-});
-
-test("closes idle connections for active ones at the connection limit", async () => {
-  await using facilitator = await start("idle", {}, { constants: { "listen.connections": 4 } });
-  await using _ = await openIdleConnections(facilitator.url, 12);
-  // The idle connections have a second to send a request.
-  await until(
-    "an idle connection is closed",
-    generousMs,
-    async () => (await fetch(`${facilitator.url}/health`)).status === 200,
-  );
-  expect((await facilitator.verify(await signPayment(scene.chain.token))).body).toMatchObject({ isValid: true });
-  const metrics = await (await fetch(`${facilitator.operationsUrl}/metrics`)).text();
-  expect(metrics).toMatch(/^gatehouse_connections_shed_total\{listener="facilitator"\} [1-9]/m);
-  expect(metrics).toMatch(/^gatehouse_connections\{listener="facilitator"\} [1-4]$/m);
 });
 
 test("serves probes and metrics while every connection waits for a settlement", async () => {

@@ -11,27 +11,6 @@ test("simulates an unverified payment when it is settled", async () => {
   expect(simulations()).toBe(1);
 });
 
-test("rejects the second of two verified payments if the payer can afford only one", async () => {
-  const payer = testAccount(5);
-  const held = await scene.chain.balanceOf(payer.address);
-  const all = { value: String(held) };
-  const payments = await Promise.all(
-    [1, 2].map(() =>
-      signPayment(scene.chain.token, { payer, authorization: all, requirements: { amount: String(held) } }),
-    ),
-  );
-  for (const payment of payments)
-    expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: true });
-
-  expect((await scene.facilitator.settle(payments[0])).body).toMatchObject({ success: true });
-
-  expect((await scene.facilitator.settle(payments[1])).body).toMatchObject({
-    success: false,
-    errorReason: "invalid_exact_evm_insufficient_balance",
-    transaction: "",
-  });
-});
-
 test("sends only one of twenty concurrent payments from a payer that can afford one", async () => {
   const payer = testAccount(6);
   const held = await scene.chain.balanceOf(payer.address);

@@ -137,7 +137,7 @@ export function buildEntryPointImage(name: string, nodeImage: string): Promise<s
 }
 
 /** Behaviour of a version of the node with a chain, as implemented by its serve.mjs. */
-export type ChainNodeBehaviour = "good" | "silent" | "corrupts" | "secretive";
+export type ChainNodeBehaviour = "good" | "silent" | "corrupts";
 
 /**
  * Builds an image of a version of a node that keeps a chain, unless it exists; its user is {@link testNodeUser}.

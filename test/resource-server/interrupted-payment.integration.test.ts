@@ -73,29 +73,6 @@ describe("kill -9 of the resource server", () => {
     expect([again.status, (await again.text()).length]).toEqual([200, largeBytes + 2]);
     expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
   });
-
-  it("between /settle and its response: the restarted server settles, and the same payment gets the response", async () => {
-    const shop = await market.openShop(folder.path);
-    const header = await signPaymentFor(`${findUrl(shop)}/data`);
-    market.facilitator.fault({ on: "settle", loseAnswer: true });
-    const settledBefore = market.facilitator.settled();
-    const cut = pay(`${findUrl(shop)}/data`, header).then(
-      (response) => response.status,
-      () => "cut off",
-    );
-    await until("the facilitator has settled", generousMs, () => market.facilitator.settled() > settledBefore);
-    await shop.end("SIGKILL");
-    expect(["cut off", 202]).toContain(await cut);
-    market.facilitator.fault(undefined);
-
-    await using restarted = await market.openShopInProcess(folder.path);
-    await until("the settlement is resumed", generousMs, () =>
-      metric(restarted, 'gatehouse_payment_claims{state="settled"} 1'),
-    );
-    const response = await pay(`${findUrl(restarted)}/data`, header);
-    expect([response.status, readSettlement(response).success]).toEqual([200, true]);
-    expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
-  });
 });
 
 describe("a client that stops reading its response", () => {

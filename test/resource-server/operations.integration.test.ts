@@ -4,7 +4,6 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { accelerateWaits } from "../support/accelerated-waits.ts";
-import { openIdleConnections } from "../support/idle-connections.ts";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startFacilitatorProxy } from "./facilitator-proxy.ts";
@@ -77,22 +76,6 @@ it("sells routes at /metrics and /readyz of the public port", async () => {
   expect((await fetch(url)).status).toBe(402);
   const bought = await pay(url, await signPaymentFor(url));
   expect([bought.status, await bought.text()]).toEqual([200, expect.stringContaining("sold")]);
-});
-
-it("sheds idle connections at the limit, and keeps the admin port available", async () => {
-  await using own = await market.openOwnShop({}, { constants: { "listen.connections": 4 } });
-  await using _ = await openIdleConnections(own.origin, 12);
-  expect((await fetch(`${own.origin}/health`)).status).toBe(429);
-  // They have a second to send a request.
-  await until(
-    "an idle connection is closed",
-    generousMs,
-    async () => (await fetch(`${own.origin}/health`)).status === 200,
-  );
-  expect((await fetch(`${own.operationsUrl}/livez`)).status).toBe(200);
-  const metrics = await (await fetch(`${own.operationsUrl}/metrics`)).text();
-  expect(metrics).toMatch(/^gatehouse_connections_shed_total\{listener="resource-server"\} [1-9]/m);
-  expect(metrics).toMatch(/^gatehouse_connections\{listener="resource-server"\} [1-4]$/m);
 });
 
 it("stays ready as degraded without its facilitator, requests no payment, and returns 503 to payments", async () => {

@@ -5,8 +5,7 @@ import { join } from "node:path";
 
 /**
  * A node that keeps a chain of hashes in its data directory; the chain grows by two blocks per second. Its build determines its behaviour:
- * `good`, `silent` (accepts calls but never responds), `corrupts` (overwrites the existing chain with another) or `secretive` (never
- * reports its version).
+ * `good`, `silent` (accepts calls but never responds) or `corrupts` (overwrites the existing chain with another).
  */
 const { storage } = JSON.parse(readFileSync("./node.conf", "utf8"));
 const version = readFileSync("VERSION", "utf8").trim();
@@ -46,8 +45,8 @@ const methods = {
   net_version: () => "1672",
   net_peerCount: () => quantity(3),
   eth_syncing: () => false,
-  web3_clientVersion: () => (behaviour === "secretive" ? "chain-node" : `chain-node/v${version}`),
-  ...(behaviour === "secretive" ? {} : { debug_protocolVersion: () => ({ binaryVersion: version }) }),
+  web3_clientVersion: () => `chain-node/v${version}`,
+  debug_protocolVersion: () => ({ binaryVersion: version }),
   // What a facilitator queries before it is ready.
   eth_getBalance: () => "0xde0b6b3a7640000",
   eth_getTransactionCount: () => quantity(0),
