@@ -92,33 +92,6 @@ test("serves calls to a node on an idle chain as long as no reference has a new 
   expect((await state("/metrics")).text).toMatch(/gatehouse_node_height_unchanged_seconds [\d.]+/);
 });
 
-test("rejects calls to a node that is behind its references until it has caught up", async () => {
-  await using node = await createFakeNode();
-  await node.start();
-  await using reference = await startReference();
-  await using running = await startSidecar(node, {
-    GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
-    GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "50",
-  });
-  await running.waitForHeight();
-  reference.setHeight(2_000_000_000);
-  await readUntil(
-    () => running.answer("eth_blockNumber"),
-    (word) => word === isBehind,
-  );
-  reference.setHeight(0);
-  await running.waitForHeight();
-});
-
-test("rejects calls to a node on an unexpected chain", async () => {
-  await using node = await createFakeNode();
-  await node.start();
-  await using running = await startSidecar(node, { GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "4242" });
-  // Applies from the first call on.
-  expect(await running.answer("eth_sendRawTransaction")).toBe(isElsewhere);
-  expect(await running.answer("eth_chainId")).toBe(isElsewhere);
-});
-
 test("detects a replaced node at the next check, closes its subscriptions and rejects calls", async () => {
   await using workspace = await createFakeNode();
   await using node = await startFakeNode();
