@@ -1,35 +1,34 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { decodePaymentRequiredHeader, decodePaymentSignatureHeader } from "@x402/core/http";
-import { startStack, type RunningStack } from "../support/running-stack.ts";
-import { signPaymentHeader } from "../support/payments/signed-payment.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
+import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { sidecar } from "#sidecar/main.ts";
+import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
+import { signPayment } from "../support/facilitator/signed-payment.ts";
+import { openMarketWithShop, type MarketWithShop } from "../support/payments/shop.ts";
+import { startInProcess } from "../support/service-in-process.ts";
 import { readContractedService } from "./api-contract.ts";
 
 const token = "a-token-for-this-test-of-32-characters";
 const sent = { "Content-Type": "application/json" };
 
-let stack: RunningStack;
+const resources = new AsyncDisposableStack();
+let market: MarketWithShop;
+let node: FakeNode;
 beforeAll(async () => {
-  stack = await startStack({ GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token });
+  market = resources.use(await openMarketWithShop());
+  node = resources.use(await createFakeNode());
+  await node.start();
 });
-afterAll(() => stack?.[Symbol.asyncDispose]());
+afterAll(() => resources.disposeAsync());
 
-const at = (port: number) => `http://127.0.0.1:${port}`;
-
-/** Builds a seller's request for the stack's route, signed by its client. */
-async function buildQuestion(): Promise<RequestInit> {
-  const unpaid = await fetch(`${at(stack.ports.resourceServer)}/data`);
-  const [offer] = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "").accepts;
-  if (offer === undefined) throw new Error("there is no offer");
-  const paymentPayload = decodePaymentSignatureHeader(await signPaymentHeader(offer));
-  return { headers: sent, body: JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements: offer }) };
-}
+const untilOk = (url: string) => until(`${url} is OK`, generousMs, async () => (await fetch(url)).status === 200);
 
 it("facilitator responses match its OpenAPI document", async () => {
-  const { ask, unseen } = await readContractedService(at(stack.ports.facilitator));
+  const { ask, unseen } = await readContractedService(market.settler.urls["facilitator"] ?? "");
   expect(await ask("GET", "/openapi.json")).toBe(200);
   expect(await ask("GET", "/health")).toBe(200);
   expect(await ask("GET", "/supported")).toBe(200);
-  const asked = await buildQuestion();
+  const asked = { headers: sent, body: JSON.stringify(await signPayment(market.chain.token)) };
   expect(await ask("POST", "/verify", asked)).toBe(200);
   expect(await ask("POST", "/settle", asked)).toBe(200);
   // The payment has been spent by now.
@@ -42,26 +41,30 @@ it("facilitator responses match its OpenAPI document", async () => {
 });
 
 it("responses on a facilitator's admin port match its OpenAPI document", async () => {
-  const { ask } = await readContractedService(at(stack.ports.facilitatorOperations));
+  const { ask } = await readContractedService(market.settler.urls["facilitator-operations"] ?? "");
   for (const path of ["/livez", "/readyz", "/configuration", "/metrics", "/openapi.json", "/status", "/"]) {
     expect([path, await ask("GET", path)]).toEqual([path, 200]);
   }
 });
 
 it("resource server responses match its OpenAPI document", async () => {
-  const { ask, unseen } = await readContractedService(at(stack.ports.resourceServerOperations));
-  const selling = at(stack.ports.resourceServer);
+  await untilOk(`${market.shop.operationsUrl}/readyz`);
+  const { ask, unseen } = await readContractedService(market.shop.operationsUrl);
   for (const path of ["/livez", "/readyz", "/configuration", "/metrics", "/openapi.json", "/status", "/"]) {
     expect([path, await ask("GET", path)]).toEqual([path, 200]);
   }
   for (const path of unseen().map((operation) => operation.replace("GET ", ""))) {
-    expect([path, await ask("GET", path, {}, selling)]).toEqual([path, 200]);
+    expect([path, await ask("GET", path, {}, market.shop.origin)]).toEqual([path, 200]);
   }
   expect(unseen()).toEqual([]);
 });
 
 it("sidecar responses match its OpenAPI document", async () => {
-  const { ask, unseen } = await readContractedService(at(stack.ports.sidecar));
+  const env = buildEnvironment(node, { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token });
+  await using service = await startInProcess(sidecar, env);
+  const url = service.urls["sidecar"] ?? "";
+  for (const path of ["/startupz", "/readyz"]) await untilOk(`${url}${path}`);
+  const { ask, unseen } = await readContractedService(url);
   for (const path of [
     "/livez",
     "/readyz",
