@@ -1,3 +1,4 @@
+import { getRequestListener } from "@hono/node-server";
 import { encodePaymentResponseHeader } from "@x402/core/http";
 import { describe, expect, it } from "vitest";
 import { payingFetch, type PayingFetchOptions, type PaymentEvent } from "./paying-fetch.ts";
@@ -23,6 +24,15 @@ describe("payingFetch", () => {
     const { signature } = shop.payments[0]!.payload as { signature: string };
     expect(signature).toMatch(/^0x[0-9a-f]{130}$/);
     expect(JSON.stringify(events)).not.toContain(signature);
+  });
+
+  it("returns a response with all methods beside a Hono server, which replaces the global Response", async () => {
+    const Own = Response;
+    getRequestListener(() => new Own());
+    expect(Response).not.toBe(Own);
+    const { headers } = answerDelivered();
+    const response = await buyer(createSeller([offer], [() => new Own("the goods", { headers })])).buy();
+    expect(Buffer.from(await response.bytes()).toString()).toBe("the goods");
   });
 
   it("returns a response without a payment request unchanged", async () => {

@@ -125,7 +125,9 @@ export async function bufferResponse(response: Response): Promise<Response> {
     if (bytes > keptBytesMax) break;
   }
   const kept = bytes > keptBytesMax ? ReadableStream.from(joinChunks(chunks, body)) : new Blob(chunks);
-  const copy = new Response(kept, { status, statusText, headers });
+  // A Hono server in this process replaces the global `Response` with one that lacks `bytes`.
+  const OwnResponse = response.constructor as typeof Response;
+  const copy = new OwnResponse(kept, { status, statusText, headers });
   return Object.defineProperties(copy, {
     url: { value: response.url },
     redirected: { value: response.redirected },
