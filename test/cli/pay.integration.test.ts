@@ -8,6 +8,7 @@ import { tokenReader } from "#client/token-reader.ts";
 import { describeUnfinishedPayment } from "#client/unfinished-payment.ts";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
+import { runInProcess } from "../support/command-in-process.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -46,7 +47,7 @@ beforeEach(() => market.upstream.behave("data"));
 
 async function pay(...args: readonly string[]) {
   const before = await market.chain.balanceOf(payee.address);
-  const result = await runGatehouse(["pay", url, ...args]);
+  const result = await runInProcess(["pay", url, ...args]);
   return { ...result, gain: (await market.chain.balanceOf(payee.address)) - before };
 }
 
@@ -108,7 +109,7 @@ describe("a token without EIP-3009", () => {
   let seller: ServiceProcess;
   const buy = (...args: readonly string[]) => {
     const limits = ["--max-amount", "2", "--asset", plainTokenAddress];
-    return runGatehouse(["pay", `${findUrl(seller)}/permit2`, ...limits, "--key-file", payerFile, ...args]);
+    return runInProcess(["pay", `${findUrl(seller)}/permit2`, ...limits, "--key-file", payerFile, ...args]);
   };
 
   beforeAll(async () => {

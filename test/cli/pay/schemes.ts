@@ -6,7 +6,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { testAccount } from "../../support/payments/payment-chain.ts";
 import { createTemporaryFolder, payee, payer, type Market } from "../../support/payments/shop.ts";
-import { runGatehouse } from "../../support/run-command.ts";
+import { runInProcess } from "../../support/command-in-process.ts";
 
 /** Payments other than `exact`, in the same market. */
 export function testSchemes(opened: () => Market): void {
@@ -35,7 +35,7 @@ export function testSchemes(opened: () => Market): void {
     const keyFile = join(folder, "key");
     await writeFile(keyFile, privateKey);
     const limits = ["--max-amount", "0.001", "--asset", market.chain.token, "--rpc-url", market.chain.url];
-    return runGatehouse(["pay", `${origin}/${path}`, ...limits, "--key-file", keyFile, ...more]);
+    return runInProcess(["pay", `${origin}/${path}`, ...limits, "--key-file", keyFile, ...more]);
   }
 
   it("prints the approval to send for a token without EIP-2612", async () => {
