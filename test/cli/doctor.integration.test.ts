@@ -7,7 +7,7 @@ import { digestSettings } from "#daemon/settings/settings.ts";
 import { gatewaySettings } from "#gateway/settings.ts";
 import { startBareAnvil } from "../support/node/bare-anvil.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
-import { runGatehouse } from "../support/run-command.ts";
+import { runInProcess } from "../support/command-in-process.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
@@ -52,7 +52,7 @@ describe("gatehouse doctor --drift", () => {
     return path;
   };
   const doctor = async (path: string, ...more: readonly string[]) =>
-    runGatehouse(["doctor", "--drift", "--outputs", path, "--url", `gateway=${gateway.urls["operations"]}`, ...more]);
+    runInProcess(["doctor", "--drift", "--outputs", path, "--url", `gateway=${gateway.urls["operations"]}`, ...more]);
 
   const filesCondition = async () => {
     const { conditions } = (await (await fetch(`${gateway.urls["operations"]}/status`)).json()) as {

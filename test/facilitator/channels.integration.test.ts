@@ -31,7 +31,7 @@ import { canonicalContracts } from "#x402/contracts.ts";
 import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
 import { createTemporaryFolder } from "../support/payments/shop.ts";
 import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
-import { runGatehouse } from "../support/run-command.ts";
+import { runInProcess } from "../support/command-in-process.ts";
 import {
   buildFacilitatorEnvironment,
   createLedgerFolder,
@@ -356,13 +356,13 @@ test("submits a claim once despite kill -9, and refuses to refund its deposit as
   expect(await count("pending"), "one transaction").toBe(mined + 1);
   await second[Symbol.asyncDispose]();
   const books = buildFacilitatorEnvironment(place);
-  const { status, stdout } = await runGatehouse(["ledger", "export"], books);
+  const { status, stdout } = await runInProcess(["ledger", "export"], books);
   expect([status, stdout.match(/,settled,.*,agrees,/g)?.length]).toEqual([0, 2]);
   const keyFile = ledgers.path("payee.key");
   await writeFile(keyFile, testAccount(2).privateKey.slice(2));
   const paid = stdout.match(/eip155:1672\|[^,]*/g) ?? [];
   expect(paid).toHaveLength(2);
-  const refund = await runGatehouse(["ledger", "refund", paid[0] ?? "", "--key-file", keyFile, "--yes"], books);
+  const refund = await runInProcess(["ledger", "refund", paid[0] ?? "", "--key-file", keyFile, "--yes"], books);
   expect([refund.status, refund.stderr]).toEqual([1, expect.stringContaining("belongs to a channel")]);
 });
 

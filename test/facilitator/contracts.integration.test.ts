@@ -23,7 +23,7 @@ import { startAnvil, type Anvil } from "#devnet/anvil/anvil.ts";
 import { retainedStatesMax } from "#devnet/anvil/anvil-process.ts";
 import { createTemporaryFolder } from "../support/payments/shop.ts";
 import { readShellBlocks } from "../support/readme-blocks.ts";
-import { runGatehouse } from "../support/run-command.ts";
+import { runInProcess } from "../support/command-in-process.ts";
 
 // Made-up contracts, whose addresses are computed like those of the canonical ones.
 const initCode = "0x60016000f3";
@@ -206,7 +206,7 @@ test("runs the guide's commands to check and deploy, and sends nothing without c
   const keyFile = join(folder.path, "key");
   await writeFile(keyFile, `${privateKey}\n`);
   const type = (block = "") =>
-    runGatehouse(
+    runInProcess(
       block
         .replace("http://127.0.0.1:18100", target.url)
         .replace("https://archive.example", source.url)
@@ -226,11 +226,11 @@ test("runs the guide's commands to check and deploy, and sends nothing without c
   );
 
   await using website = await listenLocally(createServer((_request, response) => response.end("{}")));
-  const elsewhere = await runGatehouse(["contracts", "check", "--rpc-url", website.url]);
+  const elsewhere = await runInProcess(["contracts", "check", "--rpc-url", website.url]);
   expect([elsewhere.status, elsewhere.stdout]).toEqual([1, ""]);
   expect(elsewhere.stderr).toContain("this is not a JSON-RPC endpoint; correct --rpc-url");
 
-  const away = await runGatehouse(["contracts", "check", "--rpc-url", "http://127.0.0.1:1"]);
+  const away = await runInProcess(["contracts", "check", "--rpc-url", "http://127.0.0.1:1"]);
   expect(away).toMatchObject({
     status: 1,
     stdout: "",

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { createClaim } from "#resource-server/testing/claim-ledger-contract.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { runKilled, type KillPoint } from "../support/facilitator/killed-refund.ts";
-import { runGatehouse } from "../support/run-command.ts";
+import { runInProcess } from "../support/command-in-process.ts";
 import { takeSlice } from "../support/run-size.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import {
@@ -40,7 +40,7 @@ beforeAll(async () => {
   };
   const ofAlice = Array.from({ length: 8 }, () => settle("the-key-of-seller-A"));
   await Promise.all([...ofAlice, settle("the-key-of-seller-B")]);
-  const busy = await runGatehouse(["ledger", "export"], env);
+  const busy = await runInProcess(["ledger", "export"], env);
   expect([busy.status, busy.stderr]).toEqual([
     1,
     expect.stringMatching(/is in use; stop the facilitator, or run it with --hot-restart\./),
@@ -54,7 +54,7 @@ afterAll(() => resources.disposeAsync());
 type Row = Readonly<Record<string, string>>;
 
 async function exportRows(args: readonly string[] = [], status = 0): Promise<readonly Row[]> {
-  const run = await runGatehouse(["ledger", "export", ...args], env);
+  const run = await runInProcess(["ledger", "export", ...args], env);
   expect([run.status, run.stderr]).toEqual([status, status === 0 ? "" : expect.any(String)]);
   const [head = "", ...lines] = run.stdout.split("\r\n").slice(0, -1);
   const names = head.split(",");
@@ -70,7 +70,7 @@ const refundArgs = (payment: string, ...more: string[]) => [
   "--yes",
   ...more,
 ];
-const refund = (payment: string, ...more: string[]) => runGatehouse(refundArgs(payment, ...more), env);
+const refund = (payment: string, ...more: string[]) => runInProcess(refundArgs(payment, ...more), env);
 
 const isSending = (body: string) => body.includes("eth_sendRawTransaction");
 
@@ -110,7 +110,7 @@ describe("gatehouse ledger export", () => {
     expect(await exportRows(["--to", "2026-01-01"])).toEqual([]);
     // Nothing could match: an empty list would look like a month without sales.
     expect(await exportRows(["--from", "2026-12-01", "--to", "2026-11-01"], 1)).toEqual([]);
-    expect(await runGatehouse(["ledger", "export", "--seller", "alise"], env)).toEqual({
+    expect(await runInProcess(["ledger", "export", "--seller", "alise"], env)).toEqual({
       status: 1,
       stdout: "",
       stderr: expect.stringMatching(
@@ -119,7 +119,7 @@ describe("gatehouse ledger export", () => {
     });
     expect(await exportRows(["--seller", "zoe"]), "in the settings").toEqual([]);
     const dismissed = { ...env, GATEHOUSE_FACILITATOR_SELLERS: "[]" };
-    const { status, stdout } = await runGatehouse(["ledger", "export", "--seller", "alice"], dismissed);
+    const { status, stdout } = await runInProcess(["ledger", "export", "--seller", "alice"], dismissed);
     expect([status, stdout.match(/,alice,/g)?.length], "in the ledger").toEqual([0, 8]);
   });
 
@@ -129,7 +129,7 @@ describe("gatehouse ledger export", () => {
     const lost = `0x${"ab".repeat(32)}`;
     const hash = database.prepare(`SELECT transaction_hash AS hash FROM settlement ${of}`).get()?.["hash"] as string;
     database.prepare(`UPDATE settlement SET transaction_hash = ? ${of}`).run(lost);
-    const run = await runGatehouse(["ledger", "export"], env);
+    const run = await runInProcess(["ledger", "export"], env);
     database.prepare(`UPDATE settlement SET transaction_hash = ? ${of}`).run(hash);
     database.close();
     expect([run.status, run.stdout.match(/,not found,/g), run.stdout.match(/\r\n/g)]).toEqual([
@@ -160,12 +160,12 @@ describe("gatehouse ledger refund", () => {
     const row = (await exportRows()).find((one) => one["payment"] === payment);
     expect(row).toMatchObject({ refund_state: "refunded", refund_amount: "4000", refund_chain: "agrees" });
     const other = { ...env, GATEHOUSE_REFUND_SIGNER_PRIVATE_KEY: payer.privateKey };
-    const wrong = await runGatehouse(["ledger", "refund", payments[1] ?? "", "--yes"], other);
+    const wrong = await runInProcess(["ledger", "refund", payments[1] ?? "", "--yes"], other);
     expect([wrong.status, wrong.stderr]).toEqual([
       1,
       expect.stringMatching(/^refund: the key belongs to 0x\w+, but 0x\w+ was paid/),
     ]);
-    const unconfirmed = await runGatehouse(["ledger", "refund", payments[1] ?? "", "--key-file", keyFile], env);
+    const unconfirmed = await runInProcess(["ledger", "refund", payments[1] ?? "", "--key-file", keyFile], env);
     expect([unconfirmed.status, unconfirmed.stderr]).toEqual([1, "refund: not confirmed; nothing was sent.\n"]);
     const unknown = await refund("eip155:1672|0x01|0x02|0x03");
     expect([unknown.status, unknown.stderr]).toEqual([1, expect.stringMatching(/has no settled payment/)]);

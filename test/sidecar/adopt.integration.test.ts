@@ -11,7 +11,7 @@ import { createFakeNode, driftedConfig, type FakeNode } from "#sidecar/testing/f
 import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
 import { waitForReason, waitUntilSettled } from "#sidecar/testing/sidecar-status.ts";
 import { startOwnedNode } from "../support/node/owned-node.ts";
-import { runGatehouse } from "../support/run-command.ts";
+import { runInProcess } from "../support/command-in-process.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
@@ -61,22 +61,22 @@ test("changes nothing on first contact, shows the plan everywhere, applies it af
     ),
     expect.stringMatching(new RegExp(`^the node is restarted \\(${file} differs from what the node loaded`)),
   ]);
-  const unsaid = await runGatehouse(["adopt", "--state-directory", state]);
+  const unsaid = await runInProcess(["adopt", "--state-directory", state]);
   expect([unsaid.status, unsaid.stderr]).toEqual([1, "adopt: nothing was changed. Without a terminal, pass --yes.\n"]);
   expect(unsaid.stdout).toContain(`${node.configPath} (data ${node.workspace}/data, chain 1672, machine `);
   for (const step of plan?.steps ?? []) expect(unsaid.stdout).toContain(step);
   expect(await readDeeds(node)).toEqual(untouched);
 
-  const shown = await runGatehouse(["adopt", "--json", "--state-directory", state]);
+  const shown = await runInProcess(["adopt", "--json", "--state-directory", state]);
   expect([shown.status, JSON.parse(shown.stdout)]).toMatchObject([1, { result: "waits", view: { mode: "adopt" } }]);
-  const unheldYet = await runGatehouse(["resume", "--state-directory", state]);
+  const unheldYet = await runInProcess(["resume", "--state-directory", state]);
   expect([unheldYet.status, unheldYet.stdout]).toEqual([
     0,
     expect.stringContaining(
       `It is waiting for your approval: run ${formatOwnCommand(process.cwd())} adopt --state-directory ${state}.`,
     ),
   ]);
-  const said = await runGatehouse(["adopt", "--yes"], firstContact(node));
+  const said = await runInProcess(["adopt", "--yes"], firstContact(node));
   expect([said.status, said.stderr]).toEqual([0, ""]);
   expect(said.stdout).toContain(`(process ${first.pid} on host `);
   await first.end("SIGKILL");
@@ -85,11 +85,11 @@ test("changes nothing on first contact, shows the plan everywhere, applies it af
   const done = await readDeeds(node);
   expect([done.isPruning, done.config.includes("storage_cetina_job_name")]).toEqual([true, true]);
   expect((await readStatus(sidecar.urls["sidecar"])).events.map(({ kind }) => kind)).toContain("adopt");
-  const already = await runGatehouse(["adopt", "--json"], firstContact(node));
+  const already = await runInProcess(["adopt", "--json"], firstContact(node));
   expect([already.status, JSON.parse(already.stdout)]).toMatchObject([0, { result: "already" }]);
-  const unheld = await runGatehouse(["resume", "--json"], firstContact(node));
+  const unheld = await runInProcess(["resume", "--json"], firstContact(node));
   expect([unheld.status, JSON.parse(unheld.stdout)]).toMatchObject([0, { result: "none" }]);
-  const again = await runGatehouse(["adopt"], firstContact(node));
+  const again = await runInProcess(["adopt"], firstContact(node));
   expect([again.status, again.stdout]).toEqual([0, expect.stringContaining("already acts on this node")]);
 }, 120_000);
 
@@ -153,13 +153,13 @@ test("asks for approval again if the state does not record its node", async () =
 
 test("resume fails if no sidecar responds, and requires the token with a URL", async () => {
   await using node = await startOwnedNode("node-7");
-  const nobody = await runGatehouse(["resume"], firstContact(node));
+  const nobody = await runInProcess(["resume"], firstContact(node));
   expect(nobody.status).toBe(1);
   expect(nobody.stderr).toContain(
     `resume: no running sidecar has its state in ${join(node.workspace, ".gatehouse")} or in `,
   );
   const runtime = { XDG_RUNTIME_DIR: join(node.workspace, "run") };
-  const none = await runGatehouse(["resume"], runtime);
+  const none = await runInProcess(["resume"], runtime);
   expect([none.status, none.stderr]).toEqual([
     1,
     expect.stringContaining("resume: no running sidecar found for this user. Specify one with --state-directory"),
@@ -173,7 +173,7 @@ test("resume fails if no sidecar responds, and requires the token with a URL", a
     using _second = announceService(second, {
       RUNTIME_DIRECTORY: join(runtime.XDG_RUNTIME_DIR, "gatehouse", "sidecar"),
     });
-    const which = await runGatehouse(["resume"], runtime);
+    const which = await runInProcess(["resume"], runtime);
     expect(which.status).toBe(1);
     expect(which.stderr.split("\n").toSorted()).toEqual([
       "",
@@ -187,21 +187,21 @@ test("resume fails if no sidecar responds, and requires the token with a URL", a
   await using sidecar = await startService("sidecar", buildEnvironment(node, withToken));
   const url = sidecar.urls["sidecar"] ?? "";
   await waitUntilSettled(url);
-  const found = await runGatehouse(["resume"]);
+  const found = await runInProcess(["resume"]);
   expect([found.status, found.stderr]).toEqual([0, ""]);
-  expect((await runGatehouse(["status"])).stdout).toContain(new URL(node.httpUrl).host);
-  const unheld = await runGatehouse(["resume"], buildEnvironment(node));
+  expect((await runInProcess(["status"])).stdout).toContain(new URL(node.httpUrl).host);
+  const unheld = await runInProcess(["resume"], buildEnvironment(node));
   expect([unheld.status, unheld.stdout]).toEqual([
     0,
     expect.stringMatching(new RegExp(`^Gatehouse is not paused on ${node.configPath} \\(data `)),
   ]);
-  const byUrl = await runGatehouse(["resume", "--url", url], withToken);
+  const byUrl = await runInProcess(["resume", "--url", url], withToken);
   expect([byUrl.status, byUrl.stderr]).toEqual([0, ""]);
-  const wrong = await runGatehouse(["resume", "--url", url], { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: `${token}x` });
+  const wrong = await runInProcess(["resume", "--url", url], { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: `${token}x` });
   expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining("rejected the token")]);
   expect(await (await fetch(`${url}/control`)).text()).not.toContain(node.configPath);
   expect((await fetch(`${url}/control/resume`, { method: "POST" })).status).toBe(401);
-  const untold = await runGatehouse(["resume", "--url", url]);
+  const untold = await runInProcess(["resume", "--url", url]);
   expect([untold.status, untold.stderr]).toEqual([1, expect.stringContaining("--url needs the token")]);
 });
 
@@ -219,7 +219,7 @@ test("offers no control on the status listener, and no actions on its page, with
     expect((await fetch(`${url}${path}`, { method, headers })).status).toBe(404);
   }
   expect(await readStatus(url)).not.toHaveProperty("actions");
-  const rejected = await runGatehouse(["resume", "--url", url], { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token });
+  const rejected = await runInProcess(["resume", "--url", url], { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token });
   expect([rejected.status, rejected.stderr]).toEqual([
     1,
     expect.stringContaining("accepts no commands: set the sidecar's upkeep.controlToken"),

@@ -4,9 +4,14 @@ import { createProgram } from "../../cli/program.ts";
 import { buildOwnEnvironment } from "./own-environment.ts";
 import type { CommandResult } from "./run-command.ts";
 
+/** Thrown where the command would exit this process. */
+class ExitError extends Error {
+  override readonly name = "ExitError";
+}
+
 /**
- * Runs `gatehouse <args>` to its end in this process, where it needs a tenth of the CPU time of a process of its own: for valid arguments of
- * commands other than services. One at a time: meanwhile, this process has the command's environment, and its output is the command's.
+ * Runs `gatehouse <args>` to its end in this process, where it needs a tenth of the CPU time of a process of its own: for commands other
+ * than services. One at a time: meanwhile, this process has the command's environment, and its output is the command's.
  */
 export async function runInProcess(args: readonly string[], env: Environment = {}): Promise<CommandResult> {
   const printed = { stdout: "", stderr: "" };
@@ -22,15 +27,24 @@ export async function runInProcess(args: readonly string[], env: Environment = {
       return true;
     }) as typeof write;
   }
-  const { env: own, argv } = process;
-  replaced.defer(() => Object.assign(process, { env: own, argv, exitCode: undefined }));
-  Object.assign(process, { env: buildOwnEnvironment(env), argv: [...argv.slice(0, 2), ...args], exitCode: undefined });
+  const { env: own, argv, exit } = process;
+  replaced.defer(() => Object.assign(process, { env: own, argv, exit, exitCode: undefined }));
+  const end = (status: number) => {
+    process.exitCode = status;
+    throw new ExitError();
+  };
+  const command = { env: buildOwnEnvironment(env), argv: [...argv.slice(0, 2), ...args], exit: end };
+  Object.assign(process, { ...command, exitCode: undefined });
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     const before = process.listeners(signal);
     replaced.defer(() => {
       for (const added of process.listeners(signal).filter((one) => !before.includes(one))) process.off(signal, added);
     });
   }
-  await createProgram({ mask: createMask() }).parseAsync();
+  await createProgram({ mask: createMask() })
+    .parseAsync()
+    .catch((error: unknown) => {
+      if (!(error instanceof ExitError)) throw error;
+    });
   return { status: Number(process.exitCode ?? 0), ...printed };
 }
