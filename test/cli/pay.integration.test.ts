@@ -10,6 +10,7 @@ import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { runInProcess } from "../support/command-in-process.ts";
 import { runGatehouse } from "../support/run-command.ts";
+import type { ServiceInProcess } from "../support/service-in-process.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
@@ -30,6 +31,7 @@ beforeAll(async () => {
   ];
   market = await openMarket({ GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets) });
   folder = await createTemporaryFolder();
+  // Its last test leaves it with a request in flight.
   shop = await market.openShop(folder.path);
   url = `${findUrl(shop)}/data`;
   payerFile = join(folder.path, "payer");
@@ -106,7 +108,7 @@ it("reports the account, its balance and the required amount if the balance is t
 
 describe("a token without EIP-3009", () => {
   let routes: AsyncDisposable & Readonly<{ path: string }>;
-  let seller: ServiceProcess;
+  let seller: ServiceInProcess;
   const buy = (...args: readonly string[]) => {
     const limits = ["--max-amount", "2", "--asset", plainTokenAddress];
     return runInProcess(["pay", `${findUrl(seller)}/permit2`, ...limits, "--key-file", payerFile, ...args]);
@@ -118,7 +120,7 @@ describe("a token without EIP-3009", () => {
     const price = { price: "0.000000000000000002", network: "eip155:1672", asset: plainToken };
     const accepts = { ...price, scheme: "exact", assetTransferMethod: "permit2" };
     await writeFile(path, JSON.stringify({ "GET /permit2": { accepts, upstream: market.upstream.url } }));
-    seller = await market.openShop(routes.path, { GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: path });
+    seller = await market.openShopInProcess(routes.path, { GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: path });
     const isOffered = async () => (await fetch(`${findUrl(seller)}/permit2`)).status === 402;
     await until("the seller has reached its facilitator", generousMs, isOffered);
   });
