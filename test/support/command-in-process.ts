@@ -9,6 +9,11 @@ class ExitError extends Error {
   override readonly name = "ExitError";
 }
 
+function exitCommand(status: number): never {
+  process.exitCode = status;
+  throw new ExitError();
+}
+
 /**
  * Runs `gatehouse <args>` to its end in this process, where it needs a tenth of the CPU time of a process of its own: for commands other
  * than services. One at a time: meanwhile, this process has the command's environment, and its output is the command's.
@@ -29,11 +34,7 @@ export async function runInProcess(args: readonly string[], env: Environment = {
   }
   const { env: own, argv, exit } = process;
   replaced.defer(() => Object.assign(process, { env: own, argv, exit, exitCode: undefined }));
-  const end = (status: number) => {
-    process.exitCode = status;
-    throw new ExitError();
-  };
-  const command = { env: buildOwnEnvironment(env), argv: [...argv.slice(0, 2), ...args], exit: end };
+  const command = { env: buildOwnEnvironment(env), argv: [...argv.slice(0, 2), ...args], exit: exitCommand };
   Object.assign(process, { ...command, exitCode: undefined });
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     const before = process.listeners(signal);
