@@ -11,6 +11,9 @@ export type ConfigProblemReason =
   | "NoChain"
   | "Unresponsive";
 
+/** Max size of a node.conf that the sidecar reads. */
+export const configLimitBytes = 65_536;
+
 const uselessToNode: ReadonlySet<ConfigProblemReason> = new Set([
   "FileMissing",
   "NotAFile",

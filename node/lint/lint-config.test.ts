@@ -30,6 +30,13 @@ describe("gatehouse config lint", () => {
     expect(findings("", "")).toEqual([]);
   });
 
+  test("reports a file that the sidecar would not read", () => {
+    expect(findings(/$/, " ".repeat(65_537 - right.length))).toEqual([
+      "1:1 too-large  is larger than the sidecar's limit of 65536 bytes. make it smaller.",
+    ]);
+    expect(findings(/$/, " ".repeat(65_536 - right.length))).toEqual([]);
+  });
+
   test("reports each error with line, column and fix", () => {
     const init = "chain.startup_config.init_config";
     expect(findings('"20000"', '"18100"')).toEqual([

@@ -1,4 +1,5 @@
 import { parseConfig } from "../conf/document.ts";
+import { configLimitBytes } from "../conf/problem.ts";
 import { parseText } from "../conf/parsed-text.ts";
 import type { NodeVersion } from "../versions.ts";
 import { buildConfigTree, type ConfigTree } from "./config-tree.ts";
@@ -19,6 +20,13 @@ import { checkKnownValues, checkPaths, checkPorts } from "./node-rules.ts";
  * console.log(findings.find(({ rule }) => rule === "other-version")?.fix); // rename it to storage_enable_cetina.
  */
 export function lintConfig(bytes: Uint8Array, version: NodeVersion | undefined): readonly LintFinding[] {
+  const findings = lintContent(bytes, version);
+  if (bytes.length <= configLimitBytes) return findings;
+  const message = `is larger than the sidecar's limit of ${configLimitBytes} bytes.`;
+  return [{ rule: "too-large", path: "", line: 1, column: 1, message, fix: "make it smaller." }, ...findings];
+}
+
+function lintContent(bytes: Uint8Array, version: NodeVersion | undefined): readonly LintFinding[] {
   const parsed = parseConfig(bytes);
   if (!parsed.ok) {
     const { reason, message, line = 1, column = 1 } = parsed.problem;

@@ -3,6 +3,7 @@ import { filePath, milliseconds, nonNegativeInteger, port, seconds, yesOrNo } fr
 import { secret } from "#daemon/secrets/secret.ts";
 import { section, fixed } from "#daemon/settings/section.ts";
 import { cronExpression, timeZone } from "#daemon/settings/cron.ts";
+import { configLimitBytes } from "#node/conf/problem.ts";
 
 export const upkeepSection = section({
   mode: z
@@ -47,7 +48,7 @@ export const upkeepSection = section({
   passDeadlineMs: fixed(30_000),
   /** Time in which the file systems of node.conf and the state directory must respond before they count as hung. */
   fileTimeoutMs: fixed(5_000),
-  configLimitBytes: fixed(65_536),
+  configLimitBytes: fixed(configLimitBytes),
 });
 
 /** The desired `chain.monitor_config`. An unset setting leaves the file's value unchanged, under whichever naming it has. */
