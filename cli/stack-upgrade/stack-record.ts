@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
-import { readRegularText } from "#daemon/files/regular-file.ts";
+import { explainUnreadable, readRegularText } from "#daemon/files/regular-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { nodeBaseline } from "#sidecar/upgrade/node-baseline.ts";
 import { progress, UpgradeError } from "#sidecar/upgrade/progress.ts";
@@ -89,9 +89,8 @@ export function readRecord(path: string): StackRecord | undefined {
   try {
     text = readRegularText(path, recordBytes);
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT") return undefined;
-    throw new UpgradeError(`${path} can't be read (${code ?? message})`, "fatal", { cause });
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new UpgradeError(`${path} can't be read (${explainUnreadable(cause)})`, "fatal", { cause });
   }
   const { data } = recordShape.safeParse(parseJson(text));
   if (data !== undefined) return data;

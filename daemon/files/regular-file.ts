@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
+import { decodeUtf8, NotUtf8Error } from "./utf8.ts";
 
 /** A regular file's bytes and the time of its last change (`ctime`, milliseconds since 1970). */
 export type RegularFile = Readonly<{ bytes: Uint8Array; changedAtMs: number }>;
@@ -51,6 +52,7 @@ const pieceBytes = 65_536;
  * Reads the text of a whole regular file synchronously, for a startup or a reload; otherwise like {@link readRegularFile}.
  *
  * @throws {RegularFileError} if it isn't a regular file, or is larger.
+ * @throws {NotUtf8Error} if it isn't UTF-8.
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).
  */
 export function readRegularText(path: string, limitBytes: number): string {
@@ -70,6 +72,7 @@ export function readRegularText(path: string, limitBytes: number): string {
  * path is a pipe, blocks until data arrives.
  *
  * @throws {RegularFileError} if the text exceeds the max size.
+ * @throws {NotUtf8Error} if it isn't UTF-8.
  * @throws the file system's own error (`ENOENT`, `EACCES`, …).
  */
 export function readNamedText(file: string | 0, limitBytes: number): string {
@@ -87,16 +90,16 @@ function readTextUpTo(file: number, limitBytes: number): string {
   for (let length = 0; ;) {
     const piece = Buffer.allocUnsafe(pieceBytes);
     const read = readSync(file, piece);
-    if (read === 0) return Buffer.concat(pieces).toString("utf8");
+    if (read === 0) return decodeUtf8(Buffer.concat(pieces));
     pieces.push(piece.subarray(0, read));
     length += read;
     if (length > limitBytes) throw buildSizeError(limitBytes);
   }
 }
 
-/** Explains why a file can't be read, as a phrase for use within a sentence: the system's error code, or the actual file type. */
+/** Explains why a file can't be read, as a phrase for use within a sentence: the system's error code, or what is wrong with the file. */
 export function explainUnreadable(cause: unknown): string {
-  if (cause instanceof RegularFileError) return cause.message;
+  if (cause instanceof RegularFileError || cause instanceof NotUtf8Error) return cause.message;
   return (cause as NodeJS.ErrnoException).code ?? String(cause);
 }
 

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { readRegularFile, explainUnreadable } from "../files/regular-file.ts";
+import { decodeUtf8 } from "../files/utf8.ts";
 
 export type SettingsSource = Readonly<{
   /** Differs between snapshots whose content differs. */
@@ -59,7 +60,7 @@ export async function readSettingsSource(paths: readonly string[]): Promise<Sett
 
 async function readOrExplain(path: string): Promise<Readonly<{ text?: string; why?: string }>> {
   try {
-    return { text: Buffer.from((await readRegularFile(path, settingsFileBytes)).bytes).toString("utf8") };
+    return { text: decodeUtf8((await readRegularFile(path, settingsFileBytes)).bytes) };
   } catch (cause) {
     return { why: explainUnreadable(cause) };
   }

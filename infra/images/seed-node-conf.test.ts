@@ -63,6 +63,14 @@ it("keeps a byte order mark, and adds a missing host_ip", () => {
   );
 });
 
+it("leaves a node.conf unchanged that is not UTF-8", () => {
+  seed();
+  const kept = Buffer.from(conf("10.0.0.7").replace("by hand", "für den Knoten"), "latin1");
+  writeFileSync(to, kept);
+  expect(seed("10.0.0.8").said).toContain("is not JSON; left unchanged");
+  expect(readFileSync(to).equals(kept)).toBe(true);
+});
+
 it("leaves an invalid node.conf unchanged", () => {
   seed();
   writeFileSync(to, "{");

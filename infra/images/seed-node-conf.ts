@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import {
   chmodSync,
   cpSync,
@@ -57,11 +58,13 @@ function replace(path: string, content: string | Buffer, mode: number): void {
 
 function installConf(from: string, to: string, address: string): string {
   const found = existsSync(to);
-  const text = readFileSync(found ? to : from, "utf8");
-  const edited = address === "" ? text : withHostIp(text, address);
+  const bytes = readFileSync(found ? to : from);
+  // Otherwise, the edit would replace what is not UTF-8.
+  const text = isUtf8(bytes) ? bytes.toString() : undefined;
+  const edited = address === "" || text === undefined ? text : withHostIp(text, address);
   if (found && edited === undefined) return `${to} exists but is not JSON; left unchanged for the sidecar to repair`;
   if (found && edited === text) return `${to} exists; left unchanged`;
-  replace(to, edited ?? text, 0o644);
+  replace(to, edited ?? bytes, 0o644);
   return found ? `${to} exists; host_ip is now ${address}` : `seeded ${to}`;
 }
 

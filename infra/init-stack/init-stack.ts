@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
+import { explainUnreadable } from "#daemon/files/regular-file.ts";
+import { decodeUtf8 } from "#daemon/files/utf8.ts";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { ConfigError, findRootKey, type ConfigProblem } from "../config/config-problem.ts";
@@ -95,9 +97,9 @@ async function askOne(
     const typed = (await ask(`${words}${fallback === undefined ? "" : ` [${fallback}]`}: `)) || fallback;
     if (typed === undefined || isSecretFile !== true) return typed;
     try {
-      return readFileSync(typed, "utf8").trim();
+      return decodeUtf8(readFileSync(typed)).trim();
     } catch (error) {
-      output.error(`${typed} can't be read (${(error as NodeJS.ErrnoException).code}).\n`);
+      output.error(`${typed} can't be read (${explainUnreadable(error)}).\n`);
     }
   }
 }

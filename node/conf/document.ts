@@ -1,7 +1,7 @@
-import { isUtf8 } from "node:buffer";
+import { decodeUtf8, locateByte, NotUtf8Error } from "#daemon/files/utf8.ts";
 import { findOlderForms } from "./older-form.ts";
 import { parseText, type ParsedText, type TextProblem } from "./parsed-text.ts";
-import type { ConfigProblem } from "./problem.ts";
+import type { ConfigProblem, TextPosition } from "./problem.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -18,10 +18,10 @@ export type ConfigParseResult = Readonly<
 
 /** Parses a node.conf from bytes. It must be UTF-8, in strict JSON, JSON with comments or JSON5, and contain one object that has a `chain` object. */
 export function parseConfig(bytes: Uint8Array): ConfigParseResult {
-  const decoded = readUtf8(bytes);
-  if (decoded === undefined) {
+  const decoded = readText(bytes);
+  if (typeof decoded !== "string") {
     const message = "is not UTF-8 text; write JSON, or restore the file from a backup.";
-    return { ok: false, problem: { reason: "NotText", message, line: findBinaryLine(bytes), column: 1 } };
+    return { ok: false, problem: { reason: "NotText", message, ...decoded } };
   }
   const byteOrderMark = decoded.startsWith("\uFEFF");
   const text = byteOrderMark ? decoded.slice(1) : decoded;
@@ -69,23 +69,15 @@ function describeType(value: unknown): string {
   return type === "object" ? "an object" : `a ${type}`;
 }
 
-function readUtf8(bytes: Uint8Array): string | undefined {
+/** Returns the text, or the position of the first byte that is not UTF-8 text. */
+function readText(bytes: Uint8Array): string | TextPosition {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return text.includes("\0") ? undefined : text;
-  } catch {
-    // TextDecoder throws on the first byte that isn't UTF-8; the caller reports that.
-    return undefined;
-  }
-}
-
-/** Returns the number of the first line that isn't UTF-8 text, or else of the last one. */
-function findBinaryLine(bytes: Uint8Array): number {
-  for (let line = 1, start = 0; ; line += 1) {
-    const end = bytes.indexOf(0x0a, start);
-    const found = bytes.subarray(start, end === -1 ? undefined : end);
-    if (end === -1 || !isUtf8(found) || found.includes(0)) return line;
-    start = end + 1;
+    const text = decodeUtf8(bytes);
+    const zeroAt = bytes.indexOf(0);
+    return zeroAt === -1 ? text : locateByte(bytes, zeroAt);
+  } catch (error) {
+    if (error instanceof NotUtf8Error) return error.position;
+    throw error;
   }
 }
 

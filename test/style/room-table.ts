@@ -104,7 +104,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // table of the stack's keys is printed like every other table in the docs. time: an update waits for a container
       // as a service waits. disk-space: free disk space is read in one place. program-files: rules and dashboards are read.
       "daemon/{bytes,default-ports,markdown,time,version}.ts",
-      "daemon/files/{disk-space,program-files}.ts",
+      // regular-file, utf8: a preview rejects files that the services would reject.
+      "daemon/files/{disk-space,program-files,regular-file,utf8}.ts",
       // own-command, shell-word: a stack's outputs print commands that run this program, wherever they are pasted.
       "daemon/command-line/{own-command,shell-word}.ts",
       "daemon/secrets/mask.ts",

@@ -45,5 +45,9 @@ describe("the image of a stack's node", () => {
     expect(problemsOf({ ...tagged, nodeGenesis: `file:${directory}/none` })).toEqual([
       `nodeGenesis: found file:${directory}/none, but the file does not exist; expected file: and the absolute path of a file on this machine. Correct it with \`pulumi config set nodeGenesis …\`.`,
     ]);
+    writeFileSync(file, Uint8Array.of(0x30, 0x82, 0x0a));
+    expect(problemsOf({ ...tagged, nodeGenesis: `file:${file}` })).toEqual([
+      `nodeGenesis: found file:${file}, but the file can't be read (line 1, byte offset 1, is not UTF-8; save the file as UTF-8); expected a readable text file. Correct it with \`pulumi config set nodeGenesis …\`.`,
+    ]);
   });
 });

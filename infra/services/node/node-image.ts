@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, isAbsolute } from "node:path";
 import type { Input } from "@pulumi/pulumi";
+import { explainUnreadable } from "#daemon/files/regular-file.ts";
+import { decodeUtf8 } from "#daemon/files/utf8.ts";
 import { findFamily, nodeFamilies, type NodeFamily } from "#node/families.ts";
 import type { StackConfig } from "../../config/config-schema.ts";
 import {
@@ -169,10 +171,20 @@ function findUnreadableFiles({ nodeGenesis, nodeForks, nodeFiles = {} }: StackCo
   const given = { nodeGenesis, nodeForks, ...toPaths(nodeFiles) };
   return Object.entries(given).flatMap(([key, text]) => {
     const path = text === undefined ? undefined : findSource(text);
-    if (path === undefined || (isAbsolute(path) && existsSync(path))) return [];
-    const wrong = `found ${filePrefix}${path}, but the file does not exist; expected file: and the absolute path of a file on this machine.`;
-    return [describeInvalid(key, wrong)];
+    const problem = path === undefined ? undefined : findFileProblem(path);
+    return problem === undefined ? [] : [describeInvalid(key, `found ${filePrefix}${path}, but ${problem}.`)];
   });
+}
+
+function findFileProblem(path: string): string | undefined {
+  if (!isAbsolute(path) || !existsSync(path))
+    return "the file does not exist; expected file: and the absolute path of a file on this machine";
+  try {
+    decodeUtf8(readFileSync(path));
+    return undefined;
+  } catch (cause) {
+    return `the file can't be read (${explainUnreadable(cause)}); expected a readable text file`;
+  }
 }
 
 function toPaths(files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

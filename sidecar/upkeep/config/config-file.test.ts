@@ -68,7 +68,7 @@ describe("reports what is wrong with an unusable node.conf", () => {
 
   test("that is binary", async () => {
     const words = "is not UTF-8 text; write JSON, or restore the file from a backup.";
-    expect(await wordsAbout(Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe))).toBe(`node.conf:1:1 ${words}`);
+    expect(await wordsAbout(Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe))).toBe(`node.conf:1:5 ${words}`);
     expect(await wordsAbout("{\n\n\0}\n")).toBe(`node.conf:3:1 ${words}`);
   });
 

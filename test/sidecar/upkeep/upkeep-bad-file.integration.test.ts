@@ -27,7 +27,7 @@ const unusable: readonly (readonly [reason: string, content: string | Uint8Array
   [
     "NotText",
     Uint8Array.of(0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe),
-    `node.conf:1:1 is not UTF-8 text; write JSON, or restore the file from a backup. ${inForce}`,
+    `node.conf:1:5 is not UTF-8 text; write JSON, or restore the file from a backup. ${inForce}`,
   ],
   [
     "NoChain",
