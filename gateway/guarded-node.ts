@@ -86,7 +86,7 @@ export async function startGatewayForNode(
   const { log, metrics, files, mask, resources, signal } = context;
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
-  const eventLoop = resources.use(watchEventLoop({ clock, board, metrics }));
+  const eventLoop = resources.use(watchEventLoop(settings.health, { clock, board, metrics }));
   const hasReferences = settings.lag.references.length > 0;
   // Calls read the health as a value; only the watches' findings, and silence, change it.
   const fitness: { current: NodeFitness } = { current: "chainUnknown" };

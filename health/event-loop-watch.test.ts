@@ -13,7 +13,7 @@ function startWatch() {
   const metrics = new Registry();
   const events = { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] };
   const board = createConditionBoard({ log: pino({ level: "silent" }), metrics, clock, events });
-  const watch = watchEventLoop({ clock, board, metrics });
+  const watch = watchEventLoop({ loopDelayMs: 1_000, loopDelayShare: 0.2 }, { clock, board, metrics });
   const tick = (lateMs: number) => {
     nowMs += 100 + lateMs;
     vi.advanceTimersByTime(100);
@@ -52,4 +52,23 @@ test("counts many short delays as much as one long one", () => {
   expect(condition()?.reason).toBe("Responsive");
   tick(100);
   expect(condition()?.reason).toBe("EventLoopDelayed");
+});
+
+test("reports a recovery once the delays have halved, not each time that they cross the limit", () => {
+  const { tick, run, watch, condition } = startWatch();
+  using _ = watch;
+  for (let round = 0; round < 9; round += 1) {
+    tick(221);
+    run(900);
+  }
+  expect(condition()?.reason).toBe("Responsive");
+  const reasons = new Set<string | undefined>();
+  for (let round = 0; round < 20; round += 1) {
+    tick(round % 2 === 0 ? 260 : 160);
+    run(900);
+    reasons.add(condition()?.reason);
+  }
+  expect([...reasons]).toEqual(["EventLoopDelayed"]);
+  run(6_000);
+  expect(condition()?.reason).toBe("Responsive");
 });

@@ -6,9 +6,9 @@ import type { ConditionReport } from "#status/condition.ts";
 /** Interval between two ticks; the delay is how late a tick runs. Ten ticks per second cost an idle process nothing measurable. */
 const tickMs = 100;
 const windowMs = 10_000;
-/** A single delay, and a share of the window, at which callers notice. */
-const longMs = 1_000;
-const delayedShare = 0.2;
+
+/** Event loop delays that callers notice. */
+type DelayLimits = Readonly<{ loopDelayMs: number; loopDelayShare: number }>;
 
 /** Monitor of the process's own event loop. */
 export type EventLoopWatch = Disposable &
@@ -21,11 +21,10 @@ export type EventLoopWatch = Disposable &
  * Monitors how late this process's event loop runs, and reports it on the board: if it runs late, a slow response is due to the gateway
  * rather than the node. Counts `gatehouse_event_loop_delay_seconds_total`.
  */
-export function watchEventLoop({
-  clock,
-  board,
-  metrics,
-}: Readonly<{ clock: Clock; board: ConditionBoard; metrics: Registry }>): EventLoopWatch {
+export function watchEventLoop(
+  limits: DelayLimits,
+  { clock, board, metrics }: Readonly<{ clock: Clock; board: ConditionBoard; metrics: Registry }>,
+): EventLoopWatch {
   const late = new Counter({
     name: "gatehouse_event_loop_delay_seconds_total",
     help: "Total event loop delay, which delays all work in the process.",
@@ -36,7 +35,16 @@ export function watchEventLoop({
   let totalMs = 0;
   const since = (nowMs: number) => Math.max(0, nowMs - tickedAtMs - tickMs);
 
-  const report = () => board.set(deriveCondition(delays.map(({ ms }) => ms)));
+  let isSlow = false;
+  const report = () => {
+    const condition = deriveCondition(
+      delays.map(({ ms }) => ms),
+      isSlow,
+      limits,
+    );
+    isSlow = condition.status === "False";
+    board.set(condition);
+  };
   const timer = setInterval(() => {
     const atMs = clock.monotonicMs();
     const ms = since(atMs);
@@ -52,12 +60,16 @@ export function watchEventLoop({
   return { lateMs: () => totalMs + since(clock.monotonicMs()), [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** Derives from the delays in the last ten seconds whether callers noticed them. */
-function deriveCondition(delaysMs: readonly number[]): ConditionReport {
+/** Derives from the delays in the last ten seconds whether callers noticed them. The share must halve before a slow gateway counts as recovered. */
+function deriveCondition(
+  delaysMs: readonly number[],
+  isSlow: boolean,
+  { loopDelayMs, loopDelayShare }: DelayLimits,
+): ConditionReport {
   const type = "GatewayResponsive";
   const longest = Math.max(0, ...delaysMs);
   const share = delaysMs.reduce((sum, ms) => sum + ms, 0) / windowMs;
-  if (longest < longMs && share < delayedShare) {
+  if (longest < loopDelayMs && share < (isSlow ? loopDelayShare / 2 : loopDelayShare)) {
     return { type, status: "True", reason: "Responsive", message: "The gateway's event loop is not delayed." };
   }
   const message =

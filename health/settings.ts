@@ -13,6 +13,9 @@ export const rpcHealthShape = {
   webSocket: yesOrNo.default(true).describe("Enables WebSocket health checks"),
   /** Interval between WebSocket health checks. */
   webSocketIntervalMs: fixed(5_000),
+  /** Event loop delays that callers notice: a single one, and the share of the last 10 seconds. */
+  loopDelayMs: fixed(1_000),
+  loopDelayShare: fixed(0.2),
 };
 
 /** Settings for the watches on the sidecar's node: its RPC, and the disk that holds its data. */

@@ -12,14 +12,23 @@ import { buildEnvironment } from "./sidecar-environment.ts";
 /** A sidecar that runs in the test's own process. Disposing of it stops it. */
 export type RunningSidecar = AsyncDisposable & Readonly<{ urls: Readonly<Record<string, string>> }>;
 
-/** Runs a sidecar for a node that it can't restart, with its state in the node's workspace; `environment` overrides these settings. */
+/** Event loop delays from which a sidecar reports itself as slow. */
+export const loopDelays = (ms: number, share: number): Readonly<Record<string, string>> => ({
+  GATEHOUSE_SIDECAR_HEALTH_LOOP_DELAY_MS: String(ms),
+  GATEHOUSE_SIDECAR_HEALTH_LOOP_DELAY_SHARE: String(share),
+});
+
+/**
+ * Runs a sidecar for a node that it can't restart, with its state in the node's workspace; `environment` overrides these settings. It does
+ * not report delays of its event loop, which it shares with the test.
+ */
 export async function runSidecar(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
   environment: Environment = {},
 ): Promise<RunningSidecar> {
   const settings = readWithConstants(
     sidecarSettings,
-    buildEnvironment(node, { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none", ...environment }),
+    buildEnvironment(node, { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none", ...loopDelays(1e9, 1e9), ...environment }),
   );
   const resources = new AsyncDisposableStack();
   const stopping = new AbortController();

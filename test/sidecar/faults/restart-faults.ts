@@ -1,5 +1,6 @@
 import { copyFile, open, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { loopDelays } from "#sidecar/testing/run-sidecar.ts";
 import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 import { spawnSync } from "node:child_process";
@@ -94,6 +95,7 @@ function takeDescriptors(): Disposable {
 export const processFaults: readonly Fault[] = [
   {
     what: "The gateway is slow: its event loop stalls",
+    settings: () => loopDelays(1_000, 1e9),
     strike: () => {
       const end = performance.now() + busyMs;
       while (performance.now() < end);
