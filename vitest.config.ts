@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { generousMs } from "./daemon/testing/until.ts";
 import { placeAmongPrograms, programsDirectory, programStarters } from "./test/support/programs/place.ts";
 import { findScratchFolder } from "./test/support/scratch-folder.ts";
 
@@ -62,7 +63,10 @@ const startsCompiled = {
   env: { ...places, GATEHOUSE_TEST_PROGRAMS: programsDirectory },
 };
 
-const integration = { setupFiles, ...startsCompiled, testTimeout: 120_000, hookTimeout: 120_000 };
+/** `expect.poll` awaits what is certain to become true. */
+const expect = { poll: { timeout: generousMs } };
+
+const integration = { setupFiles, ...startsCompiled, expect, testTimeout: 120_000, hookTimeout: 120_000 };
 
 const startCompiled = {
   name: "gatehouse-start-compiled",
@@ -80,7 +84,7 @@ const profiles = {
   strict: [],
   pharos: ["test/sidecar/upkeep/upkeep-{version,wrong-version}.integration.test.ts", "test/sidecar/upgrade/upgrade.*"],
 };
-const fiveMinutes = { testTimeout: 300_000, hookTimeout: 300_000 };
+const fiveMinutes = { expect, testTimeout: 300_000, hookTimeout: 300_000 };
 const long = {
   ...places,
   GATEHOUSE_TEST_LONG: "yes",
@@ -120,6 +124,7 @@ export default defineConfig({
           name: "unit",
           setupFiles: [...setupFiles, join(import.meta.dirname, "test/support/own-globals.setup.ts")],
           env: places,
+          expect,
           testTimeout: 60_000,
           include: ["**/*.test.ts"],
           exclude: [...elsewhere, ...costlyTests],
@@ -164,6 +169,7 @@ export default defineConfig({
           include: ["**/*.e2e.test.ts"],
           exclude: elsewhere,
           ...startsCompiled,
+          expect,
           testTimeout: 180_000,
           hookTimeout: 180_000,
         },

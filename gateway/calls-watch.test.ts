@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Condition, ConditionReport, ConditionStatus } from "#status/condition.ts";
 import { CallHistory, deriveCallsCondition, sumCalls, watchCalls } from "./calls-watch.ts";
 import type { CallCount } from "./observe/meter.ts";
@@ -141,10 +141,10 @@ function startWatch() {
     state,
     /** Returns the condition after the next check, this many milliseconds later. */
     look: async (laterMs: number) => {
-      await vi.waitUntil(() => waits.length > 0);
+      await expect.poll(() => waits.length, { interval: 1 }).toBeGreaterThan(0);
       clock.nowMs += laterMs;
       waits.splice(0).forEach((go) => go());
-      await vi.waitUntil(() => waits.length > 0);
+      await expect.poll(() => waits.length, { interval: 1 }).toBeGreaterThan(0);
       return set.at(-1);
     },
     [Symbol.asyncDispose]: async () => {

@@ -80,13 +80,13 @@ describe("a removed route", () => {
     expect(await shop.registry.metrics()).toContain(
       'gatehouse_payment_requests_total{route="POST /data",outcome="sold"} 1',
     );
-    await vi.waitUntil(() => shop.payments.count() === 0, { timeout: 20_000 });
+    await expect.poll(shop.payments.count).toBe(0);
     const again = await pay("/data?a=1", payment, { method: "POST", body: "one" });
     expect([again.status, await again.text()]).toEqual([200, "sold"]);
     const metrics = await shop.registry.metrics();
     expect(metrics).toContain('gatehouse_payment_requests_total{route="POST /data",outcome="sold"} 1');
     expect(metrics).toContain('gatehouse_payment_requests_total{route="POST /data",outcome="replayed"} 1');
-    await vi.waitUntil(() => shop.payments.count() === 0, { timeout: 20_000 });
+    await expect.poll(shop.payments.count).toBe(0);
     await shop.ledger.forgetResponses("delivered");
     expect((await pay("/data?a=1", payment, { method: "POST", body: "one" })).status).toBe(404);
     expect(shop.facilitation.asked).toEqual(["verify", "work", "settle", "settle"]);
@@ -117,7 +117,7 @@ async function trickle(payment: string, change: () => void): Promise<IncomingMes
   const sent = request(`${shop.url}/data`, { method: "POST", headers });
   const answered = once(sent, "response") as Promise<[IncomingMessage]>;
   sent.write("o");
-  await vi.waitUntil(() => shop.begun.mock.calls.length > 0, { timeout: 20_000 });
+  await expect.poll(() => shop.begun.mock.calls.length).toBeGreaterThan(0);
   // In this event loop tick, the server completes all work that precedes the body.
   await new Promise((resolve) => setImmediate(resolve));
   change();
@@ -211,7 +211,7 @@ it("serves a sold route with the application's headers and metrics", async () =>
     const [status, { "content-type": _type, ...headers }] = await ask("/data?a=1", payment);
     const { "content-type": _ofApplication, ...common } = ofApplication;
     expect([status, headers]).toMatchObject([expected, common]);
-    await vi.waitUntil(() => shop.payments.count() === 0, { timeout: 20_000 });
+    await expect.poll(shop.payments.count).toBe(0);
   }
   expect((await fetch(`${shop.url}/data`, { method: "HEAD" })).status).toBe(402);
   const count = "gatehouse_http_request_duration_seconds_count";
@@ -274,14 +274,14 @@ describe("a request with an unread body", () => {
     const slow = request(`${shop.url}/data`, { method: "POST", headers });
     slow.on("error", () => undefined);
     slow.write(Buffer.alloc(64_000));
-    await vi.waitUntil(() => shop.memory.bytes >= 64_000, { timeout: 20_000 });
+    await expect.poll(() => shop.memory.bytes).toBeGreaterThanOrEqual(64_000);
     for (const framing of framings)
       expect((await answerToUnread("/data", newPayment(), framing)).statusCode, JSON.stringify(framing)).toBe(503);
     slow.destroy();
-    await vi.waitUntil(() => shop.memory.bytes === 0, { timeout: 20_000 });
+    await expect.poll(() => shop.memory.bytes).toBe(0);
     const sold = await pay("/data", newPayment(), { method: "POST", body: "x".repeat(60_000) });
     expect([sold.status, await sold.text()]).toEqual([200, "sold"]);
-    await vi.waitUntil(() => shop.memory.bytes === 0, { timeout: 20_000 });
+    await expect.poll(() => shop.memory.bytes).toBe(0);
   });
 
   it("gets 413 for chunks over the limit", async () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
+import { generousMs } from "../testing/until.ts";
 import { createLog } from "../log/log.ts";
 import { StartupError } from "../process/startup-error.ts";
 import { createActiveFiles } from "./active-files.ts";
@@ -68,13 +69,13 @@ it.each(open)(
     const problems = () => dependencies.files.list()[0]?.problems;
     corruptDirectory();
     vi.advanceTimersByTime(1_000);
-    await vi.waitUntil(() => problems() !== undefined, { timeout: 20_000 });
+    await vi.waitUntil(() => problems() !== undefined, { timeout: generousMs });
     expect(problems()).toEqual(["can't be read (ELOOP); expected a readable JSON5 file."]);
     expect(lines.join("")).toContain(`a.setting: ${path}: can't be read (ELOOP)`);
     expect(taken).toEqual([{ at: 1 }]);
     hold("{ at: 2 }");
     vi.advanceTimersByTime(1_000);
-    await vi.waitUntil(() => problems() === undefined, { timeout: 20_000 });
+    await vi.waitUntil(() => problems() === undefined, { timeout: generousMs });
     expect(taken.at(-1)).toEqual({ at: 2 });
   },
 );
@@ -100,10 +101,10 @@ function follow() {
   const watched = watchFile({ ...file(), read: readAny, apply: (value) => void taken.push(value) }, dependencies);
   return {
     watched,
-    taken: (at: number) => expect.poll(() => taken.at(-1), { timeout: 8_000 }).toEqual({ at }),
+    taken: (at: number) => expect.poll(() => taken.at(-1)).toEqual({ at }),
     listed: () => dependencies.files.list()[0],
     metric: async () => /gatehouse_file_loaded\{setting="a.setting"\} (\d)/.exec(await metrics.metrics())?.[1],
-    missed: () => expect.poll(() => dependencies.files.list()[0]?.problems, { timeout: 8_000 }).toHaveLength(1),
+    missed: () => expect.poll(() => dependencies.files.list()[0]?.problems).toHaveLength(1),
   };
 }
 

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { until } from "#daemon/testing/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { createBoundedLog } from "./bounded-log.ts";
 import { createLog } from "./log.ts";
 
 /** Waits until a condition is true; on timeout, the error contains its code. */
-const soon = (holds: () => boolean) => until(holds.toString(), 5_000, holds);
+const soon = (holds: () => boolean) => until(holds.toString(), generousMs, holds);
 
 type Line = Readonly<{ message: string; gatehouse?: Readonly<{ omitted?: number; withinMs?: number; n?: number }> }>;
 

@@ -180,5 +180,5 @@ function lose({ lostTransactions }: Readonly<{ lostTransactions: Set<Hex> }>, ..
 
 test("compares the ledger at startup", async () => {
   await using ledger = comparedLedger();
-  await vi.waitFor(() => expect(ledger.comparison()).toEqual({ mismatches: 0, atMs: ledger.state.nowMs }));
+  await expect.poll(ledger.comparison).toEqual({ mismatches: 0, atMs: ledger.state.nowMs });
 });

@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
-import { beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createOutputFiles } from "./output-files.ts";
 
@@ -23,6 +23,6 @@ test("empties its own large files, but not the target of a symbolic link", async
   await symlink(victim, join(output, "a.out.log"));
   await writeFile(join(output, "b.out.log"), "b".repeat(100));
   await using _ = createOutputFiles(output, { deadline, log }, { fileBytes: 10, everyMs: 5 });
-  await vi.waitFor(async () => expect((await stat(join(output, "b.out.log"))).size).toBe(0));
+  await expect.poll(async () => (await stat(join(output, "b.out.log"))).size).toBe(0);
   expect(await readFile(victim, "utf8")).toHaveLength(100);
 });

@@ -9,7 +9,7 @@ import { systemClock, type Clock } from "#daemon/clock.ts";
 import { startHealth } from "#health/health.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
-import { readUntil } from "#daemon/testing/until.ts";
+import { generousMs, readUntil } from "#daemon/testing/until.ts";
 import { watchNodeStorage } from "../node-storage.ts";
 import { sidecarSettings } from "../settings.ts";
 import { createCharts } from "#status/charts.ts";
@@ -117,7 +117,7 @@ function createReader(node: UpkeepNode, board: ConditionBoard, events: EventLog,
     type: ConditionType,
     wanted: string,
     isMet: (found: Condition) => boolean,
-    withinMs = 40_000,
+    withinMs = generousMs,
   ) => {
     const deadline = performance.now() + withinMs;
     for (;;) {

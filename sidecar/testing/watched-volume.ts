@@ -70,9 +70,8 @@ export function startWatchedVolume(
     },
   );
   const condition = () => board.get("DiskSpaceSufficient");
-  const until = async (reason: string) => expect.poll(() => condition()?.reason, { timeout: deadlineMs }).toBe(reason);
-  const untilMessage = async (message: RegExp | string) =>
-    expect.poll(() => condition()?.message, { timeout: deadlineMs }).toMatch(message);
+  const until = async (reason: string) => expect.poll(() => condition()?.reason).toBe(reason);
+  const untilMessage = async (message: RegExp | string) => expect.poll(() => condition()?.message).toMatch(message);
   const end = async () => {
     stopping.abort();
     await done;

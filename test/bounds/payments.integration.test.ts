@@ -241,7 +241,7 @@ describe("a facilitator in front of a hanging node", () => {
     }
     // Their calls would otherwise have had 30 seconds.
     node.rule(() => "forward");
-    await until("a slot is free", 10_000, async () => (await verify("greedy", payment)).status === 200);
+    await until("a slot is free", generousMs, async () => (await verify("greedy", payment)).status === 200);
     node.release();
     await Promise.all(probes);
   });

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
-import { until } from "#daemon/testing/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import { startSilentServer } from "../support/silent-server.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
@@ -220,7 +220,7 @@ describe("a running service", () => {
     let said = "";
     child.stdout?.on("data", (part: Buffer) => (said += part.toString()));
     child.kill("SIGUSR2");
-    await until("the change of level is logged", 20_000, () => said.includes("SIGUSR2 changes it back"));
+    await until("the change of level is logged", generousMs, () => said.includes("SIGUSR2 changes it back"));
     expect(JSON.parse(said.split("\n").find((line) => line.includes("SIGUSR2")) ?? "{}")).toMatchObject({
       "log.level": "warn",
       gatehouse: { changedTo: "debug" },

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
 
@@ -32,5 +32,5 @@ test("exits if its parent, which also reads its log, is killed", async () => {
   const [reported] = (await once(starter.stdout, "data")) as [Buffer];
   const pid = Number(String(reported));
   starter.kill("SIGKILL");
-  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 20_000, interval: 50 });
+  await expect.poll(() => isRunning(pid)).toBe(false);
 });

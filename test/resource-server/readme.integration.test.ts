@@ -8,7 +8,7 @@ import { locateStateDirectory } from "../../cli/stack/state-directory.ts";
 import { createStackCommand } from "../../cli/commands/stack-command.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { readShellBlocks } from "../support/readme-blocks.ts";
-import { until } from "#daemon/testing/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { openMarket, payee, payer, createTemporaryFolder, type Market } from "../support/payments/shop.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
 
@@ -75,7 +75,7 @@ it.each([
     let printed = "";
     for (const stream of [seller.stdout, seller.stderr])
       stream?.on("data", (chunk: Buffer) => (printed += String(chunk)));
-    await until("the seller is ready", 40_000, () => {
+    await until("the seller is ready", generousMs, () => {
       if (seller.exitCode !== null) throw new Error(printed);
       return printed.includes('"message":"ready"');
     });

@@ -24,7 +24,6 @@ async function atTerminal(stateDirectory: string, answer: string) {
   await readUntil(
     () => shown,
     (text) => text.includes("[y/N]"),
-    30_000,
   );
   child.stdin.write(answer);
   const [status] = await ended;

@@ -169,7 +169,6 @@ test.each(Object.entries(watches))(
     const found = await readUntil(
       () => means.board.get(type),
       (condition) => condition?.status !== "True",
-      3_000,
     ).finally(async () => {
       means.stopping.abort();
       await end();

@@ -156,7 +156,7 @@ describe.skipIf(missing !== undefined)(`permissions on an API server${skipped}`,
     await becomes("600Gi");
     await watched.untilMessage("It can be expanded again from");
     watched.time.ms += limits.pauseMs;
-    await expect.poll(requested, { timeout: deadlineMs }).toBe("650Gi");
+    await expect.poll(requested).toBe("650Gi");
     await becomes("650Gi");
     await watched.until("AtMaxSize");
     await expect(createVolumeClaim("node-workspace", api).resize(400, signal)).rejects.toThrow(

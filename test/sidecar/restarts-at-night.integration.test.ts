@@ -34,7 +34,7 @@ test("restores the node.conf intended for the restart if another program leaves 
   const proved = upkeep.events.list().filter(({ message }) => message.startsWith("The node recovered")).length;
   await writeFile(node.configPath, another(good));
   await waitForRestarts(upkeep, proved + 1);
-  await upkeep.reason("NoRestartPending", "NoRestart", 30_000);
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(await readFile(node.configPath, "utf8")).toBe(another(good));
   expect(upkeep.events.list().filter(({ kind }) => kind === "hold" || kind === "roll-back")).toEqual([]);
   expect(upkeep.messages()).toContain("node.conf became invalid during the restart: the intended version is restored.");
@@ -80,8 +80,8 @@ test("after a restart and its rollback both failed, retries on resume once the c
   expect(running.message).toMatch(
     /^(Restarting the node: gatehouse resume was run, so the failed restart is retried: |The node is being restarted)/,
   );
-  await upkeep.reason("RpcResponding", "Responding", 30_000);
-  await upkeep.reason("NoRestartPending", "NoRestart", 30_000);
+  await upkeep.reason("RpcResponding", "Responding");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(upkeep.board.get("NotPaused")?.reason).toBe("NotPaused");
   expect(upkeep.messages()).toContainEqual(
     expect.stringMatching(/^Gatehouse resumed: gatehouse resume was run\. The failed restart of the node is retried/),
@@ -100,13 +100,13 @@ test("killed during a restart, with a node.conf half written by another program:
   const killed = startUpkeepProcess(node, "ops", stop);
   await killed.right();
   await writeFile(node.configPath, another(good));
-  await readUntil(() => existsSync(stopped), Boolean, 30_000);
+  await readUntil(() => existsSync(stopped), Boolean);
   await killed.kill();
   const last = await readFile(node.configPath, "utf8");
   await writeFile(node.configPath, half(last));
   await using upkeep = await runUpkeep(node, { ...patient, ...stop, GATEHOUSE_SIDECAR_NODE_VERSION: version });
-  await upkeep.reason("RpcResponding", "Responding", 40_000);
-  await upkeep.reason("NoRestartPending", "NoRestart", 40_000);
+  await upkeep.reason("RpcResponding", "Responding");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(await readFile(node.configPath, "utf8")).toBe(last);
   expect(upkeep.board.get("NotPaused")?.reason).toBe("NotPaused");
   expect(upkeep.events.list().filter(({ kind }) => kind === "hold" || kind === "roll-back")).toEqual([]);

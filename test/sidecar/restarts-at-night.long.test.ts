@@ -38,7 +38,7 @@ test("does not mistake edits made after the node started for its running configu
   const { message } = await upkeep.reason("RollbackReady", "Assumed");
   expect(message).toContain("It is unverified: it changed after the node's start");
   await node.restart();
-  await upkeep.reason("RollbackReady", "Ready", 40_000);
+  await upkeep.reason("RollbackReady", "Ready");
   const edited = another(another(good));
   await writeFile(node.configPath, edited);
   await waitForRestarts(upkeep, 1);
@@ -77,10 +77,10 @@ test("starts the node before it exits if it is stopped during a slow node stop",
   });
   await waitForReason(sidecar.urls["sidecar"], "NoRestartPending", "NoRestart");
   await writeFile(node.configPath, another(good));
-  await readUntil(() => existsSync(stopped), Boolean, 30_000);
+  await readUntil(() => existsSync(stopped), Boolean);
   expect(await sidecar.end("SIGTERM", 40_000)).toBe(0);
   // The node is no longer managed: the sidecar started it before exiting.
-  await readUntil(() => answers(node.httpUrl), Boolean, 20_000);
+  await readUntil(() => answers(node.httpUrl), Boolean);
 });
 
 async function answers(url: string): Promise<boolean> {

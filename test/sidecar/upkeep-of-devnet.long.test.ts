@@ -31,10 +31,10 @@ test.each(versions)(
       (messages) => messages.some((message) => message.startsWith("The node recovered and advances after")),
       40_000,
     );
-    await upkeep.reason("Pruning", "Enabled", 20_000);
+    await upkeep.reason("Pruning", "Enabled");
     await upkeep.reason("ConfigReconciled", "Reconciled");
-    await upkeep.reason("WebSocketResponding", "Responding", 20_000);
-    await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
+    await upkeep.reason("WebSocketResponding", "Responding");
+    await upkeep.reason("NoRestartPending", "NoRestart");
     expect(upkeep.board.get("VersionConsistent")).toMatchObject({ status: "True" });
     const config = JSON.parse(await readFile(node.configPath, "utf8")) as { chain: { monitor_config: object } };
     expect(config.chain.monitor_config).toMatchObject({ [key]: true });

@@ -2,12 +2,12 @@ import { createServer, type Server } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { until } from "#daemon/testing/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { createConnectionBudget, NewConnections } from "./connection-budget.ts";
 import type { ListenerConnections } from "./listener-connections.ts";
 
 /** Waits until a condition is true; on timeout, the error contains its code. */
-const soon = (holds: () => boolean) => until(holds.toString(), 5_000, holds);
+const soon = (holds: () => boolean) => until(holds.toString(), generousMs, holds);
 
 const resources: AsyncDisposableStack[] = [];
 let now: number;

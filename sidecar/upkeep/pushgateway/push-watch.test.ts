@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { pino } from "pino";
 import { Registry } from "prom-client";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
@@ -32,7 +32,7 @@ function watchGroup(pushers: () => number) {
     { identity, board, clock: systemClock, send, log },
   );
   const until = (reason: string) =>
-    vi.waitUntil(() => board.get("MetricsArriving")?.reason === reason, { timeout: 60_000, interval: 10 });
+    expect.poll(() => board.get("MetricsArriving")?.reason, { interval: 10 }).toBe(reason);
   return {
     until,
     message: () => board.get("MetricsArriving")?.message,

@@ -119,7 +119,7 @@ describe.skipIf(!hasRedis)(`rate limits in a Redis store${why}`, () => {
     expect(wait).toBeLessThanOrEqual(101);
     await until(
       "the caller is admitted",
-      5_000,
+      generousMs,
       async () => (await limiter.acquire("raised", 1, raised)) === undefined,
     );
   });

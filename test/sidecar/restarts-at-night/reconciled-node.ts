@@ -76,7 +76,7 @@ async function runCorrection<Node extends Pick<FakeNode, "workspace" | "configPa
 ) {
   await using upkeep = await runUpkeep(node, { ...patient, ...environment });
   await waitForRestarts(upkeep, 1);
-  await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
+  await upkeep.reason("NoRestartPending", "NoRestart");
   await upkeep.reason("ConfigReconciled", "Reconciled");
   return { node, good: await readFile(node.configPath, "utf8") };
 }

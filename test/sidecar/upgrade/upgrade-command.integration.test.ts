@@ -48,8 +48,8 @@ test("shows an upgrade, rejects it without confirmation, then verifies version, 
   expect((await upkeep.reason("UpgradeVerified", "Verified")).status).toBe("True");
   expect(await readdir(join(node.workspace, ".gatehouse-upgrade"))).toEqual([]);
   // The new version's keys are already present, so they need no second restart.
-  await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
-  await upkeep.reason("Pruning", "Enabled", 20_000);
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  await upkeep.reason("Pruning", "Enabled");
   expect(restarts(upkeep)).toBe(restartsBefore);
   expect((await upgradeNode(upkeep, source)).printed).toContain("problem: the node is 0.16.2 already");
   const rejected = await upgradeNode(upkeep, source, { dryRun: true, json: true });

@@ -19,32 +19,29 @@ test("follows the moved layout of an upgrade from 0.10 to 0.16: migrates and res
     GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "2000",
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
   });
-  await upkeep.reason("Pruning", "Enabled", 30_000);
+  await upkeep.reason("Pruning", "Enabled");
   // While the version is unknown, nothing is due yet.
-  await readUntil(
-    upkeep.messages,
-    (messages) => messages.some((message) => message.startsWith("The node recovered and advances")),
-    30_000,
+  await readUntil(upkeep.messages, (messages) =>
+    messages.some((message) => message.startsWith("The node recovered and advances")),
   );
-  await upkeep.reason("NoRestartPending", "NoRestart", 30_000);
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(node.configPath).toBe(join(node.workspace, "node", "domain", "client", "bin", "node.conf"));
   expect(await monitorOf(node.configPath)).toMatchObject({ pamir_cetina_job_name: "node-7" });
   const moved = await node.install("0.16.2");
   expect(moved).toBe(join(node.workspace, "bin", "node.conf"));
   expect(await monitorOf(moved)).toMatchObject({ pamir_cetina_job_name: "node-7" });
   // If node_cli reports its version, a half-finished upgrade is detected.
-  if (testProfile === "standard") await upkeep.reason("VersionConsistent", "Mismatch", 20_000);
+  if (testProfile === "standard") await upkeep.reason("VersionConsistent", "Mismatch");
   await node.restart();
   await readUntil(
     () => monitorOf(moved),
     (monitor) => "storage_cetina_job_name" in monitor,
-    30_000,
   );
   expect(await monitorOf(moved)).toMatchObject({ storage_enable_cetina: true, storage_cetina_job_name: "node-7" });
-  await upkeep.reason("Pruning", "Enabled", 20_000);
-  await upkeep.reason("NoRestartPending", "NoRestart", 30_000);
+  await upkeep.reason("Pruning", "Enabled");
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(upkeep.board.get("ConfigReconciled")?.message).toBe(`${moved} matches the desired configuration.`);
-  await upkeep.reason("VersionConsistent", "Consistent", 20_000);
+  await upkeep.reason("VersionConsistent", "Consistent");
   expect(upkeep.events.list()).toContainEqual(
     expect.objectContaining({ kind: "version", message: "The node's version changed from 0.10.3 to 0.16.2." }),
   );

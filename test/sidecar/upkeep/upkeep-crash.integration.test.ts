@@ -27,7 +27,7 @@ async function rolledBack(node: FakeNode, upkeep: RunningUpkeep): Promise<string
   const healthy = await node.config();
   const beganMs = performance.now();
   await writeFile(node.configPath, healthy.replace("12345678901234567890", '"late-crash"'));
-  const message = await upkeep.message("NotPaused", "It recovered after one more restart.", 40_000);
+  const message = await upkeep.message("NotPaused", "It recovered after one more restart.");
   expect(performance.now() - beganMs).toBeLessThan(40_000);
   expect(await node.config()).toBe(healthy);
   return message;

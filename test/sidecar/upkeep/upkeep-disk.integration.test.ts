@@ -15,7 +15,6 @@ const mounting = test.skipIf(!isPossible);
 const quick = {
   GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
   GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
-  GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "500",
 };
 
 mounting(`reports a full state disk, changes nothing until there is space, then corrects node.conf${why}`, async () => {
@@ -102,7 +101,7 @@ mounting(
 mounting(`reports a hung file system of node.conf, keeps reconciling, and stops in time${why}`, async () => {
   await using node = await startFakeNode();
   const resources = new AsyncDisposableStack();
-  const upkeep = resources.use(await runUpkeep(node, quick));
+  const upkeep = resources.use(await runUpkeep(node, { ...quick, GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "500" }));
   await upkeep.reason("ConfigReconciled", "Reconciled");
   using hanging = mountHangingDisk(node.binDirectory);
   const { message } = await upkeep.reason("ConfigReconciled", "Unresponsive");

@@ -18,7 +18,7 @@ test.concurrent("verifies a restart on an idle chain once the chain is known to 
   });
   await upkeep.reason("HeightAdvancing", "Quiet");
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(await node.starts()).toBe(2);
   expect(upkeep.state.hold.get()).toBeUndefined();
   expect(await node.running()).toContain("storage_enable_cetina");
@@ -29,7 +29,7 @@ test.concurrent("gives a chain that was already idle the full time to produce a 
   await node.start();
   await using upkeep = await runUpkeep(node);
   await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
+  await upkeep.reason("NoRestartPending", "NoRestart");
   expect(await node.starts()).toBe(2);
   expect(upkeep.state.hold.get()).toBeUndefined();
 });

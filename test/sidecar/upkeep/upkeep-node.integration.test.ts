@@ -90,7 +90,7 @@ test("rolls back a node that responds but is stuck at its height; stays paused a
     await upkeep.restarted(2);
     healthy = await node.config();
     await writeFile(node.configPath, healthy.replace("12345678901234567890", '"frozen"'));
-    await upkeep.reason("NotPaused", "Paused", 20_000);
+    await upkeep.reason("NotPaused", "Paused");
     const message = await upkeep.message("NotPaused", "It recovered after one more restart.");
     expect(message).toContain("its height stayed at 5 within 1000 ms of its first response");
     expect(message).toContain(`Fix the cause, then run \`${formatOwnCommand()} resume\``);

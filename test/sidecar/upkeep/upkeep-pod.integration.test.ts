@@ -34,7 +34,7 @@ async function observeAfterRestartOf(instanceId: string) {
   }
   server.requests.length = 0;
   await using upkeep = await runUpkeep(node, environment);
-  await expect.poll(() => upkeep.state.restartInFlight.get(), { timeout: 10_000 }).toBeUndefined();
+  await expect.poll(() => upkeep.state.restartInFlight.get()).toBeUndefined();
   await upkeep.reason("NoRestartPending", "NoRestart");
   const deletions = server.requests.filter((request) => request.startsWith("DELETE"));
   return { deletions, said: upkeep.messages() };

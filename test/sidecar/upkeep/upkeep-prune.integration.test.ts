@@ -42,7 +42,7 @@ test("reports EnableFailed until it works if node_cli exits with status 0 and en
   expect([await tool.attempts(), switchedOn()]).toEqual([1, []]);
   await tool.permit();
   skippedMs = 60_000;
-  await upkeep.reason("Pruning", "Enabled", 20_000);
+  await upkeep.reason("Pruning", "Enabled");
   expect(switchedOn()).toHaveLength(1);
 });
 

@@ -51,7 +51,7 @@ test.concurrent("restores the last healthy configuration of a node that does not
   await upkeep.restarted(2);
   const healthy = await node.config();
   await writeFile(node.configPath, healthy.replace("12345678901234567890", '"crash"'));
-  await upkeep.reason("NotPaused", "Paused", 20_000);
+  await upkeep.reason("NotPaused", "Paused");
   await readUntil(node.config, (text) => text === healthy);
   const held = await upkeep.message("NotPaused", "It recovered after one more restart.");
   expect(held).toContain(endedAtStart);

@@ -71,7 +71,7 @@ test("grows a volume that is filling up, in steps with pauses between them, to i
   expect(watched.condition()).toMatchObject({ status: "True", reason: "Growing" });
   expect(cluster.patches).toEqual(["600Gi"]);
   watched.time.ms += limits.pauseMs;
-  await expect.poll(() => cluster.patches, { timeout: 5_000 }).toEqual(["600Gi", "650Gi"]);
+  await expect.poll(() => cluster.patches).toEqual(["600Gi", "650Gi"]);
   cluster.claim.capacity = "650Gi";
   await watched.until("AtMaxSize");
   expect(watched.condition()).toMatchObject({

@@ -39,7 +39,7 @@ export async function openStatusPage(browser: Browser, url: string): Promise<Sta
   return { page, complaints: () => complaints, [Symbol.asyncDispose]: () => context.close() };
 }
 
-export async function waitForLevel(page: Page, level: string, withinMs = 30_000): Promise<void> {
+export async function waitForLevel(page: Page, level: string, withinMs = generousMs): Promise<void> {
   try {
     // Until its status has arrived, the page is also at level unknown.
     const verdict = page.locator(`#verdict[data-level=${level}]`).filter({ hasNotText: "Reading the status" });
