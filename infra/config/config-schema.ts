@@ -26,6 +26,15 @@ const secrets = {
     .describe(
       "Random text from which the stack derives its access-token key and Grafana's password; it survives a signer change. Default: signerPrivateKey; required without it",
     ),
+  formerStackSecret: z
+    .string()
+    .min(32)
+    .max(200)
+    .optional()
+    .meta({ expected: "32 to 200 characters" })
+    .describe(
+      "Previous stackSecret, or signerPrivateKey as its default, whose sold access tokens remain valid; remove it if it leaked",
+    ),
   databaseUrl: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()

@@ -19,15 +19,16 @@ const ed25519Prefix = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /**
  * Derives a stack's tokens. The key for the tokens is derived from the stack's secret (HKDF, RFC 5869): nothing else needs to be stored, and
- * neither reveals the other. A new secret invalidates tokens sold earlier.
+ * neither reveals the other. A new secret invalidates tokens sold earlier, unless the former one is also configured.
  */
 export function deriveAccessTokens(
-  config: Pick<StackConfig, "devAccounts" | "signerPrivateKey" | "stackSecret">,
+  config: Pick<StackConfig, "devAccounts" | "signerPrivateKey" | "stackSecret" | "formerStackSecret">,
   { prefix, addresses, secret }: Pick<StackContext, "prefix" | "addresses" | "secret">,
 ): AccessTokens {
-  const stackSecret = findStackSecret(config);
+  const [stackSecret, former] = [findStackSecret(config), config.formerStackSecret];
+  const formerKey = former === undefined ? "" : deriveTokenKey(former, prefix);
   return {
-    privateKey: stackSecret === undefined ? undefined : secret(deriveTokenKey(stackSecret, prefix)),
+    privateKey: stackSecret === undefined ? undefined : secret(deriveTokenKey(stackSecret, prefix) + formerKey),
     keySetUrl: `http://${addresses["resource-server"]}:${stackServices["resource-server"].ports.http}/.well-known/jwks.json`,
     issuer: `${prefix}-resource-server`,
     audience: `${prefix}-gateway`,

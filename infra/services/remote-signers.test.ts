@@ -60,6 +60,16 @@ it("a stackSecret keeps tokens and Grafana's password across a signer change", (
   );
 });
 
+it("a formerStackSecret keeps sold tokens valid: its key follows the one that signs", () => {
+  const [signer, replaced] = [{ signerPrivateKey: `0x${"17".repeat(32)}` }, "60".repeat(32)];
+  const [key] = derive({ stackSecret: replaced });
+  for (const [before, formerStackSecret] of [
+    [{ stackSecret }, stackSecret],
+    [signer, signer.signerPrivateKey],
+  ] as const)
+    expect(derive({ stackSecret: replaced, formerStackSecret })[0]).toBe(`${key}${derive(before)[0]}`);
+});
+
 async function readChecksumKey(secret: string): Promise<unknown> {
   const recorded = await recordStack({ ...onKubernetes, ...common, settings, stackSecret: secret }, { preview: false });
   return recorded.find(({ type }) => type === "pulumi:index:Stash")?.inputs["input"];
