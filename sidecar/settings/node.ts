@@ -53,7 +53,7 @@ export const nodeSection = section({
     .max(64)
     .default([])
     .describe(
-      "Environment variables that the sidecar passes to the ops and compose commands, node_cli, restart.checkCommand and any node they start, besides PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ and TMPDIR, and for compose DOCKER_*, COMPOSE_*, XDG_RUNTIME_DIR and SSH_AUTH_SOCK",
+      "Environment variables that the sidecar passes to the ops and compose commands, node_cli and any node they start, besides PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ and TMPDIR, and for compose DOCKER_*, COMPOSE_*, XDG_RUNTIME_DIR and SSH_AUTH_SOCK",
     )
     .meta({ expected: "names of variables, none of which begins with GATEHOUSE_, separated by commas" }),
   chainId: chainId.default(1672).describe("Chain ID that the node must report"),

@@ -149,15 +149,6 @@ export const restartSection = section({
       "How long a node that has responded since its start may be unresponsive before the docker or kubernetes driver restarts it; 0: never",
     )
     .meta({ expected: "milliseconds, a whole number from 0 to 86400000" }),
-  checkCommand: z
-    .array(z.string().min(1))
-    .min(1)
-    .max(32)
-    .optional()
-    .describe(
-      "Command that exits with status 0 if the node can start with node.conf, run in the bin directory before a restart for an external change; default: none, only gatehouse config lint findings block it",
-    )
-    .meta({ expected: 'a command and its arguments as a list, e.g. ["./node","--check","./node.conf"]' }),
   maintenanceCron: cronExpression
     .optional()
     .describe("Cron expression for the start of maintenance windows; deferrable restarts run only inside them"),

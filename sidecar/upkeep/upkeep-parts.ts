@@ -116,9 +116,9 @@ async function reachNode(
   const layout = () => place.layout();
   const binDirectory = () => layout().binDirectory;
   const fileDeadline = () => place.fileDeadline;
-  const { ops, compose, restart, nodeCli: cli } = settings;
+  const { ops, compose, nodeCli: cli } = settings;
   const started = {
-    driver: [ops.stop, ops.start ?? [], [ops.directory ?? ""], compose.command, restart.checkCommand ?? []],
+    driver: [ops.stop, ops.start ?? [], [ops.directory ?? ""], compose.command],
     nodeCli: [cli.command === undefined ? [] : [cli.command]],
   };
   const buildReach = (who: keyof typeof started): ReachabilityOptions => ({
@@ -158,7 +158,6 @@ async function reachNode(
     commits,
     nodeCli,
     driver,
-    output,
     holders,
     [Symbol.asyncDispose]: async () => {
       await connections.disposeAsync();

@@ -47,21 +47,6 @@ test("does not mistake edits made after the node started for its running configu
   expect(texts).toContain(another(good));
 });
 
-test("does not restart for a change that restart.checkCommand rejects", async () => {
-  const { node, good } = await startReconciledDevnet();
-  await using _ = node;
-  await forgetState(node);
-  await using upkeep = await runUpkeep(node, {
-    ...patient,
-    GATEHOUSE_SIDECAR_RESTART_CHECK_COMMAND: JSON.stringify(["sh", "-c", `! grep -n 'a text' ${node.configPath} >&2`]),
-  });
-  await upkeep.reason("NoRestartPending", "NoRestart");
-  await writeFile(node.configPath, bad(good));
-  const { message } = await upkeep.reason("NoRestartPending", "EditRejected");
-  expect(message).toMatch(/restart\.checkCommand rejected it: sh exited with status 1: \d+:.*a text/);
-  expect(upkeep.board.get("RpcResponding")?.reason).toBe("Responding");
-});
-
 test("starts the node before it exits if it is stopped during a slow node stop", async () => {
   const { node, good } = await startReconciledDevnet();
   await using _ = node;

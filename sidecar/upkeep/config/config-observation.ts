@@ -40,12 +40,6 @@ export type OtherWriter = Readonly<
   | { kind: "contested"; perMinute: number | undefined; untilMs: number; path: string }
 >;
 
-/** Result of `restart.checkCommand`. A failure may have a cause other than node.conf, so it is checked again; a success is final. */
-type CheckedEdit = Readonly<{
-  contentHash: string;
-  rejection: Readonly<{ words: string; count: number; /** Monotonic. */ againAtMs: number }> | undefined;
-}>;
-
 /** What is known about node.conf. It is lost when the sidecar exits; rebuilding it only takes time. */
 export type ConfigState = Readonly<{
   /** Hash of the content at the last iteration, and when it last changed (monotonic). */
@@ -70,7 +64,6 @@ export type ConfigState = Readonly<{
   goodHash?: string | undefined;
   /** Message, including the remedy, if correct content couldn't be stored as good. */
   goodNotKept?: string | undefined;
-  checked?: CheckedEdit | undefined;
 }>;
 
 export type ObservedConfig = Observation<ConfigState>;

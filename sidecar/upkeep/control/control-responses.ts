@@ -38,7 +38,6 @@ export const resumeResponse = z.object({
   next: z.string().optional(),
   /** Whether another program counted as a writer of node.conf; this is now reset. */
   wasContested: z.boolean().optional(),
-  asksAgain: z.boolean().optional(),
   /** Whether the sidecar may not act before `gatehouse adopt`; absent from an older sidecar. */
   waits: z.boolean().optional(),
   node: controlView.shape.node,

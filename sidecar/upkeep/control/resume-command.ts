@@ -11,7 +11,7 @@ export function runResumeCommand(
 ): Promise<number> {
   return runControlCommand("resume", output, async () => {
     const answer = await requestControl(target, { path: "/resume", answer: resumeResponse });
-    const { result, hold, next, wasContested, asksAgain, waits, node } = answer;
+    const { result, hold, next, wasContested, waits, node } = answer;
     if (json) {
       output.out(`${JSON.stringify(answer)}\n`);
       return result === "busy" ? exitStatus.error : exitStatus.clean;
@@ -31,9 +31,6 @@ export function runResumeCommand(
       output.out(
         "Conflicts with another program over the configuration file were cleared: the next correction may restart the node again.\n",
       );
-    }
-    if (asksAgain === true) {
-      output.out("restart.checkCommand, which rejected the changed configuration file, runs again.\n");
     }
     return exitStatus.clean;
   });

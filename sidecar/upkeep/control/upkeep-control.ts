@@ -1,7 +1,6 @@
 import { hostname } from "node:os";
 import { isUnusableByNode } from "#node/conf/problem.ts";
 import { withNodeNames } from "#node/node-names.ts";
-import { forgetRejection } from "../restart/rejected-edit.ts";
 import { requestRestart } from "../restart/requested-restart.ts";
 import { liftPause } from "../restart/pause.ts";
 import { formatIdentity, identifyNode } from "../state/node-identity.ts";
@@ -46,16 +45,15 @@ export function createUpkeepControl(parts: UpkeepParts) {
     const before = buildHoldView();
     const wasContested = rate.contested() || rate.repeated() || rate.undoneByStart() !== undefined;
     rate.forget();
-    const asksAgain = forgetRejection(seen.config);
-    if (wasContested || asksAgain) wake();
+    if (wasContested) wake();
     if (before.hold === undefined) {
-      return { result: "none", wasContested, asksAgain, waits: authority() === "waits", node: node() };
+      return { result: "none", wasContested, waits: authority() === "waits", node: node() };
     }
     // A rollback pauses the sidecar first, and again at its end, so lifting the pause in between would have no lasting effect.
     if (isRestarting()) return { result: "busy", ...before, node: node() };
     const next = liftPause({ why: "gatehouse resume was run", byPerson: true }, parts);
     wake();
-    return { result: "lifted", ...before, next, wasContested, asksAgain, node: node() };
+    return { result: "lifted", ...before, next, wasContested, node: node() };
   };
   const restart = (): RestartResponse => {
     const result = requestRestart(parts);

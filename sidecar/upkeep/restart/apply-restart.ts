@@ -57,9 +57,9 @@ export async function applyRestart(
   if (decision.go && decision.due.cause === "configuration") {
     const rejection = reading.ok ? await explainRejectedEdit(reading, version, context) : undefined;
     if (rejection !== undefined) {
-      const { words, isUnjudged = false, wakeInMs } = rejection;
+      const { words, isUnjudged = false } = rejection;
       restarts.note({ settled: isUnjudged ? { unjudgedEdit: words } : { rejectedEdit: words } });
-      return wakeInMs === undefined ? {} : { wakeInMs };
+      return {};
     }
   }
   if (decision.go && driver !== undefined) startRestart(decision.due, desired, driver, context);

@@ -1,14 +1,11 @@
 import { resolve } from "node:path";
 import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
-import { runLongRunningProcess } from "../../programs/long-running-process.ts";
 import { loadStoredConfig } from "../config/healthy-config.ts";
 import { findConfValue, isJsonObject, parseConfig } from "#node/conf/document.ts";
 import type { UsableReading } from "../config/config-file.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { LintFinding, LintRule } from "#node/lint/lint-rules.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
-import { doubleWait } from "#daemon/time.ts";
-import type { ObservedConfig } from "../config/config-observation.ts";
 import type { RestartContext } from "./restart-context.ts";
 import { stat } from "node:fs/promises";
 
@@ -22,16 +19,13 @@ function isFault({ rule, path }: LintFinding): boolean {
 
 const keyFiles = ["domain_key_path", "stabilizing_key_path"];
 
-/** `words`: whole sentences; `wakeInMs`: until it is checked again; `isUnjudged`: no fault is known, but it can't be checked now. */
-type EditRejection = Readonly<{ words: string; wakeInMs?: number; isUnjudged?: true }>;
-
-/** Initial and max delay before `restart.checkCommand` is rerun on rejected content; it doubles each time. */
-const checkAgain = { initialMs: 10_000, maxMs: 600_000 };
+/** `words`: whole sentences; `isUnjudged`: no fault is known, but it can't be checked now. */
+type EditRejection = Readonly<{ words: string; isUnjudged?: true }>;
 
 /** Reason why a node wouldn't start. `id` is the same for different content with the same fault. */
 type Fault = Readonly<{ id: string; words: string }>;
 
-/** Explains why the node wouldn't start with an edit: a new lint finding, a missing key file, a moved port, or `restart.checkCommand`. */
+/** Explains why the node wouldn't start with an edit: a new lint finding, a missing key file, or a moved port. */
 export async function explainRejectedEdit(
   reading: UsableReading,
   version: NodeVersion | undefined,
@@ -54,8 +48,7 @@ async function judgeEdit(
   const before = await findContentBefore(reading, context);
   if (before === "the same") return undefined;
   const known = new Set((await findConfigFaults(before, version, context)).map(({ id }) => id));
-  const fault = (await findConfigFaults(reading.bytes, version, context)).find(({ id }) => !known.has(id));
-  return fault ?? runCheckCommand(reading, context);
+  return (await findConfigFaults(reading.bytes, version, context)).find(({ id }) => !known.has(id));
 }
 
 /** Finds the content with which the node is known or assumed to run; "the same" if that is the current content. */
@@ -121,55 +114,6 @@ async function findMissingKeyFiles(content: Uint8Array, { place }: RestartContex
     faults.push({ id: `missing-file ${name}`, words });
   }
   return faults;
-}
-
-/** Discards a rejection by `restart.checkCommand`, so that the command reruns at once; returns false if there was none. */
-export function forgetRejection(config: ObservedConfig): boolean {
-  if (config.now().checked?.rejection === undefined) return false;
-  config.note({ checked: undefined });
-  return true;
-}
-
-/** Runs `restart.checkCommand`: once for content that it accepts, repeatedly with backoff for content that it rejects. */
-async function runCheckCommand(
-  { contentHash }: UsableReading,
-  { settings, config, place, clock, command, output, signal }: RestartContext,
-): Promise<EditRejection | undefined> {
-  const { checkCommand, timeoutMs } = settings.restart;
-  if (checkCommand === undefined || checkCommand.length === 0) return undefined;
-  const { checked } = config.now();
-  const before = checked?.contentHash === contentHash ? checked : undefined;
-  const leftMs = (before?.rejection?.againAtMs ?? 0) - clock.monotonicMs();
-  if (before !== undefined && before.rejection === undefined) return undefined;
-  if (before?.rejection !== undefined && leftMs > 0) return { words: before.rejection.words, wakeInMs: leftMs };
-  const directory = place.layout().binDirectory;
-  const program = {
-    name: "check",
-    command: checkCommand,
-    directory,
-    timeoutMs,
-    passes: settings.node.environment,
-    signal,
-  };
-  const result = await runLongRunningProcess(program, output);
-  if (signal.aborted) return { words: "The sidecar is stopping." };
-  if (result.ok) {
-    config.note({ checked: { contentHash, rejection: undefined } });
-    return undefined;
-  }
-  const count = (before?.rejection?.count ?? 0) + 1;
-  const wakeInMs = doubleWait(count, checkAgain);
-  const again = `runs again at ${new Date(clock.wallMs() + wakeInMs).toISOString()}; to run it now: ${command("resume")}.`;
-  const said = result.said === undefined || result.said === "" ? "" : `: ${result.said}`;
-  const words =
-    result.exitStatus === undefined
-      ? // A program that did not exit by itself has not checked node.conf.
-        `restart.checkCommand failed: ${result.message} It ${again}`
-      : `restart.checkCommand rejected it: ${checkCommand[0]} exited with status ${result.exitStatus}${said}; it ${again}`;
-  config.note({
-    checked: { contentHash, rejection: { words, count, againAtMs: clock.monotonicMs() + wakeInMs } },
-  });
-  return { words, wakeInMs };
 }
 
 /** A file that this user can't access counts as present. @throws {HangingFileSystem} */

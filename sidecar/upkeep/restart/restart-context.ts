@@ -1,4 +1,3 @@
-import type { OutputFiles } from "../../programs/output-files.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { CommandText } from "../command-text.ts";
@@ -21,7 +20,6 @@ export type RestartContext = ConfigContext &
     holders: NodeProcesses;
     nodeCli: NodeCli | undefined;
     observer: NodeObserver;
-    output: OutputFiles;
     budget: RestartBudget;
     window: MaintenanceWindow;
     /** Queries the node's last push; undefined when metrics aren't checked. */
