@@ -42,7 +42,7 @@ const page: readonly ApiOperation[] = [
       },
     ],
     answers: {
-      200: { description: "An HTML page, or plain Markdown, by Accept", text: ["text/plain", "text/html"] },
+      200: { description: "Markdown", text: "text/plain" },
       404: { description: "No runbook has that name", body: errorBody },
     },
   },

@@ -2,12 +2,11 @@ import type { App } from "#daemon/http/app.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { describeNodePage, type NodePageOptions, type NodePageSources } from "#gateway/page/node-page.ts";
 import type { Charts } from "#status/charts.ts";
-import { addAssets, addReadable } from "#status/page/static-routes.ts";
+import { addAssets, addText } from "#status/page/static-routes.ts";
 import type { Condition } from "#status/condition.ts";
 import type { Deployment } from "./advice/deployment.ts";
 import { listSteps } from "./advice/advice.ts";
 import { findRunbook } from "#status/runbook.ts";
-import { renderRunbook } from "./runbook-page.ts";
 
 export type UpkeepMode = "adopt" | "enforce" | "observe";
 
@@ -77,7 +76,5 @@ function buildStatus(options: StatusOptions, sources: StatusSources) {
 
 export function addPageRoutes(app: App, runbooks: ReadonlyMap<string, string>): void {
   addAssets(app, "status/page/assets");
-  for (const [name, text] of runbooks) {
-    addReadable(app, `/runbooks/${name}`, { text, html: () => renderRunbook(name, text, runbooks) });
-  }
+  for (const [name, text] of runbooks) addText(app, `/runbooks/${name}`, text);
 }

@@ -1,5 +1,4 @@
 import { extname } from "node:path";
-import { accepts } from "hono/accepts";
 import type { App } from "#daemon/http/app.ts";
 import { listProgramFiles, readProgramFile, type ProgramFolder } from "#daemon/files/program-files.ts";
 
@@ -26,20 +25,8 @@ function buildHeaders(type: string): Record<string, string> {
   };
 }
 
-const textType = "text/plain";
-const htmlType = "text/html";
-
-/** Adds a text: as HTML for clients that explicitly accept it, as browsers do, and otherwise as plain text, e.g. for curl. */
-export function addReadable(
-  app: App,
-  path: string,
-  { text, html }: Readonly<{ text: string; html: () => string }>,
-): void {
-  app.get(path, (c) => {
-    const type = accepts(c, { header: "Accept", supports: [textType, htmlType], default: textType });
-    const headers = { ...buildHeaders(`${type}; charset=utf-8`), Vary: "Accept" };
-    return c.body(type === htmlType ? html() : text, 200, headers);
-  });
+export function addText(app: App, path: string, text: string): void {
+  app.get(path, (c) => c.body(text, 200, buildHeaders("text/plain; charset=utf-8")));
 }
 
 /** Adds a folder's files under `/page/`, and its `index.html` as `GET /`; either all files or only those listed. */

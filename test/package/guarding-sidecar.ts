@@ -21,14 +21,12 @@ export async function startGuardingSidecar(
   return startService("sidecar", { ...env, ...settings }, { program, cwd: folder });
 }
 
-/** Reads a runbook as curl and as a browser receive it, which fails if the package has no runbooks. */
+/** Reads a runbook and the page's own files, which fails if the package lacks them. */
 export async function expectRunbooks(url: string): Promise<void> {
-  const plain = await fetch(`${url}/runbooks/node-down.md`);
-  expect(await plain.text()).toMatch(/^# The node is down\n/);
-  const rendered = await fetch(`${url}/runbooks/node-down.md`, { headers: { Accept: "text/html" } });
-  const page = await rendered.text();
-  expect(page).toContain('<h1 id="the-node-is-down">');
-  for (const [, part = ""] of page.matchAll(/(?:href|src)="(\/[^"#]+)"/g)) {
+  const runbook = await fetch(`${url}/runbooks/node-down.md`);
+  expect(await runbook.text()).toMatch(/^# The node is down\n/);
+  const page = await (await fetch(url)).text();
+  for (const [, part = ""] of page.matchAll(/(?:href|src)="(\/page\/[^"#]+)"/g)) {
     expect([part, (await fetch(`${url}${part}`)).status]).toEqual([part, 200]);
   }
 }

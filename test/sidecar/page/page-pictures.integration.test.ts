@@ -135,15 +135,6 @@ async function serveOneThatGoes(): Promise<ServedState> {
   return { ...pageOf(node, "stale"), ready };
 }
 
-async function serveRunbook(): Promise<ServedState> {
-  const node = await servePage();
-  return {
-    ...pageOf(node, ""),
-    url: `${node.url}/runbooks/node-down.md`,
-    ready: (page) => page.getByRole("button", { name: "Copy" }).first().waitFor(),
-  };
-}
-
 const states: readonly State[] = [
   { name: "healthy", serve: async () => pageOf(await serveRightNode(), "healthy"), looks: [desk, phone] },
   { name: "down", serve: async () => pageOf(await serveDeadNode(75 * secondMs), "down"), looks: [desk, phone] },
@@ -155,7 +146,6 @@ const states: readonly State[] = [
   { name: "knows-nothing", serve: async () => pageOf(await servePage({ watched: ["RpcResponding"] }), "unknown") },
   { name: "gone", serve: serveOneThatGoes },
   { name: "overview", serve: serveOverview, looks: [desk, phone] },
-  { name: "runbook", serve: serveRunbook, looks: [desk, phone] },
 ];
 /**
  * A short run captures a third of the states that have a single layout; page-of-status.integration.test.ts tests their content, too.
