@@ -87,7 +87,7 @@ const triedIn: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "gateway/page/history.test.ts": {
     "history of the status page": "keeps 121 samples per range",
   },
-  "gateway/reads/cache/response-cache.test.ts": {
+  "gateway/reads/response-cache.test.ts": {
     "cache size": "evicts unused entries before used ones when over its byte limit",
   },
   "resource-server/routes/sold-routes.test.ts": {

@@ -26,29 +26,36 @@ const staysInEnvironment: Readonly<Record<string, RegExp>> = {
 
 /**
  * Containers that are replaced once, because since the last version their hot-reloaded files come from a volume, through which they
- * hot-restart. Applies the resulting differences to the last version's inputs.
+ * hot-restart, or because a node.conf is no longer taken from earlier locations. Applies the resulting differences to the last version's
+ * inputs.
  */
-const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = Object.fromEntries(
-  Object.entries(staysInEnvironment).map(([service, stays]) => [
-    `gh-${service}`,
-    ({ envs, volumes, ...others }: Inputs) => ({
-      ...others,
-      command: [service, "--hot-restart"],
-      envs: withVariables(
-        (envs as readonly string[]).filter((variable) => stays.test(variable)),
-        [
-          `GATEHOUSE_${service.toUpperCase().replace("-", "_")}_SETTINGS_PATH=/run/gatehouse/live/settings.json5`,
-          "XDG_STATE_HOME=/var/lib/gatehouse",
+const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = {
+  "gh-node-conf": ({ command, ...others }) => ({
+    ...others,
+    command: (command as readonly string[]).filter((word, at, all) => word !== "--adopt" && all[at - 1] !== "--adopt"),
+  }),
+  ...Object.fromEntries(
+    Object.entries(staysInEnvironment).map(([service, stays]) => [
+      `gh-${service}`,
+      ({ envs, volumes, ...others }: Inputs) => ({
+        ...others,
+        command: [service, "--hot-restart"],
+        envs: withVariables(
+          (envs as readonly string[]).filter((variable) => stays.test(variable)),
+          [
+            `GATEHOUSE_${service.toUpperCase().replace("-", "_")}_SETTINGS_PATH=/run/gatehouse/live/settings.json5`,
+            "XDG_STATE_HOME=/var/lib/gatehouse",
+          ],
+        ),
+        volumes: [
+          ...(JSON.stringify(volumes).includes("/var/lib/gatehouse") ? [] : [buildStateMount(service)]),
+          ...(volumes as readonly unknown[]),
+          liveMount(service),
         ],
-      ),
-      volumes: [
-        ...(JSON.stringify(volumes).includes("/var/lib/gatehouse") ? [] : [buildStateMount(service)]),
-        ...(volumes as readonly unknown[]),
-        liveMount(service),
-      ],
-    }),
-  ]),
-);
+      }),
+    ]),
+  ),
+};
 
 type Inputs = Readonly<Record<string, unknown>>;
 
