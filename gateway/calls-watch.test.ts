@@ -11,10 +11,10 @@ const ended = (outcome: CallCount["outcome"], count: number, method = "eth_call"
 });
 
 /** Returns the condition after checking calls that ended since the first check. */
-function judge(calls: readonly CallCount[], before?: ConditionStatus) {
+function judge(calls: readonly CallCount[], previousStatus?: ConditionStatus) {
   const history = new CallHistory(60_000);
   history.add(sumCalls({ calls: [] }), 0);
-  return deriveCallsCondition(history.add(sumCalls({ calls }), 30_000), before);
+  return deriveCallsCondition(history.add(sumCalls({ calls }), 30_000), previousStatus);
 }
 
 describe("the condition of recent calls", () => {
@@ -124,16 +124,16 @@ function startWatch() {
     set: (report: ConditionReport) => void set.push(report),
   };
   const state = { calls: [] as readonly CallCount[], isServing: true };
-  const ending = new AbortController();
+  const stopController = new AbortController();
   const waits: (() => void)[] = [];
-  const watching = watchCalls(
+  const callsWatch = watchCalls(
     {
       traffic: () => Promise.resolve({ calls: state.calls, limited: [] }),
       isServing: () => state.isServing,
       board,
       clock,
       log: { error: () => undefined },
-      signal: ending.signal,
+      signal: stopController.signal,
     },
     () => new Promise((resolve) => void waits.push(resolve)),
   );
@@ -148,9 +148,9 @@ function startWatch() {
       return set.at(-1);
     },
     [Symbol.asyncDispose]: async () => {
-      ending.abort();
+      stopController.abort();
       waits.splice(0).forEach((go) => go());
-      await watching;
+      await callsWatch;
     },
   };
 }

@@ -49,27 +49,27 @@ export async function watchCalls(
     long.clear();
   };
   const what = "The count of calls and failures";
-  const polling = pollCheck(
+  const pollLoop = pollCheck(
     { name: "calls", what, types: ["CallsSucceeding"], failed: clear, intervalMs, signal },
     async () => {
-      const before = board.get("CallsSucceeding")?.status;
+      const previousStatus = board.get("CallsSucceeding")?.status;
       if (!isServing()) {
         clear();
-        if (before === "False") board.set(notJudged);
+        if (previousStatus === "False") board.set(unknownReport);
         return;
       }
       const totals = sumCalls(await traffic());
       const now = clock.monotonicMs();
       const [minute, tenMinutes] = [last.add(totals, now), long.add(totals, now)];
-      const condition = deriveCallsCondition(minute.calls < fewCalls ? tenMinutes : minute, before);
+      const condition = deriveCallsCondition(minute.calls < fewCalls ? tenMinutes : minute, previousStatus);
       if (condition !== undefined) board.set(condition);
     },
     { board, log, pause },
   );
-  await polling.ended;
+  await pollLoop.ended;
 }
 
-const notJudged: ConditionReport<"CallsSucceeding"> = {
+const unknownReport: ConditionReport<"CallsSucceeding"> = {
   type: "CallsSucceeding",
   status: "Unknown",
   reason: "NotServing",
@@ -99,7 +99,7 @@ export function deriveCallsCondition(
       type,
       status: "False",
       reason: "UpstreamFailing",
-      message: `${failures} of ${recent.calls} calls of the last ${seconds} s got no response from the node (${nameMost(recent.failed)}), although it responds to health checks. Send such a call directly to the node, and check its log.`,
+      message: `${failures} of ${recent.calls} calls of the last ${seconds} s got no response from the node (${nameMostFrequent(recent.failed)}), although it responds to health checks. Send such a call directly to the node, and check its log.`,
     };
   }
   if (isWrong) {
@@ -110,14 +110,14 @@ export function deriveCallsCondition(
       message: `${recent.shed} of ${recent.calls} calls of the last ${seconds} s were rejected: overloaded. Check whether this process lacks CPU (GatewayResponsive), and whether the node is slow (gatehouse_gateway_node_duration_seconds).`,
     };
   }
-  const answered = `${recent.calls - lost} of ${recent.calls} calls of the last ${seconds} s were served.`;
-  if (recent.calls >= fewCalls) return { type, status: "True", reason: "Succeeding", message: answered };
-  const few = `Too few calls to evaluate: ${answered}`;
+  const successShare = `${recent.calls - lost} of ${recent.calls} calls of the last ${seconds} s were served.`;
+  if (recent.calls >= fewCalls) return { type, status: "True", reason: "Succeeding", message: successShare };
+  const few = `Too few calls to evaluate: ${successShare}`;
   if (before === "True") return { type, status: "True", reason: "Succeeding", message: `${few} Earlier ones were.` };
   return before === undefined ? undefined : { type, status: "Unknown", reason: "TooFewCalls", message: few };
 }
 
-function nameMost(failed: ReadonlyMap<string, number>): string {
+function nameMostFrequent(failed: ReadonlyMap<string, number>): string {
   const byCount = [...failed].sort(([, one], [, other]) => other - one);
   const named = byCount.slice(0, namedMethods).map(([method, count]) => `${method} ${count}`);
   return [...named, ...(byCount.length > namedMethods ? ["…"] : [])].join(", ");
@@ -141,16 +141,16 @@ export type RecentCalls = CallTotals & Readonly<{ windowMs: number }>;
 
 /** Sums the counters of all tiers since the start. */
 export function sumCalls({ calls }: Pick<Traffic, "calls">): CallTotals {
-  const failed = new Map<string, number>();
+  const failedCalls = new Map<string, number>();
   let all = 0;
   let shed = 0;
   for (const { method, outcome, count } of calls) {
     if (ofTheCaller.has(outcome)) continue;
     all += count;
-    if (outcome === "failed") failed.set(method, (failed.get(method) ?? 0) + count);
+    if (outcome === "failed") failedCalls.set(method, (failedCalls.get(method) ?? 0) + count);
     if (outcome === "overload") shed += count;
   }
-  return { calls: all, failed, shed };
+  return { calls: all, failed: failedCalls, shed };
 }
 
 type CallSnapshot = Readonly<{ atMs: number; totals: CallTotals }>;
@@ -180,10 +180,12 @@ export class CallHistory {
 }
 
 function computeDifference(now: CallTotals, before: CallTotals): CallTotals {
-  const failed = [...now.failed].map(([method, count]) => [method, count - (before.failed.get(method) ?? 0)] as const);
+  const newFailures = [...now.failed].map(
+    ([method, count]) => [method, count - (before.failed.get(method) ?? 0)] as const,
+  );
   return {
     calls: now.calls - before.calls,
-    failed: new Map(failed.filter(([, count]) => count > 0)),
+    failed: new Map(newFailures.filter(([, count]) => count > 0)),
     shed: now.shed - before.shed,
   };
 }

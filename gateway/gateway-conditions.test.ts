@@ -3,27 +3,27 @@ import type { NodeInfo } from "#health/rpc-state.ts";
 import type { NodeFitness } from "./chain/head.ts";
 import { deriveFilesCondition, evaluateNodeFitness } from "./gateway-conditions.ts";
 
-const rejected = { reason: "ConnectionRefused", message: "Rejected." } as const;
-const stalled = { reason: "Stalled", message: "Stalled." } as const;
-const behind = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
+const rejectedFailure = { reason: "ConnectionRefused", message: "Rejected." } as const;
+const stalledFault = { reason: "Stalled", message: "Stalled." } as const;
+const lagFault = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
 const nowMs = 10_000;
 
 test.each<[string, NodeInfo, NodeFitness]>([
   ["without any data", {}, "chainUnknown"],
-  ["whose first check failed a moment ago", { rpc: { sinceMs: 7_001, fault: rejected } }, "chainUnknown"],
+  ["whose first check failed a moment ago", { rpc: { sinceMs: 7_001, fault: rejectedFailure } }, "chainUnknown"],
   ["that responds", { rpc: { sinceMs: 0, fault: undefined }, chain: "expected", height: "advancing" }, "fit"],
-  ["unresponsive for less than 3 s", { rpc: { sinceMs: 7_001, fault: rejected }, chain: "expected" }, "fit"],
-  ["unresponsive for 3 s", { rpc: { sinceMs: 7_000, fault: rejected } }, "down"],
+  ["unresponsive for less than 3 s", { rpc: { sinceMs: 7_001, fault: rejectedFailure }, chain: "expected" }, "fit"],
+  ["unresponsive for 3 s", { rpc: { sinceMs: 7_000, fault: rejectedFailure } }, "down"],
   ["on a different chain", { rpc: { sinceMs: 0, fault: undefined }, chain: "another" }, "anotherChain"],
-  ["whose height stalls while the references advance", { chain: "expected", height: stalled }, "behind"],
-  ["behind the references", { chain: "expected", height: "advancing", lag: behind }, "behind"],
+  ["whose height stalls while the references advance", { chain: "expected", height: stalledFault }, "behind"],
+  ["behind the references", { chain: "expected", height: "advancing", lag: lagFault }, "behind"],
   ["whose chain produces no blocks", { chain: "expected", height: "idle", lag: "current" }, "fit"],
 ])("health of a node %s", (_, facts, fitness) => {
   expect(evaluateNodeFitness(facts, { hasReferences: true, nowMs })).toBe(fitness);
 });
 
 test("a node without references never counts as behind", () => {
-  expect(evaluateNodeFitness({ chain: "expected", height: stalled }, { hasReferences: false, nowMs })).toBe("fit");
+  expect(evaluateNodeFitness({ chain: "expected", height: stalledFault }, { hasReferences: false, nowMs })).toBe("fit");
 });
 
 const policy = {

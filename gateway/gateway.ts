@@ -58,7 +58,7 @@ const now = performance.now.bind(performance);
 const busyCalls = 1_000;
 
 /** Max reads sent to a node in one batch if neither the settings nor the node's family specify a number. */
-const usualBatchItems = 100;
+const defaultBatchItems = 100;
 
 /**
  * Starts the gateway's listeners in front of one node.
@@ -69,30 +69,32 @@ export async function startGateway(
   settings: GatewaySettings,
   { log, metrics, node, settingNames, files, connections, pause = realPause }: GatewayDependencies,
 ): Promise<Gateway> {
-  await using starting = new AsyncDisposableStack();
+  await using startedResources = new AsyncDisposableStack();
 
-  const policy = starting.use(startLivePolicy(settings, { log, files, settingNames })).current;
+  const policy = startedResources.use(startLivePolicy(settings, { log, files, settingNames })).current;
   const turns = new SharedTurns({ now, later: setImmediate });
   const head = new Head(settings.head, { now, wallClock: Date.now });
   const cache = new ResponseCache(settings.cache);
   const memory = new MemoryBudget(deriveMemoryBounds(settings.memory, readMemoryLimits()), { cache });
-  const gapEnded = createGapCounter(metrics);
-  const upstream = starting.use(startNode(settings, node, { head, cache, policy, gapEnded, log, now, turns }));
-  const counted = createPrometheusMeter(metrics, createAccessLog(policy, { log, random: Math.random }));
-  starting.use(watchBusy({ busyCalls, completed: counted.completed, becameBusy: optimizeForSpeed }));
-  const { batchItems: items = node.batchCallsMax ?? usualBatchItems, batchResponseBytes: responseBytes } =
+  const countGap = createGapCounter(metrics);
+  const upstream = startedResources.use(
+    startNode(settings, node, { head, cache, policy, gapEnded: countGap, log, now, turns }),
+  );
+  const meter = createPrometheusMeter(metrics, createAccessLog(policy, { log, random: Math.random }));
+  startedResources.use(watchBusy({ busyCalls, completed: meter.completed, becameBusy: optimizeForSpeed }));
+  const { batchItems: items = node.batchCallsMax ?? defaultBatchItems, batchResponseBytes: responseBytes } =
     settings.upstream;
   const context: GatewayContext = {
     policy,
-    limiter: starting.use(await startRateLimiter(settings.rateStore, log)),
-    gate: new LoadGate(settings.upstream, { loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs }),
+    limiter: startedResources.use(await startRateLimiter(settings.rateStore, log)),
+    gate: new LoadGate(settings.upstream, { loopDelayMs: startedResources.use(watchLoopDelay({ now })).delayMs }),
     head,
     fitness: node.fitness,
     checks: rememberChecks(),
     reads: new NodeReads(settings.cache, { pool: upstream.pool, cache, head }),
     nodeBatches: createNodeBatches({ items, responseBytes }, { pool: upstream.pool, log, now, turns }),
-    meter: counted,
-    tracing: starting.use(await startTracing(settings.tracing, log)).tracing,
+    meter,
+    tracing: startedResources.use(await startTracing(settings.tracing, log)).tracing,
     turns,
     now,
   };
@@ -105,19 +107,19 @@ export async function startGateway(
     blockAgeMs: () => head.blockAgeMs(),
     connections,
     metrics,
-    limited: counted.limited,
+    limited: meter.limited,
     bodies: admitBodies(context),
     settingNames,
     files,
     log,
     pause,
   });
-  starting.use(listeners);
+  startedResources.use(listeners);
   registerGauges(metrics, { gate: context.gate, memory, upstream, cache, listeners, head });
-  const resources = starting.move();
+  const resources = startedResources.move();
   return {
     urls: listeners.urls,
-    traffic: counted.traffic,
+    traffic: meter.traffic,
     disown: upstream.disown,
     readiness: () =>
       deriveReadiness(

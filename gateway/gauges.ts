@@ -57,7 +57,7 @@ export function registerGauges(
     },
   );
   gauge("head_block_number", "Number of the node's latest block known to the gateway; absent until known.", () => {
-    const latest = head.known()?.latest;
-    return latest === undefined ? undefined : Number(latest);
+    const latestNumber = head.known()?.latest;
+    return latestNumber === undefined ? undefined : Number(latestNumber);
   });
 }

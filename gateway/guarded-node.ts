@@ -108,7 +108,7 @@ export async function startGatewayForNode(
     connectionsPerAddress: settingNames.key("listener.connectionsPerAddress"),
   };
   // Ensures that callers of a healthy node are served from the start.
-  await waitForLook(health, { timeoutMs: settings.health.timeoutMs, signal });
+  await waitForFirstCheck(health, { timeoutMs: settings.health.timeoutMs, signal });
   const gateway = resources.use(
     await startGateway(settings.gateway, { log, metrics, node, settingNames, files, connections }),
   );
@@ -133,18 +133,18 @@ export async function startGatewayForNode(
     const isLate = now - servedMs >= silenceThresholdMs;
     board.set(deriveGatewayCondition(readiness, { fitness: fitness.current, facts: health.facts(), isLate }));
   };
-  let wasElsewhere = false;
+  let wasOnOtherChain = false;
   const report = async () => {
-    const isElsewhere = fitness.current === "anotherChain";
-    if (isElsewhere && !wasElsewhere) gateway.disown();
-    wasElsewhere = isElsewhere;
+    const isOnOtherChain = fitness.current === "anotherChain";
+    if (isOnOtherChain && !wasOnOtherChain) gateway.disown();
+    wasOnOtherChain = isOnOtherChain;
     setGatewayCondition();
   };
   const check = { name: "gateway", what: "The check of the gateway", intervalMs: gatewayIntervalMs, signal };
   resources.use(pollCheck({ ...check, types: ["GatewayServing", "FilesLoaded"] }, report, { board, log }));
   const isServing = () => gateway.readiness().ok && fitness.current !== "down" && isResponding(health.facts());
-  const judging = watchCalls({ traffic: gateway.traffic, isServing, board, clock, log, signal });
-  resources.defer(() => judging);
+  const callsWatch = watchCalls({ traffic: gateway.traffic, isServing, board, clock, log, signal });
+  resources.defer(() => callsWatch);
   const readiness = () => {
     setGatewayCondition();
     return readNodeReadiness(board);
@@ -157,16 +157,16 @@ export async function startGatewayForNode(
 }
 
 /** Max time that startup waits for a node that does not respond, regardless of the query timeout. */
-const startWithoutLookMs = 2_000;
+const firstCheckTimeoutMs = 2_000;
 
 /** Waits until the node has been checked or a query has timed out: calls are rejected until the node's chain is known. */
-async function waitForLook(
+async function waitForFirstCheck(
   { firstCheckDone }: Pick<Health, "firstCheckDone">,
   { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
 ): Promise<void> {
   const over = new AbortController();
   void firstCheckDone.then(() => over.abort());
-  await pauseWhileRunning(Math.min(timeoutMs, startWithoutLookMs), AbortSignal.any([signal, over.signal]));
+  await pauseWhileRunning(Math.min(timeoutMs, firstCheckTimeoutMs), AbortSignal.any([signal, over.signal]));
 }
 
 function nameListeners(urls: Gateway["urls"]): Record<string, string> {

@@ -27,19 +27,19 @@ async function start(settings: StandaloneGatewaySettings, context: ServiceContex
   const clock = systemClock;
   const events = createRecentEvents(clock);
   const names = createSettingNames(gatewaySettings.service);
-  const guarded = await startGatewayForNode(
+  const guardedNode = await startGatewayForNode(
     { node: { httpUrl, webSocketUrl, chainId, batchCallsMax }, health, lag, listen, gateway: own },
     { context, clock, events, settingNames: names },
   );
-  const { board, charts, operations, traffic, urls } = guarded;
-  const watched = listGuardedConditions(settings);
-  const sources = { board, charts, traffic, clock, health: guarded.health.current, pruningOldAfterMs: 0 };
-  const judged = { ...sources, verdict: () => deriveVerdict(board.list(), watched) };
-  const state = createPageState(judged);
+  const { board, charts, operations, traffic, urls } = guardedNode;
+  const watchedConditions = listGuardedConditions(settings);
+  const sources = { board, charts, traffic, clock, health: guardedNode.health.current, pruningOldAfterMs: 0 };
+  const judgedSources = { ...sources, verdict: () => deriveVerdict(board.list(), watchedConditions) };
+  const state = createPageState(judgedSources);
   context.resources.use(watchPageState(state, context));
   const page = { name: new URL(httpUrl).host, httpUrl, service: "gateway", pages: listen.pages } as const;
   const options = { ...page, blockOldAfterMs: health.staleAfterMs };
-  const shown = { ...judged, events, state, figures: () => noFigures, advise: () => ({ steps: [] }) };
+  const shown = { ...judgedSources, events, state, figures: () => noFigures, advise: () => ({ steps: [] }) };
   operations.get("/status", (c) => {
     const status = describeNodePage(options, shown);
     return c.json({ ...status, charts: { heights: charts.heights.list() } }, 200, { "Cache-Control": "no-store" });
@@ -50,7 +50,7 @@ async function start(settings: StandaloneGatewaySettings, context: ServiceContex
     await listenHttp(operations, {
       ...listen,
       setting: names.variable("listen.port"),
-      connections: guarded.operatorConnections,
+      connections: guardedNode.operatorConnections,
     }),
   );
   return { urls: { operations: listener.url, ...urls }, announced: { url: listener.url } };

@@ -7,7 +7,7 @@ import type { ResponseCache } from "./reads/response-cache.ts";
 import type { GatewaySettings } from "./settings/sections.ts";
 import { NodePool } from "./upstream/connection-pool.ts";
 import type { NodeUpstream } from "./upstream/node-call.ts";
-import { unanswered, NodeLink } from "./upstream/node-link.ts";
+import { unavailableError, NodeLink } from "./upstream/node-link.ts";
 import { createRequestNode } from "./upstream/request-node.ts";
 import type { SharedTurns } from "./wire/shared-turns.ts";
 
@@ -57,17 +57,17 @@ export function startNode(
   const requestNode = createRequestNode(pool, timeoutMs);
   const hub = stack.use(
     new SubscriptionHub(webSocket, {
-      link: () => link ?? { call: async () => unanswered },
+      link: () => link ?? { call: async () => unavailableError },
       requestNode,
       gapEnded,
     }),
   );
   const resetLink = () => link?.reset();
-  const returned = () => {
+  const onReturn = () => {
     cache.clear();
     link?.retryNow();
   };
-  const watch = stack.use(startHeadWatch(headSettings, { requestNode, hub, head, resetLink, returned }));
+  const watch = stack.use(startHeadWatch(headSettings, { requestNode, hub, head, resetLink, returned: onReturn }));
   const events = {
     opened: () => {
       // It may be another node, or the same node on another chain. While it was unreachable, constants were still served.
@@ -84,11 +84,11 @@ export function startNode(
   };
   const { reconnectMs, reconnectMaxMs } = webSocket;
   const linkOptions = { url: webSocketUrl, reconnectMs, reconnectMaxMs, timeoutMs };
-  const opened = stack.use(new NodeLink(linkOptions, { events, log, random: Math.random }));
-  link = opened;
+  const nodeLink = stack.use(new NodeLink(linkOptions, { events, log, random: Math.random }));
+  link = nodeLink;
   const disown = () => {
     cache.clear();
     hub.closeAll();
   };
-  return { pool, hub, isLinked: () => opened.isOpen, disown, [Symbol.dispose]: () => stack.dispose() };
+  return { pool, hub, isLinked: () => nodeLink.isOpen, disown, [Symbol.dispose]: () => stack.dispose() };
 }

@@ -5,7 +5,7 @@ import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
 import { buildAddedMethod, createCatalogue, type Catalogue } from "./catalogue/catalogue.ts";
 import { isServedBy, type ListenerName, type Method } from "./catalogue/method.ts";
 import { formatOpenRpcDocuments } from "./catalogue/openrpc.ts";
-import { type PolicySettings, type Tier, policyShape } from "./settings/policy.ts";
+import { type PolicySettings, type Tier, policyFields } from "./settings/policy.ts";
 import type { SettingNames } from "./settings/names.ts";
 
 /** Basis for every decision that the gateway makes. Replaced as a whole when settings change; a call keeps the policy that it started with. */
@@ -103,7 +103,7 @@ export type LivePolicySettings = PolicySettings &
   }>;
 
 /** Any of the policy's sections. Keys omitted in a section get their defaults; sections omitted in the file come from the settings. */
-const fileSchema = z.strictObject(policyShape).partial();
+const fileSchema = z.strictObject(policyFields).partial();
 
 /**
  * Starts the policy from the settings and from the hot-reloaded file, if there is one.
@@ -116,14 +116,14 @@ export function startLivePolicy(
 ): LivePolicy {
   const { policyPath } = settings;
   const state: { policy: Policy } = { policy: createPolicy(settings) };
-  const missing = findMissingTier(state.policy, settings, settingNames);
-  if (missing !== undefined && policyPath === undefined) throw new StartupError(missing);
+  const missingTier = findMissingTier(state.policy, settings, settingNames);
+  if (missingTier !== undefined && policyPath === undefined) throw new StartupError(missingTier);
   const current = () => state.policy;
   if (policyPath === undefined) return { current, [Symbol.asyncDispose]: async () => undefined };
   const read = (content: unknown): FileReading<Policy> => {
-    const reading = readPolicyFile(content, settings);
-    const problem = reading.ok ? findMissingTier(reading.value, settings, settingNames) : undefined;
-    return problem === undefined ? reading : { ok: false, problems: [problem] };
+    const fileResult = readPolicyFile(content, settings);
+    const problem = fileResult.ok ? findMissingTier(fileResult.value, settings, settingNames) : undefined;
+    return problem === undefined ? fileResult : { ok: false, problems: [problem] };
   };
   const apply = (policy: Policy) => void (state.policy = policy);
   const watcher = watchFile({ path: policyPath, setting: settingNames.key("policyPath"), read, apply }, dependencies);

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { chainId, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/section.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
-import { gatewayShape } from "./settings/sections.ts";
+import { gatewayFields } from "./settings/sections.ts";
 import { referencesShape, rpcHealthShape } from "#health/settings.ts";
 import { listenSection } from "#status/listen-settings.ts";
 
@@ -14,15 +14,15 @@ const nodeSection = section({
   chainId: chainId.describe("Chain ID that the node must report"),
 });
 
-const usual = ["node.webSocketUrl", "public.port", "policyPath", "callers.trustedProxies", "callers.keysPath"];
+const commonSettings = ["node.webSocketUrl", "public.port", "policyPath", "callers.trustedProxies", "callers.keysPath"];
 
 /** All settings of a standalone gateway (without a sidecar). Settings that a sidecar has too are in `settings/sections.ts`. */
-export const gatewaySettings = defineSettings("gateway", usual, {
+export const gatewaySettings = defineSettings("gateway", commonSettings, {
   node: nodeSection,
   listen: listenSection,
   health: section(rpcHealthShape),
   lag: section(referencesShape),
-  ...gatewayShape,
+  ...gatewayFields,
 });
 
 export type StandaloneGatewaySettings = z.output<typeof gatewaySettings.schema>;

@@ -19,7 +19,7 @@ type SaleInfo = ReturnType<typeof nameSale>;
 
 export function createSaleLog(log: Logger) {
   const sales = createBoundedLog(log, saleLineLimit);
-  const others = createBoundedLog(log);
+  const otherLines = createBoundedLog(log);
   return {
     outcome(outcome: SaleOutcome, facts: SaleInfo): void {
       switch (outcome.kind) {
@@ -31,32 +31,32 @@ export function createSaleLog(log: Logger) {
         }
         case "no-verdict": {
           const cause = outcome.cause.message;
-          return others.warn({ event: "sale-without-verdict", ...facts, cause }, "no verdict from the facilitator");
+          return otherLines.warn({ event: "sale-without-verdict", ...facts, cause }, "no verdict from the facilitator");
         }
         case "no-ledger": {
           const cause = outcome.cause.message;
-          return others.warn({ event: "sale-without-ledger", ...facts, cause }, "the ledger was not available");
+          return otherLines.warn({ event: "sale-without-ledger", ...facts, cause }, "the ledger was not available");
         }
         case "failed":
-          return others.warn(
+          return otherLines.warn(
             { event: "sale-failed", ...facts, cause: outcome.message },
             `not sold, uncharged: ${outcome.message}`,
           );
         case "invalid": {
           const { reason, message: cause } = outcome;
-          return others.info({ event: "payment-rejected", ...facts, reason, cause }, "payment rejected");
+          return otherLines.info({ event: "payment-rejected", ...facts, reason, cause }, "payment rejected");
         }
         default:
           return log.debug({ ...facts, outcome: outcome.kind }, "payment not accepted");
       }
     },
     interrupted: (err: unknown, facts: SaleInfo) =>
-      others.warn(
+      otherLines.warn(
         { event: "delivery-interrupted", err, ...facts },
         "the client did not receive its response; the same payment gets it again",
       ),
     unrecorded: (err: unknown, facts: SaleInfo) =>
-      others.error(
+      otherLines.error(
         { event: "delivery-not-recorded", err, ...facts },
         "can't record that a response was delivered; the same payment could get it again",
       ),

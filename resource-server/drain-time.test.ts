@@ -4,7 +4,7 @@ import { createDrainSignal } from "./drain-time.ts";
 import { planSettlementWithin } from "./facilitators/facilitator-in-process.ts";
 
 /** Milliseconds from a stop until the signal of a process with this grace period aborts. */
-function drainMsOf(graceMs: number): number {
+function computeDrainMs(graceMs: number): number {
   const stop = new AbortController();
   const signal = createDrainSignal(stop.signal, graceMs);
   let abortedAt: number | undefined;
@@ -21,7 +21,7 @@ describe("a process that stops while a settlement is pending", () => {
   afterEach(() => void vi.useRealTimers());
 
   it.each([100, 5_000, 20_000, 600_000])("responds within a grace period of %i ms", (graceMs) => {
-    expect(drainMsOf(graceMs) + planSettlementWithin(graceMs).drainMs).toBeLessThan(graceMs);
+    expect(computeDrainMs(graceMs) + planSettlementWithin(graceMs).drainMs).toBeLessThan(graceMs);
   });
 
   it("differs from a facilitator's settlement settings only in drainMs", () => {

@@ -19,7 +19,7 @@ it("limits responses to a quarter of the process's memory, and to half of that p
 });
 
 it("reserves memory for at least one request and response of the max size", () => {
-  const least = { totalBytes: 9 * mebibyte, addressBytes: 9 * mebibyte, connectionBytes: 9 * mebibyte };
-  expect(bounds({}, 16)).toEqual(least);
-  expect(bounds({ totalBytes: 1 }, 1_024)).toEqual(least);
+  const minBounds = { totalBytes: 9 * mebibyte, addressBytes: 9 * mebibyte, connectionBytes: 9 * mebibyte };
+  expect(bounds({}, 16)).toEqual(minBounds);
+  expect(bounds({ totalBytes: 1 }, 1_024)).toEqual(minBounds);
 });

@@ -69,9 +69,9 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const metrics = createPaymentMetrics({ ledger, payments, registry });
   const sale = { ledger, facilitation, payments, onSettled: metrics.charge, clock, audit, log };
   const port = trackPort(context.signal);
-  const settlesNothing = () => facilitation.settlesNothing() || !claims.readiness().ok;
+  const isSettlingPaused = () => facilitation.isSettlingPaused() || !claims.readiness().ok;
   const upstreams = createUpstreamWatch(settings.upstream, { client, listRoutes: routes.current, signal });
-  const readiness = createReadiness({ facilitation, claims, upstreams, port, files: context.files, settlesNothing });
+  const readiness = createReadiness({ facilitation, claims, upstreams, port, files: context.files, isSettlingPaused });
   const connections = resources.use(limitProcessConnections(settings.listen, { metrics: registry }));
   // Opened before the selling port, so that it closes later and shows the shutdown while purchases in flight complete.
   const operations = resources.use(
@@ -97,7 +97,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const serveSold = createSelling({
     find,
     sales: createSales(settings.payment, sale),
-    settlesNothing,
+    isSettlingPaused,
     upstreams,
     work: createUpstream(settings.upstream, { client, signal, issuer }),
     memory: new MemoryBudget(deriveResponseBounds(settings, readMemoryLimits())),
@@ -129,24 +129,24 @@ type ReadinessParts = Readonly<{
   port: PortState;
   files: Pick<ActiveFiles, "list">;
   /** Whether no payment could be settled now, so that none is requested. */
-  settlesNothing: () => boolean;
+  isSettlingPaused: () => boolean;
 }>;
 
-function createReadiness({ facilitation, claims, upstreams, port, files, settlesNothing }: ReadinessParts) {
+function createReadiness({ facilitation, claims, upstreams, port, files, isSettlingPaused }: ReadinessParts) {
   return () =>
     evaluateReadiness({
       facilitator: facilitation.readiness(),
       ledger: claims.readiness(),
       upstreams: upstreams.check(),
-      sales: checkSales(port, settlesNothing),
+      sales: checkSales(port, isSettlingPaused),
       ...checkFiles(files.list()),
     });
 }
 
 /** Checks whether payments are requested; the facilitator's and the ledger's checks decide whether the server is ready regardless. */
-function checkSales(port: PortState, settlesNothing: () => boolean): ReadinessCheck {
+function checkSales(port: PortState, isSettlingPaused: () => boolean): ReadinessCheck {
   const check = port.check();
-  if (!check.ok || !settlesNothing()) return check;
+  if (!check.ok || !isSettlingPaused()) return check;
   return {
     ok: false,
     message: "open, but requests without a payment get 503, because none could be settled",
@@ -171,10 +171,10 @@ export function deriveResponseBounds(
   limits: MemoryLimits,
 ): MemoryBudgetOptions {
   const saleBytes = upstream.responseLimitBytes + listen.bodyLimitBytes;
-  const derived = deriveMemoryBounds(memory, limits);
+  const derivedBounds = deriveMemoryBounds(memory, limits);
   return {
-    totalBytes: Math.max(derived.totalBytes, saleBytes),
-    addressBytes: Math.max(derived.addressBytes, saleBytes),
+    totalBytes: Math.max(derivedBounds.totalBytes, saleBytes),
+    addressBytes: Math.max(derivedBounds.addressBytes, saleBytes),
     connectionBytes: saleBytes,
   };
 }

@@ -7,7 +7,7 @@ import type { SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SoldResponse } from "./claims/payment-claim.ts";
 
 /** A response; header names from an upstream are in lower case, as is `cache-control` in all responses. */
-export type Answer = Readonly<{
+export type HttpResponse = Readonly<{
   status: number;
   headers: Readonly<Record<string, string>>;
   body: string | Uint8Array<ArrayBuffer> | null;
@@ -18,7 +18,7 @@ const soon = "1";
 const afterRecovery = "3";
 
 /** Responses to outcomes that are the same for every payment: status, message, and seconds until a retry. */
-const fixedAnswers: Readonly<
+const fixedResponses: Readonly<
   Record<
     "in-progress" | "other-request" | "busy" | "no-ledger" | "no-verdict",
     readonly [status: number, message: string, retryAfter?: string]
@@ -53,14 +53,14 @@ const fixedAnswers: Readonly<
  * | upstream failed or late, server stopping | 502, 504 or 503, nothing charged |
  * | upstream declined (4xx) | its response, `no-store`, nothing charged |
  * | sold | the resource, PAYMENT-RESPONSE |
- * | any other | see `fixedAnswers` |
+ * | any other | see `fixedResponses` |
  */
-export function respondWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): Answer {
+export function respondWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): HttpResponse {
   switch (outcome.kind) {
     case "sold":
-      return answerResource(outcome.response, outcome.settlement);
+      return respondSold(outcome.response, outcome.settlement);
     case "declined":
-      return answerUpstream(outcome.response, { "cache-control": "no-store" });
+      return respondUpstream(outcome.response, { "cache-control": "no-store" });
     case "failed": {
       const error = `${outcome.message}; you were not charged, and the payment can be reused.`;
       return respondJson(outcome.status, error, outcome.status === 503 ? { "Retry-After": afterRecovery } : {});
@@ -71,7 +71,7 @@ export function respondWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "inval
         "Retry-After": soon,
       });
     default: {
-      const [status, message, retryAfter] = fixedAnswers[outcome.kind];
+      const [status, message, retryAfter] = fixedResponses[outcome.kind];
       return respondJson(status, message, retryAfter === undefined ? {} : { "Retry-After": retryAfter });
     }
   }
@@ -81,20 +81,20 @@ export function respondWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "inval
 export function respondToSale(
   outcome: SaleOutcome,
   offer: Readonly<{ route: Route; url: string }> | undefined,
-  unsold: () => Answer,
-): Answer {
+  unsold: () => HttpResponse,
+): HttpResponse {
   if (outcome.kind !== "invalid")
     return outcome.kind === "other-request" && offer === undefined ? unsold() : respondWithoutOffer(outcome);
   if (offer !== undefined) return requirePayment(offer.route, offer.url, outcome.reason, outcome);
   const { settlement } = outcome;
-  const gone = unsold();
-  if (settlement === undefined) return gone;
-  return { ...gone, headers: { ...gone.headers, "PAYMENT-RESPONSE": encodeHeader(settlement) } };
+  const base = unsold();
+  if (settlement === undefined) return base;
+  return { ...base, headers: { ...base.headers, "PAYMENT-RESPONSE": encodeHeader(settlement) } };
 }
 
-export function respondNoRoute(method: string, path: string, allowed: readonly string[]): Answer {
-  if (allowed.length > 0) {
-    const { body, headers } = describeAllowedMethods(allowed);
+export function respondNoRoute(method: string, path: string, allowedMethods: readonly string[]): HttpResponse {
+  if (allowedMethods.length > 0) {
+    const { body, headers } = describeAllowedMethods(allowedMethods);
     return respondJson(405, body.error, headers);
   }
   const body = JSON.stringify({ error: describeMissingRoute(method, path, true) });
@@ -102,7 +102,7 @@ export function respondNoRoute(method: string, path: string, allowed: readonly s
 }
 
 /** Responds to a request without a payment while a payment would buy nothing, so that no client signs one. */
-export function respondUnsold(why: "payments can't be settled" | "the upstream can't be reached"): Answer {
+export function respondUnsold(why: "payments can't be settled" | "the upstream can't be reached"): HttpResponse {
   return respondJson(503, `${why} now, so no payment is requested; retry later.`, { "Retry-After": afterRecovery });
 }
 
@@ -112,7 +112,7 @@ export function requirePayment(
   url: string,
   error: string,
   { message, settlement, corrected }: Omit<Extract<SaleOutcome, { kind: "invalid" }>, "kind" | "reason"> = {},
-): Answer {
+): HttpResponse {
   const instructions: PaymentRequired = {
     x402Version: 2,
     error,
@@ -145,28 +145,28 @@ const rememberedMax = 256;
 
 /** Creates the requests for payment, and caches them until their route changes: encoding one costs more than the rest of its request. */
 export function createOfferMemory({ publicUrl }: Readonly<{ publicUrl: string | undefined }>) {
-  const byRoute = new WeakMap<Route, Map<string, Answer>>();
+  const byRoute = new WeakMap<Route, Map<string, HttpResponse>>();
   return (
     route: Route,
     { target, url, isHead }: Readonly<{ target: string; url: string; isHead: boolean }>,
-  ): Answer => {
-    const answers = byRoute.get(route) ?? new Map<string, Answer>();
+  ): HttpResponse => {
+    const responses = byRoute.get(route) ?? new Map<string, HttpResponse>();
     const name = `${isHead ? "HEAD" : "GET"} ${publicUrl === undefined ? url : target}`;
-    const known = answers.get(name);
-    if (known !== undefined) return known;
+    const knownResponses = responses.get(name);
+    if (knownResponses !== undefined) return knownResponses;
     const error = `PAYMENT-SIGNATURE header is required${isHead ? ", with GET" : ""}`;
-    const answer = requirePayment(route, new URL(target, publicUrl ?? url).href, error);
-    if (answers.size === rememberedMax) answers.clear();
-    byRoute.set(route, answers.set(name, answer));
-    return answer;
+    const response = requirePayment(route, new URL(target, publicUrl ?? url).href, error);
+    if (responses.size === rememberedMax) responses.clear();
+    byRoute.set(route, responses.set(name, response));
+    return response;
   };
 }
 
-function answerResource(response: SoldResponse, settlement: SettleResponse): Answer {
-  const given = response.headers.find(([name]) => name === "cache-control")?.[1];
-  return answerUpstream(response, {
+function respondSold(response: SoldResponse, settlement: SettleResponse): HttpResponse {
+  const givenCacheControl = response.headers.find(([name]) => name === "cache-control")?.[1];
+  return respondUpstream(response, {
     "PAYMENT-RESPONSE": encodeHeader(settlement),
-    "cache-control": limitToClient(given ?? ""),
+    "cache-control": limitToClient(givenCacheControl ?? ""),
   });
 }
 
@@ -178,7 +178,7 @@ function limitToClient(value: string): string {
   );
 }
 
-function answerUpstream(response: SoldResponse, own: Readonly<Record<string, string>>): Answer {
+function respondUpstream(response: SoldResponse, own: Readonly<Record<string, string>>): HttpResponse {
   const { status } = response;
   // A response whose status forbids a body must be created without one (RFC 9110).
   const body = status === 204 || status === 205 ? null : response.body;
@@ -191,13 +191,13 @@ function encodeHeader(value: PaymentRequired | SettleResponse): string {
   return Buffer.from(JSON.stringify(value)).toString("base64");
 }
 
-function respondJson(status: number, error: string, headers: Readonly<Record<string, string>>): Answer {
+function respondJson(status: number, error: string, headers: Readonly<Record<string, string>>): HttpResponse {
   return answerBody(status, { error }, headers);
 }
 
-function answerBody(status: number, body: object, headers: Readonly<Record<string, string>>): Answer {
-  const fixed = { "content-type": "application/json", "cache-control": "no-store" };
-  return { status, headers: { ...fixed, ...headers }, body: JSON.stringify(body) };
+function answerBody(status: number, body: object, headers: Readonly<Record<string, string>>): HttpResponse {
+  const jsonHeaders = { "content-type": "application/json", "cache-control": "no-store" };
+  return { status, headers: { ...jsonHeaders, ...headers }, body: JSON.stringify(body) };
 }
 
 /**

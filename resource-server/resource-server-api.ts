@@ -11,7 +11,7 @@ export function describeResourceServerApi(
 ): Api {
   const url = publicUrl ?? `http://127.0.0.1:${listen.port}`;
   const server = { url, description: "The listener for buyers" };
-  const selling: readonly ApiOperation[] = [
+  const soldOperations: readonly ApiOperation[] = [
     {
       method: "get",
       path: "/health",
@@ -25,7 +25,7 @@ export function describeResourceServerApi(
     title: "Gatehouse resource server",
     description:
       "For operators. The routes file lists the routes for sale; unpaid requests to them on the buyers' port get 402 with PAYMENT-REQUIRED (x402 version 2).",
-    operations: [...operationsApi, ...servicePageApi, ...selling],
+    operations: [...operationsApi, ...servicePageApi, ...soldOperations],
   };
 }
 

@@ -167,7 +167,7 @@ async function answerToUnread(path: string, payment: string, framing: Record<str
 it("returns 503 instead of 402 while no payment can be settled", async () => {
   shop.routes.set(route.key, route);
   expect((await fetch(`${shop.url}/data`)).status).toBe(402);
-  shop.facilitation.settlesNothing = () => true;
+  shop.facilitation.isSettlingPaused = () => true;
   const answer = await fetch(`${shop.url}/data`);
   expect([answer.status, answer.headers.get("Retry-After"), answer.headers.get("PAYMENT-REQUIRED")]).toEqual([
     503,

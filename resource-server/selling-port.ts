@@ -8,7 +8,7 @@ import { createRequestReports } from "#daemon/http/request-reports.ts";
 import { readRequestTrace } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { FindOfferedRoute } from "./facilitators/completed-offers.ts";
-import { respondNoRoute, type Answer } from "./payment-answers.ts";
+import { respondNoRoute, type HttpResponse } from "./payment-answers.ts";
 import { routeMethods } from "./routes/route.ts";
 import type { ServeSold } from "./sold-request.ts";
 
@@ -29,46 +29,46 @@ type SellingPortParts = Readonly<{
  */
 export function createSellingPort(app: App, { find, serveSold, bodyLimitBytes, ...reporting }: SellingPortParts) {
   const reports = createRequestReports(reporting);
-  const answerUnsold = (method: string, path: string) => {
-    const sold = listSoldMethods(find, path);
-    return respondNoRoute(method, path, sold.length === 0 ? [] : [...sold, "OPTIONS"]);
+  const respondUnsold = (method: string, path: string) => {
+    const soldMethods = listSoldMethods(find, path);
+    return respondNoRoute(method, path, soldMethods.length === 0 ? [] : [...soldMethods, "OPTIONS"]);
   };
   const ownPaths = new Set(app.routes.filter(({ method }) => method !== METHOD_NAME_ALL).map(({ path }) => path));
   app.all("*", (c) => {
     const { incoming } = c.env as NodeBindings;
-    const { body, ...init } = answerUnsold(c.req.method, readPath(incoming));
+    const { body, ...init } = respondUnsold(c.req.method, readPath(incoming));
     return new Response(body, init);
   });
   return {
     fetch: (request: Request, bindings: NodeBindings): Response | Promise<Response> => {
       const { incoming } = bindings;
-      const { method: asked = "" } = incoming;
-      const isHead = asked === "HEAD";
-      const method = isHead ? "GET" : routeMethods.find((known) => known === asked);
+      const { method: requestedMethod = "" } = incoming;
+      const isHead = requestedMethod === "HEAD";
+      const method = isHead ? "GET" : routeMethods.find((routeMethod) => routeMethod === requestedMethod);
       const path = readPath(incoming);
-      const offered = method && find(method, path);
+      const offeredRoute = method && find(method, path);
       // A client may send a payment with every request.
       const isPaid = !isHead && incoming.headers["payment-signature"] !== undefined && !ownPaths.has(path);
-      if (method === undefined || (offered === undefined && !isPaid)) return app.fetch(request, bindings);
+      if (method === undefined || (offeredRoute === undefined && !isPaid)) return app.fetch(request, bindings);
       const end = reports.start();
       const trace = readRequestTrace(incoming.headers);
-      const route = offered?.route.path ?? unsold;
-      const finish = ({ status, headers, body }: Answer): Response => {
-        end({ method: asked, route, status });
+      const route = offeredRoute?.route.path ?? unsold;
+      const finish = ({ status, headers, body }: HttpResponse): Response => {
+        end({ method: requestedMethod, route, status });
         const all = { ...otherOriginHeaders, "x-request-id": trace.requestId, ...headers };
         return new Response(isHead ? null : body, { status, headers: all });
       };
       const fail = async (error: unknown): Promise<Response> => {
         const { status, body } = reports.answerError(error, trace, route);
-        const isWhole = incoming.complete || (await discardRequest(incoming, discardLimits));
-        const headers = { "content-type": "application/json", ...(isWhole ? {} : { connection: "close" }) };
+        const isComplete = incoming.complete || (await discardRequest(incoming, discardLimits));
+        const headers = { "content-type": "application/json", ...(isComplete ? {} : { connection: "close" }) };
         return finish({ status, headers, body: JSON.stringify(body) });
       };
       try {
         rejectLargeBody(incoming, bodyLimitBytes);
-        const sold = { ...bindings, method, path, offered, url: request.url, trace };
-        const answer = serveSold({ ...sold, answerUnsold: () => answerUnsold(asked, path) });
-        return answer instanceof Promise ? answer.then(finish).catch(fail) : finish(answer);
+        const soldRequest = { ...bindings, method, path, offered: offeredRoute, url: request.url, trace };
+        const response = serveSold({ ...soldRequest, respondUnsold: () => respondUnsold(requestedMethod, path) });
+        return response instanceof Promise ? response.then(finish).catch(fail) : finish(response);
       } catch (error) {
         return fail(error);
       }
@@ -77,8 +77,8 @@ export function createSellingPort(app: App, { find, serveSold, bodyLimitBytes, .
 }
 
 function listSoldMethods(find: FindOfferedRoute, path: string): readonly string[] {
-  const sold = routeMethods.filter((each) => find(each, path) !== undefined);
-  return sold.includes("GET") ? ["HEAD", ...sold] : sold;
+  const soldMethods = routeMethods.filter((each) => find(each, path) !== undefined);
+  return soldMethods.includes("GET") ? ["HEAD", ...soldMethods] : soldMethods;
 }
 
 /** Route label of a request that matches no route, in metrics and logs, as in Hono. */

@@ -21,13 +21,13 @@ import {
 import { address } from "#x402/address.ts";
 import { z } from "zod";
 
-const usual = ["facilitator.url", "chain.id", "publicUrl", "listen.port"];
+const commonSettings = ["facilitator.url", "chain.id", "publicUrl", "listen.port"];
 
 /**
  * Settings of the resource server (specification, "x402 route protection configuration"). With `facilitator.url`, payments are verified and
  * settled there; without it, in this process, and all of `settlement` is then required.
  */
-export const resourceServerSettings = defineSettings("resource-server", usual, {
+export const resourceServerSettings = defineSettings("resource-server", commonSettings, {
   listen: section({
     host: host.default("127.0.0.1").describe("Listen address of the resource server"),
     port: port.default(defaultPorts["resource-server"].http).describe("Listen port of the resource server"),

@@ -14,7 +14,7 @@ import {
   respondWithoutOffer,
   createOfferMemory,
   requirePayment,
-  type Answer,
+  type HttpResponse,
   type RememberedOffers,
 } from "./payment-answers.ts";
 import type { Route } from "./routes/route.ts";
@@ -27,7 +27,7 @@ import type { PaidRequest, UpstreamResult } from "./upstream/upstream.ts";
 export type SellingParts = Readonly<{
   find: FindOfferedRoute;
   sales: Sales;
-  settlesNothing: () => boolean;
+  isSettlingPaused: () => boolean;
   work: (request: PaidRequest) => Promise<UpstreamResult>;
   upstreams: Pick<UpstreamWatch, "record" | "isUnreachable">;
   /** Memory budget for buffered requests until they are processed, and for responses until their clients have received them. */
@@ -50,10 +50,10 @@ export type SoldRequest = Readonly<{
   url: string;
   offered: OfferedRoute | undefined;
   trace: RequestTrace;
-  answerUnsold: () => Answer;
+  respondUnsold: () => HttpResponse;
 }>;
 
-export type ServeSold = (request: SoldRequest) => Answer | Promise<Answer>;
+export type ServeSold = (request: SoldRequest) => HttpResponse | Promise<HttpResponse>;
 
 type Selling = SellingParts & Readonly<{ lines: SaleLog; offers: RememberedOffers }>;
 
@@ -63,37 +63,37 @@ type Selling = SellingParts & Readonly<{ lines: SaleLog; offers: RememberedOffer
  * was removed, a payment still gets its earlier purchase. `payment-answers.ts` defines the response to each outcome of a sale.
  */
 export function createSelling(parts: SellingParts): ServeSold {
-  const selling = { ...parts, lines: createSaleLog(parts.log), offers: createOfferMemory(parts) };
+  const sellingParts = { ...parts, lines: createSaleLog(parts.log), offers: createOfferMemory(parts) };
   return (request) => {
     const { incoming, url, offered } = request;
     const isHead = incoming.method === "HEAD";
     const header = isHead ? undefined : readHeader(incoming.headers, "payment-signature");
-    if (header !== undefined) return servePaid(request, header, selling);
-    if (offered === undefined) return request.answerUnsold();
+    if (header !== undefined) return servePaid(request, header, sellingParts);
+    if (offered === undefined) return request.respondUnsold();
     const { route } = offered;
-    if (route.accepts.length === 0 || parts.settlesNothing()) return respondUnsold("payments can't be settled");
+    if (route.accepts.length === 0 || parts.isSettlingPaused()) return respondUnsold("payments can't be settled");
     if (parts.upstreams.isUnreachable(route)) return respondUnsold("the upstream can't be reached");
     parts.metrics.count(route, "unpaid");
-    return selling.offers(route, { target: readTarget(request), url, isHead });
+    return sellingParts.offers(route, { target: readTarget(request), url, isHead });
   };
 }
 
-async function servePaid(request: SoldRequest, header: string, selling: Selling): Promise<Answer> {
-  const reading = readPayment(header);
-  if (!reading.ok) return reject(request, `invalid_payload: ${reading.message}`, selling);
-  const { payment } = reading;
-  const address = findAddress(request.incoming, selling.client);
+async function servePaid(request: SoldRequest, header: string, sellingParts: Selling): Promise<HttpResponse> {
+  const paymentResult = readPayment(header);
+  if (!paymentResult.ok) return reject(request, `invalid_payload: ${paymentResult.message}`, sellingParts);
+  const { payment } = paymentResult;
+  const address = findAddress(request.incoming, sellingParts.client);
   const client = toAddressKey(address);
-  using opened = new DisposableStack();
+  using openedResources = new DisposableStack();
   // Its connection may be closed in favour of other clients.
   const owner = { address: () => client, cut: () => request.outgoing.destroy() };
-  const memory = opened.use(new ConnectionMemory(selling.memory, owner));
-  const received = await receive(request, payment, memory, selling);
-  if ("answer" in received) return received.answer;
-  const { body, offered } = received;
+  const memory = openedResources.use(new ConnectionMemory(sellingParts.memory, owner));
+  const receivedRequest = await receive(request, payment, memory, sellingParts);
+  if ("response" in receivedRequest) return receivedRequest.response;
+  const { body, offered } = receivedRequest;
   const fingerprint = requestFingerprint({ method: request.method, target: readTarget(request), body });
   const route = offered?.route ?? { key: `${request.method} ${request.path}` };
-  const outcome = await selling.sales.sell({
+  const outcome = await sellingParts.sales.sell({
     payment,
     fingerprint,
     client,
@@ -101,33 +101,33 @@ async function servePaid(request: SoldRequest, header: string, selling: Selling)
     trace: request.trace,
     requirements: offered && findAcceptedOffer(payment, offered.taken()),
     route: route.key,
-    work: () => work(request, { payment, address, memory, body, offered }, selling),
+    work: () => work(request, { payment, address, memory, body, offered }, sellingParts),
   });
   const facts = nameSale(route.key, payment, request.trace);
   // Without a current route, these show that the request was for one, so that clients can't make up labels.
   const isKnown = offered !== undefined || outcome.kind === "sold" || outcome.kind === "pending";
   const isReplay = outcome.kind === "sold" && outcome.isReplay === true;
-  if (isKnown) selling.metrics.count(route, isReplay ? "replayed" : outcome.kind);
+  if (isKnown) sellingParts.metrics.count(route, isReplay ? "replayed" : outcome.kind);
   if (isKnown || (outcome.kind !== "invalid" && outcome.kind !== "other-request"))
-    selling.lines.outcome(outcome, facts);
+    sellingParts.lines.outcome(outcome, facts);
   if (outcome.kind === "sold" || outcome.kind === "declined") {
-    opened.move();
-    void followDelivery(outcome, { outgoing: request.outgoing, memory, facts }, selling);
+    openedResources.move();
+    void followDelivery(outcome, { outgoing: request.outgoing, memory, facts }, sellingParts);
   }
-  const offer = offered && { route: offered.route, url: readUrl(request, selling).href };
-  return respondToSale(outcome, offer, request.answerUnsold);
+  const offer = offered && { route: offered.route, url: readUrl(request, sellingParts).href };
+  return respondToSale(outcome, offer, request.respondUnsold);
 }
 
-function reject(request: SoldRequest, reason: string, selling: Selling): Answer {
-  if (request.offered === undefined) return request.answerUnsold();
+function reject(request: SoldRequest, reason: string, sellingParts: Selling): HttpResponse {
+  if (request.offered === undefined) return request.respondUnsold();
   const { route } = request.offered;
-  selling.metrics.count(route, "invalid");
-  return requirePayment(route, readUrl(request, selling).href, reason);
+  sellingParts.metrics.count(route, "invalid");
+  return requirePayment(route, readUrl(request, sellingParts).href, reason);
 }
 
 /** A paid request once it has arrived completely, or the response if it buys nothing. */
 type Received = Readonly<
-  { body: Uint8Array<ArrayBuffer> | undefined; offered: OfferedRoute | undefined } | { answer: Answer }
+  { body: Uint8Array<ArrayBuffer> | undefined; offered: OfferedRoute | undefined } | { response: HttpResponse }
 >;
 
 /**
@@ -138,19 +138,19 @@ async function receive(
   request: SoldRequest,
   payment: Payment,
   memory: ConnectionMemory,
-  selling: Selling,
+  sellingParts: Selling,
 ): Promise<Received> {
   const { incoming, method, path, offered } = request;
   if (method === "GET") return { body: undefined, offered };
   if (offered === undefined || findAcceptedOffer(payment, offered.taken()) === undefined) {
-    const isKnown = await selling.sales.hasSold(payment);
-    if (isKnown === false) return { answer: reject(request, noOffer, selling) };
-    if (isKnown !== true) return { answer: respondWithoutOffer(isKnown) };
+    const isKnown = await sellingParts.sales.hasSold(payment);
+    if (isKnown === false) return { response: reject(request, noOffer, sellingParts) };
+    if (isKnown !== true) return { response: respondWithoutOffer(isKnown) };
   }
-  const body = await readHeldRequest(incoming, selling.bodyLimitBytes, memory);
-  if (body === undefined) return { answer: respondWithoutOffer({ kind: "busy" }) };
+  const body = await readHeldRequest(incoming, sellingParts.bodyLimitBytes, memory);
+  if (body === undefined) return { response: respondWithoutOffer({ kind: "busy" }) };
   // A client may send its body slowly: the offers at the body's end apply.
-  return { body, offered: selling.find(method, path) };
+  return { body, offered: sellingParts.find(method, path) };
 }
 
 type Purchase = Readonly<{
@@ -164,17 +164,17 @@ type Purchase = Readonly<{
 async function work(
   request: SoldRequest,
   { payment, address, memory, body, offered }: Purchase,
-  selling: Selling,
+  sellingParts: Selling,
 ): Promise<UpstreamResult> {
   if (offered === undefined) return { kind: "failed", status: 503, message: "the route is no longer sold" };
   const { route } = offered;
-  const url = readUrl(request, selling);
+  const url = readUrl(request, sellingParts);
   const protocol = url.protocol === "https:" ? ("https" as const) : ("http" as const);
   const origin = { clientAddress: address, protocol, host: url.host, ...request.trace };
   const { payer } = payment.key;
   const paid = { route, target: readTarget(request), headers: request.incoming.headers, body, origin, memory, payer };
-  const result = await selling.metrics.timeUpstream(route, () => selling.work(paid));
-  selling.upstreams.record(route, result);
+  const result = await sellingParts.metrics.timeUpstream(route, () => sellingParts.work(paid));
+  sellingParts.upstreams.record(route, result);
   memory.release(body?.buffer.byteLength ?? 0);
   return result;
 }

@@ -37,8 +37,8 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const { board, charts, health, operations } = guarded;
   // The listener starts before the upkeep, so that a port conflict is reported before the sidecar touches the node.
   let releases: ReleaseWatch | undefined;
-  const watched = listWatchedConditions(settings);
-  const verdict = () => deriveVerdict(board.list(), watched);
+  const watchedConditions = listWatchedConditions(settings);
+  const verdict = () => deriveVerdict(board.list(), watchedConditions);
   showVerdict(metrics, verdict);
   let url: string | undefined;
   const { directory: stateDirectory } = state;
@@ -55,25 +55,25 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
     await listenHttp(operations, { ...settings.listen, setting, connections: guarded.operatorConnections }),
   );
   ({ url } = listener);
-  const keeping = new AsyncDisposableStack();
-  let ending: Promise<void> | undefined;
-  const endKeeping = () => (ending ??= keeping.disposeAsync());
-  resources.defer(endKeeping);
+  const keptResources = new AsyncDisposableStack();
+  let resourcesEnd: Promise<void> | undefined;
+  const endResources = () => (resourcesEnd ??= keptResources.disposeAsync());
+  resources.defer(endResources);
   const listedCommits = () => releases?.commits() ?? {};
-  const common = { log, metrics, clock, send: sendRequest, state, events, board, charts, health, finishes };
-  const kept = keeping.use(await startUpkeep(settings, { ...common, listedCommits }));
+  const commonParts = { log, metrics, clock, send: sendRequest, state, events, board, charts, health, finishes };
+  const kept = keptResources.use(await startUpkeep(settings, { ...commonParts, listedCommits }));
   upkeep = kept;
-  const { onLook } = page;
-  keeping.use(watchNodeStorage(settings, { upkeep: kept, state, board, onLook, events, metrics, clock, log }));
+  const { onCheck } = page;
+  keptResources.use(watchNodeStorage(settings, { upkeep: kept, state, board, onCheck, events, metrics, clock, log }));
   const { program, places } = kept;
-  releases = keeping.use(
+  releases = keptResources.use(
     watchReleases(settings, { program, places, stateDirectory, health, files, board, clock, log }),
   );
-  keeping.use(await listenForControl(state.directory, kept.control, { log, mask }));
+  keptResources.use(await listenForControl(state.directory, kept.control, { log, mask }));
   context.yields(async () => {
     // From now on, responses report that the sidecar is starting; a retry reaches the next process.
     upkeep = undefined;
-    await endKeeping();
+    await endResources();
     state.release();
   });
   return { urls: { sidecar: listener.url, ...guarded.urls }, announced: { url: listener.url, stateDirectory } };

@@ -16,7 +16,7 @@ export type NodeStorageDependencies = Readonly<{
   upkeep: Pick<Upkeep, "dataPath" | "mayAct">;
   state: UpkeepState;
   board: ConditionBoard;
-  onLook?: (look: DiskCheck) => void;
+  onCheck?: (check: DiskCheck) => void;
   events: EventLog;
   metrics: Registry;
   clock: Clock;
@@ -27,7 +27,7 @@ export type NodeStorageDependencies = Readonly<{
 export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeStorageDependencies): AsyncDisposable {
   const { upkeep, state, ...shared } = dependencies;
   const { health, volume, kubernetes, restart } = settings;
-  const stopping = new AbortController();
+  const stopController = new AbortController();
   const resources = new AsyncDisposableStack();
   const openGrowth = (claim: string) => {
     const api = resources.use(createKubernetesApi({ ...kubernetes, timeoutMs: restart.timeoutMs }));
@@ -39,14 +39,14 @@ export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeSt
       claim: createVolumeClaim(claim, api),
     });
   };
-  const watching = watchDisk(
+  const diskWatch = watchDisk(
     {
       freeRatio: health.diskFreeRatio,
       fullWithinSeconds: health.diskFullWithinSeconds,
       forecastAfterSeconds: health.diskForecastAfterSeconds,
       fileTimeoutMs: settings.upkeep.fileTimeoutMs,
       intervalMs: volume.intervalMs,
-      signal: stopping.signal,
+      signal: stopController.signal,
     },
     {
       ...shared,
@@ -57,8 +57,8 @@ export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeSt
   );
   return {
     [Symbol.asyncDispose]: async () => {
-      stopping.abort();
-      await watching;
+      stopController.abort();
+      await diskWatch;
       // The cluster client must outlive the watch that uses it.
       await resources.disposeAsync();
     },

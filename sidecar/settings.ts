@@ -9,10 +9,10 @@ import { volumeSection } from "./settings/volume.ts";
 import { composeSection, dockerSection, kubernetesSection, opsSection } from "./settings/drivers.ts";
 import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSection } from "./settings/upkeep.ts";
 
-const usual = ["node.workspace", "node.httpUrl", "node.chainId", "restart.driver", "gateway.public.port"];
+const commonSettings = ["node.workspace", "node.httpUrl", "node.chainId", "restart.driver", "gateway.public.port"];
 
 /** All settings for one node's sidecar: the node, its desired state, and how to reach it. Each section is in `settings/`. */
-export const sidecarSettings = defineSettings("sidecar", usual, {
+export const sidecarSettings = defineSettings("sidecar", commonSettings, {
   listen: listenSection,
   node: nodeSection,
   pushgateway: pushgatewaySection,

@@ -55,11 +55,11 @@ const rejections: Readonly<Record<number, ApiResponse>> = {
 };
 
 function describeControlOperation(
-  answer: z.ZodType,
+  bodySchema: z.ZodType,
   operation: Omit<ApiOperation, "answers" | "security">,
 ): ApiOperation {
-  const answers = { 200: { description: "The result", body: answer }, ...rejections };
-  return { ...operation, security: ["bearer"], answers };
+  const responses = { 200: { description: "The result", body: bodySchema }, ...rejections };
+  return { ...operation, security: ["bearer"], answers: responses };
 }
 
 const control: readonly ApiOperation[] = [

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
-import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/control-options.ts";
+import { isConfirmed, type Confirmation } from "#sidecar/upkeep/control/control-options.ts";
 import { createFirstStage, formatWorkId, UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { checkStack, type StackCheck } from "./check-stack.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
@@ -22,7 +22,7 @@ export type StackUpgradeOptions = Readonly<{
   stateDirectory: string;
   dryRun: boolean;
 }> &
-  Pick<Agreement, "yes" | "confirm">;
+  Pick<Confirmation, "yes" | "confirm">;
 
 type FindDependencies = Readonly<{
   pulumi: Pick<PulumiCli, "readConfig" | "readOutputs">;
@@ -60,7 +60,7 @@ export async function beginUpgrade(
   show(found);
   let ready = requireReady(found);
   if (dryRun) return exitStatus.clean;
-  if (!(await isAgreedTo(question, options, output))) return exitStatus.error;
+  if (!(await isConfirmed(question, options, output))) return exitStatus.error;
   if (!yes) {
     // The confirmation may have taken hours.
     if (!isDeepStrictEqual(await findStack(options, work), place)) {

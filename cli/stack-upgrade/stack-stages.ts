@@ -60,7 +60,7 @@ function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
     pulumi.setConfig(side === "to" ? buildConfigChange(project, to, from) : buildConfigChange(project, from, to));
   return {
     touches: "proving",
-    requireStill: (record) => requireStill(record, platform),
+    requireUnchanged: (record) => requireStill(record, platform),
     stages: {
       stopping: (record, { amend }) => stopForCopy(record, platform, amend),
       copying: (record) => platform.copyData(record),

@@ -1,7 +1,7 @@
 import { parseNodeVersion } from "#node/versions.ts";
 import {
-  findDataConcern,
-  findHeightConcern,
+  findDataProblem,
+  findHeightProblem,
   findVersionConcern,
   verifyNode,
   type VerificationLimits,
@@ -50,9 +50,9 @@ async function findProblem(
   const { before } = options;
   // An unhealthy node is queried too: a different hash matters more than its other problems.
   const hash = before.block === undefined || !said.node.answers ? undefined : await blockHash(before.block.number);
-  const ofData = findDataConcern(before, hash);
+  const ofData = findDataProblem(before, hash);
   const isIdle = findCondition(said, "HeightAdvancing")?.reason === "Idle";
-  return findSidecarProblem(said, options) ?? findHeightConcern(before, said.node.height, isIdle) ?? ofData;
+  return findSidecarProblem(said, options) ?? findHeightProblem(before, said.node.height, isIdle) ?? ofData;
 }
 
 function findSidecarProblem(

@@ -5,9 +5,9 @@ import { readApiKeys, type ApiKeys } from "./api-key-file.ts";
 const sha256 = (key: string) => hashBytes("sha256", key);
 
 function takenKeys(entry: object): ApiKeys {
-  const reading = readApiKeys({ keys: [entry] });
-  if (!reading.ok) throw new Error(reading.problems.join(" "));
-  return reading.value;
+  const fileResult = readApiKeys({ keys: [entry] });
+  if (!fileResult.ok) throw new Error(fileResult.problems.join(" "));
+  return fileResult.value;
 }
 
 describe("API keys", () => {
@@ -25,13 +25,13 @@ describe("API keys", () => {
 
   it("never appear in errors about their file", () => {
     const hash = sha256("good");
-    const reading = readApiKeys({
+    const fileResult = readApiKeys({
       keys: [
         { name: "ops", sha256: `${hash}0`, tier: "Paid!" },
         { name: "ops", key: "plain" },
       ],
     });
-    const wrong = reading.ok ? "" : reading.problems.join(" ");
+    const wrong = fileResult.ok ? "" : fileResult.problems.join(" ");
     expect(wrong).toContain("keys.0.sha256");
     expect(wrong).not.toContain(hash.slice(0, 8));
     expect(wrong).not.toContain("plain");

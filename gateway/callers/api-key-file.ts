@@ -2,9 +2,9 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import type { FileReading } from "#daemon/files/watched-file.ts";
 import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
-import { apiKeyHolder, apiKeyShape } from "../settings/api-keys.ts";
+import { apiKeyHolder, apiKeyFields } from "../settings/api-keys.ts";
 
-const keyFile = z.strictObject({ keys: z.array(z.strictObject({ name: apiKeyHolder, ...apiKeyShape })).max(100_000) });
+const keyFile = z.strictObject({ keys: z.array(z.strictObject({ name: apiKeyHolder, ...apiKeyFields })).max(100_000) });
 
 export type KeyHolder = Readonly<{ name: string; tier: string }>;
 

@@ -17,7 +17,7 @@ it("remembers an address that sent a token without retaining the request head it
     verifications,
     addressOf: ({ forwardedFor = "" }) => forwardedFor,
   });
-  const before = measureHeap();
+  const heapBefore = measureHeap();
   for (let at = 0; at < heads; at += 1) {
     const address = `2001:db8:0:${1_000 + at}::/64`;
     const head = Buffer.alloc(headBytes, "x")
@@ -34,11 +34,11 @@ it("remembers an address that sent a token without retaining the request head it
     expect(identity.kind).toBe("rejected");
   }
   expect(verifications.clients()).toBe(heads);
-  expect(measureHeap() - before).toBeLessThan((heads * headBytes) / 4);
+  expect(measureHeap() - heapBefore).toBeLessThan((heads * headBytes) / 4);
 });
 
 const plain = { remoteAddress: "10.0.0.1", forwardedFor: undefined };
-const forwarded = { ...plain, forwardedFor: "198.51.100.7" };
+const forwardedInfo = { ...plain, forwardedFor: "198.51.100.7" };
 
 /** Notices of a gateway with these settings, its log lines, and the clock in milliseconds. */
 function notices(proxyProtocol: boolean) {
@@ -57,13 +57,13 @@ it("reports a proxy missing from the settings once an hour", () => {
   const { notice, lines, clock } = notices(false);
   notice(false, plain);
   expect(lines).toEqual([]);
-  notice(false, forwarded);
-  notice(false, { ...forwarded, remoteAddress: "10.0.0.2" });
+  notice(false, forwardedInfo);
+  notice(false, { ...forwardedInfo, remoteAddress: "10.0.0.2" });
   expect(lines).toEqual([
     "10.0.0.1 sends X-Forwarded-For but is not trusted; if it is your proxy, its clients share the limits of one address: add it to gateway.callers.trustedProxies",
   ]);
   clock.now = 3_600_000;
-  notice(false, forwarded);
+  notice(false, forwardedInfo);
   expect(lines).toHaveLength(2);
 });
 
@@ -73,7 +73,7 @@ it("reports a trusted proxy that omits the client address, unless the proxy prot
   expect(lines).toEqual([
     "the trusted proxy 10.0.0.1 sends requests without X-Forwarded-For: its clients share the limits of one address; make it send that header",
   ]);
-  const reported = notices(true);
-  reported.notice(true, plain);
-  expect(reported.lines).toEqual([]);
+  const proxyNotices = notices(true);
+  proxyNotices.notice(true, plain);
+  expect(proxyNotices.lines).toEqual([]);
 });

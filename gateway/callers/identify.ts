@@ -83,7 +83,7 @@ export const verificationRates: Rates = {
   computeUnitBurst: 500,
 };
 
-const rejected: CallerIdentity = {
+const rejectedIdentity: CallerIdentity = {
   kind: "rejected",
   message: "an API key or token is required; send Authorization: Bearer with a valid key or token",
 };
@@ -102,16 +102,16 @@ export function identifyByCredential({
   addressOf,
 }: CredentialDependencies): Identify {
   const identity = (kind: "key" | "token", holder: KeyHolder | undefined): CallerIdentity => {
-    if (holder === undefined || !policy().tiers.has(holder.tier)) return rejected;
+    if (holder === undefined || !policy().tiers.has(holder.tier)) return rejectedIdentity;
     const caller = { key: `${kind} ${holder.name}`, listener: "private" as const, tierName: holder.tier };
     return { kind: "caller", caller };
   };
   return (facts) => {
     const credential = /^Bearer +([\w.~+/=-]{1,8192})$/i.exec(facts.authorization ?? "")?.[1];
-    if (credential === undefined) return rejected;
+    if (credential === undefined) return rejectedIdentity;
     const keyHolder = apiKeys()?.holderOf(credential);
     if (keyHolder !== undefined) return identity("key", keyHolder);
-    if (tokens === undefined || credential.split(".").length !== 3) return rejected;
+    if (tokens === undefined || credential.split(".").length !== 3) return rejectedIdentity;
     const known = tokens.recall(credential);
     if (known !== undefined) return identity("token", known);
     // Copied by concatenation: a key sliced from a request's head would keep the whole head in memory.
@@ -135,18 +135,18 @@ export function logProxyNotices(
   { proxyProtocol }: Readonly<{ proxyProtocol: boolean }>,
   { log, settingNames, now }: Readonly<{ log: Logger; settingNames: SettingNames; now: () => number }>,
 ): ProxyNotice {
-  const nextAt = { untrusted: 0, silent: 0 };
-  const trusted = settingNames.key("callers.trustedProxies");
+  const nextNoticeAt = { untrusted: 0, silent: 0 };
+  const trustedSetting = settingNames.key("callers.trustedProxies");
   return (isTrusted, { remoteAddress, forwardedFor }) => {
     const kind = isTrusted ? "silent" : "untrusted";
     if (!isTrusted && forwardedFor === undefined) return;
     // A proxy that sends the client's address via the PROXY protocol sends none for its own requests, such as health checks.
     if (isTrusted && proxyProtocol) return;
-    if (now() < nextAt[kind]) return;
-    nextAt[kind] = now() + pauseMs;
+    if (now() < nextNoticeAt[kind]) return;
+    nextNoticeAt[kind] = now() + pauseMs;
     const what = isTrusted
       ? `the trusted proxy ${remoteAddress} sends requests without X-Forwarded-For: its clients share the limits of one address; make it send that header`
-      : `${remoteAddress} sends X-Forwarded-For but is not trusted; if it is your proxy, its clients share the limits of one address: add it to ${trusted}`;
+      : `${remoteAddress} sends X-Forwarded-For but is not trusted; if it is your proxy, its clients share the limits of one address: add it to ${trustedSetting}`;
     log.warn({ event: isTrusted ? "proxy-header-missing" : "proxy-not-trusted", remoteAddress }, what);
   };
 }

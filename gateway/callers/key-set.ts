@@ -72,7 +72,7 @@ function startRemoteKeySet(
   { log, settingNames, changed }: KeySetDependencies,
 ): KeySet {
   const { url, headers } = parseHttpEndpoint(jwksUrl);
-  const remote = createRemoteJWKSet(new URL(url), {
+  const remoteKeys = createRemoteJWKSet(new URL(url), {
     headers: { ...headers },
     [customFetch]: fetchKeySet,
     timeoutDuration: fetchTimeoutMs,
@@ -81,7 +81,7 @@ function startRemoteKeySet(
   });
   let seen: string | undefined;
   const compare = () => {
-    const now = JSON.stringify(remote.jwks());
+    const now = JSON.stringify(remoteKeys.jwks());
     if (now === seen) return;
     const isFirst = seen === undefined;
     seen = now;
@@ -89,8 +89,8 @@ function startRemoteKeySet(
   };
   const check = () => {
     // No token has been presented yet.
-    if (remote.jwks() === undefined) return;
-    remote.reload().then(compare, (error: unknown) => {
+    if (remoteKeys.jwks() === undefined) return;
+    remoteKeys.reload().then(compare, (error: unknown) => {
       const setting = settingNames.key("jwt.jwksUrl");
       log.warn(
         { event: "key-set-unreadable", err: error },
@@ -99,24 +99,24 @@ function startRemoteKeySet(
     });
   };
   const timer = setInterval(check, keysCheckMs).unref();
-  const current: JWTVerifyGetKey = async (header, token) => {
-    const key = await remote(header, token);
+  const getCurrentKey: JWTVerifyGetKey = async (header, token) => {
+    const key = await remoteKeys(header, token);
     // An unknown key triggers a fetch from the URL, and the fetched set may lack keys that were active.
     compare();
     return key;
   };
   return {
-    current: () => current,
-    isFresh: () => remote.fresh,
+    current: () => getCurrentKey,
+    isFresh: () => remoteKeys.fresh,
     [Symbol.asyncDispose]: async () => clearInterval(timer),
   };
 }
 
 /** Uses the process's own HTTP client, whose DNS lookups don't block other destinations, instead of the library's `fetch`. */
 const fetchKeySet: FetchImplementation = async (url, { headers, method, signal }) => {
-  const answer = await sendRequest({ url, method, headers: Object.fromEntries(headers), signal });
-  const text = await readText(answer, keySetBytesMax);
-  return new Response(text === "" ? null : text, { status: answer.statusCode ?? 502 });
+  const jwksResponse = await sendRequest({ url, method, headers: Object.fromEntries(headers), signal });
+  const text = await readText(jwksResponse, keySetBytesMax);
+  return new Response(text === "" ? null : text, { status: jwksResponse.statusCode ?? 502 });
 };
 
 function readKeySet(content: unknown): FileReading<JWTVerifyGetKey> {

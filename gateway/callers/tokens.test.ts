@@ -24,13 +24,13 @@ it("caches verified tokens up to the limit, then clears the cache and verifies t
     settingNames: createSettingNames("sidecar", "gateway"),
     wallClock: Date.now,
   });
-  const tokenOf = (subject: string) =>
+  const signToken = (subject: string) =>
     new SignJWT({ tier: "paid" })
       .setProtectedHeader({ alg: "ES256" })
       .setSubject(subject)
       .setExpirationTime("1h")
       .sign(privateKey);
-  const all = await Promise.all(["a", "b", "c", "d"].map(tokenOf));
+  const all = await Promise.all(["a", "b", "c", "d"].map(signToken));
   /** Whether a token is recognized without verifying its signature; it is valid either way. */
   const isKnown = async (token = "") => {
     const known = tokens?.recall(token);

@@ -34,17 +34,17 @@ export function createTokens(
 ): Tokens | undefined {
   const known = new Map<string, Readonly<{ holder: KeyHolder; expiresAtMs: number }>>();
   let generation = 0;
-  const changed = () => {
+  const onChange = () => {
     // Removing a key invalidates the tokens it signed, including those still being verified.
     generation += 1;
     known.clear();
   };
-  const keys = startKeySet(options, { log, files, settingNames, changed });
+  const keys = startKeySet(options, { log, files, settingNames, changed: onChange });
   if (keys === undefined) return undefined;
   const verify = async (token: string): Promise<KeyHolder | undefined> => {
     try {
       const { issuer, audience } = options;
-      const begunIn = generation;
+      const startGeneration = generation;
       const { payload } = await jwtVerify(token, keys.current(), {
         ...(issuer === undefined ? {} : { issuer }),
         ...(audience === undefined ? {} : { audience }),
@@ -55,7 +55,7 @@ export function createTokens(
       if (typeof tier !== "string" || payload.sub === undefined || payload.exp === undefined) return undefined;
       const holder = { name: payload.sub, tier };
       if (known.size >= options.cacheEntries) known.clear();
-      if (begunIn === generation) known.set(token, { holder, expiresAtMs: payload.exp * 1_000 });
+      if (startGeneration === generation) known.set(token, { holder, expiresAtMs: payload.exp * 1_000 });
       return holder;
     } catch (error) {
       log.debug({ err: error }, "a token was rejected");
@@ -64,9 +64,9 @@ export function createTokens(
   };
   return {
     recall: (token) => {
-      const before = known.get(token);
-      if (before === undefined || !keys.isFresh()) return undefined;
-      if (wallClock() < before.expiresAtMs) return before.holder;
+      const cached = known.get(token);
+      if (cached === undefined || !keys.isFresh()) return undefined;
+      if (wallClock() < cached.expiresAtMs) return cached.holder;
       known.delete(token);
       return undefined;
     },

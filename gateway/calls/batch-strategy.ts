@@ -7,7 +7,7 @@ import type { SharedTurns } from "../wire/shared-turns.ts";
 import { type ResponseFlow, LateFlow } from "../responses/response-sink.ts";
 import type { CallAccounting } from "./call-accounting.ts";
 
-const nodeBatchesAtOnce = 4;
+const concurrentNodeBatches = 4;
 
 /** How the calls of a client's batch reach the node. */
 export type BatchStrategy = Readonly<{
@@ -20,7 +20,7 @@ export type BatchStrategy = Readonly<{
   gate: CallGate;
   isGrouped: () => boolean;
   /** Sets the callback that continues the batch after `ahead` blocked all calls. */
-  onResume: (proceed: () => void) => void;
+  onResume: (resume: () => void) => void;
 }>;
 
 /**
@@ -32,13 +32,13 @@ export type BatchStrategy = Readonly<{
 export function chooseBatchStrategy({ policy, tier, key, context }: CallAccounting): BatchStrategy {
   const { nodeBatches } = context;
   const parallel = Math.min(policy.settings.limits.batchParallel, tier.concurrency);
-  const together = Math.max(parallel, nodeBatches.items(key) * Math.min(nodeBatchesAtOnce, parallel));
-  const gate = new BatchGate(context.gate, Math.ceil(together / parallel));
+  const batchedCalls = Math.max(parallel, nodeBatches.items(key) * Math.min(concurrentNodeBatches, parallel));
+  const gate = new BatchGate(context.gate, Math.ceil(batchedCalls / parallel));
   return {
     sender: nodeBatches.open(key),
     gate,
     isGrouped: () => nodeBatches.items(key) > 1,
-    onResume: (proceed) => gate.onResume(proceed),
+    onResume: (resume) => gate.onResume(resume),
     ahead: (call: Call | BadCall) => {
       if (gate.isWaiting) return 0;
       const method = isBad(call) ? undefined : policy.catalogue.get(call.method);
@@ -46,7 +46,7 @@ export function chooseBatchStrategy({ policy, tier, key, context }: CallAccounti
       if (method.answeredBy === "node" && !method.repeatable) return "inTurn";
       // The gas of a call may make it heavy.
       const mayBeHeavy = method.limit?.kind === "gas" && !isBad(call) && isLimited(method, call.params ?? "");
-      return isBatchable(policy, method, method.costUnits) && !mayBeHeavy ? together : parallel;
+      return isBatchable(policy, method, method.costUnits) && !mayBeHeavy ? batchedCalls : parallel;
     },
   };
 }
@@ -84,8 +84,8 @@ class BatchGate implements CallGate {
     return this.#waiting.size > 0;
   }
 
-  onResume(proceed: () => void): void {
-    this.#resumed = proceed;
+  onResume(resume: () => void): void {
+    this.#resumed = resume;
   }
 
   enter(
@@ -118,16 +118,16 @@ class BatchGate implements CallGate {
     caller: string,
     tier: Tier,
     overload: PolicySettings["overload"],
-    proceed: (mayEnter: boolean) => void,
+    resume: (mayEnter: boolean) => void,
   ): (() => void) | undefined {
     if (this.#places === 0 && this.#leaveQueue === undefined) {
       if (this.#hasGivenUp) return undefined;
       this.#leaveQueue = this.#gate.wait(caller, tier, overload, (mayEnter) => this.#resume(mayEnter));
       if (this.#leaveQueue === undefined) return undefined;
     }
-    this.#waiting.add(proceed);
+    this.#waiting.add(resume);
     return () => {
-      this.#waiting.delete(proceed);
+      this.#waiting.delete(resume);
       if (!this.isWaiting) this.#leaveQueue?.();
     };
   }
@@ -144,7 +144,7 @@ class BatchGate implements CallGate {
     this.#hasGivenUp ||= !mayEnter;
     const all = [...this.#waiting];
     this.#waiting.clear();
-    for (const proceed of all) proceed(mayEnter);
+    for (const resume of all) resume(mayEnter);
     this.#resumed?.();
   }
 }

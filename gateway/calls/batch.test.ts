@@ -72,25 +72,25 @@ test("a batch whose client disconnects during dispatch still sends the calls tha
 });
 
 test("a batch that is cancelled while it starts a call cancels that call too", () => {
-  const cancelled: string[] = [];
+  const cancelledIds: string[] = [];
   const later: (() => void)[] = [];
   let clock = 0;
-  const { context } = createTestContext({ now: () => (clock += 1_000), later: (proceed) => later.push(proceed) });
+  const { context } = createTestContext({ now: () => (clock += 1_000), later: (resume) => later.push(resume) });
   const [, ...short] = calls(3);
   const long = { id: "0", method: "a", params: `["${"x".repeat(turnBytes)}"]` };
   const handle: BatchDependencies["handle"] = ({ id = "" }) => {
     // Receiving a call's response may close the caller's own connection.
     if (id === "1") flow.cancel();
-    return { resume: () => undefined, cancel: () => cancelled.push(id) };
+    return { resume: () => undefined, cancel: () => cancelledIds.push(id) };
   };
   const flow = run([long, ...short], handle, { context });
-  for (const proceed of later) proceed();
-  expect(cancelled).toEqual(["0", "1"]);
+  for (const resume of later) resume();
+  expect(cancelledIds).toEqual(["0", "1"]);
 });
 
 test("a batch whose responses exceed their limit cancels its calls in flight and sends no more", () => {
   const sinks = new Map<string, ResponseSink>();
-  const cancelled: string[] = [];
+  const cancelledIds: string[] = [];
   let text = "";
   let held = 0;
   const hold = (bytes: number) => {
@@ -100,7 +100,7 @@ test("a batch whose responses exceed their limit cancels its calls in flight and
   const memory = { hold, tryAcquire: hold, release: (bytes: number) => void (held -= bytes) };
   const handle: BatchDependencies["handle"] = ({ id = "" }, sink) => {
     sinks.set(id, sink);
-    return { resume: () => undefined, cancel: () => cancelled.push(id) };
+    return { resume: () => undefined, cancel: () => cancelledIds.push(id) };
   };
   run(calls(20), handle, { ahead: 8, memory, sink: { ...discardedResponse, text: (json) => void (text = json) } });
   const long = "x".repeat(600);
@@ -110,14 +110,14 @@ test("a batch whose responses exceed their limit cancels its calls in flight and
   expect(held).toBeGreaterThan(0);
   for (const id of ["0", "1"]) sinks.get(id)?.text(`{"id":${id},"result":"${long}"}`, "node");
   expect([...sinks.keys()]).toEqual(["0", "1", "2", "3", "4", "5", "6", "7", "8"]);
-  expect(cancelled).toEqual(["2", "3", "4", "5", "6", "7", "8"]);
+  expect(cancelledIds).toEqual(["2", "3", "4", "5", "6", "7", "8"]);
   const entries = JSON.parse(text) as readonly Readonly<{ result?: string; error?: object }>[];
   expect(entries.map(({ error }) => error !== undefined)).toEqual(entries.map((_, at) => at > 0));
   expect(entries).toHaveLength(20);
   expect(held).toBe(0);
 });
 
-const answerLong: BatchDependencies["handle"] = (_, sink) => {
+const respondLong: BatchDependencies["handle"] = (_, sink) => {
   sink.text("x".repeat(200), "node");
   return finishedFlow;
 };
@@ -127,7 +127,7 @@ test("a batch whose responses exceed their limit rejects the remaining calls qui
   const parts: Buffer[] = [];
   const beganMs = performance.now();
   const sink = { ...discardedResponse, chunk: (part: Buffer) => parts.push(part) > 0 };
-  run(calls(count), answerLong, { ahead: 1, responseBytes: 100, sink });
+  run(calls(count), respondLong, { ahead: 1, responseBytes: 100, sink });
   expect(JSON.parse(Buffer.concat(parts).toString())).toHaveLength(count);
   // Takes less than a tenth of a second; a quadratic implementation took two minutes.
   expect(performance.now() - beganMs).toBeLessThan(10_000);

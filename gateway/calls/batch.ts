@@ -77,13 +77,13 @@ class BatchRun implements ResponseFlow, RunReceiver {
     this.#turns = createTurns(context.turns, key);
     this.#settled = new Uint8Array(calls.length);
     this.#plain = plainReads?.(this);
-    const entryWithout = (place: number) => formatEntry(calls[place]?.id, "tooLarge");
+    const buildOmittedEntry = (place: number) => formatEntry(calls[place]?.id, "tooLarge");
     this.#writer = new OrderedWriter(
       { places: calls.length, head: "[", tail: "]", empty: "" },
       {
         sink,
         memory: this.#entriesMemory,
-        room: { limitBytes: this.limitBytes, entryWithout },
+        room: { limitBytes: this.limitBytes, entryWithout: buildOmittedEntry },
         retryAfterSeconds: () => (this.#isServed ? undefined : this.#retryAfterSeconds),
       },
     );
@@ -209,7 +209,7 @@ function formatEntry(id: string | undefined, answer: TextResponse | ResponseFail
 function trimTrailingWhitespace(parts: readonly Buffer[]): readonly Buffer[] {
   const last = parts.at(-1);
   if (last === undefined) return parts;
-  const trimmed = last.subarray(0, last.toString("latin1").trimEnd().length);
-  const before = parts.slice(0, -1);
-  return trimmed.length === 0 ? trimTrailingWhitespace(before) : [...before, trimmed];
+  const trimmedEnd = last.subarray(0, last.toString("latin1").trimEnd().length);
+  const otherParts = parts.slice(0, -1);
+  return trimmedEnd.length === 0 ? trimTrailingWhitespace(otherParts) : [...otherParts, trimmedEnd];
 }

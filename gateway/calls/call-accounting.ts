@@ -95,7 +95,7 @@ export class CallAccounting {
   }
 
   /** Ends a plain read whose response has arrived from the node; it is counted at the end of the tick. */
-  answered(gate: CallGate, method: Method, requestedAt: number, answerBytes: number): void {
+  answered(gate: CallGate, method: Method, requestedAt: number, responseBytes: number): void {
     const { costUnits } = method;
     this.leave(gate, costUnits);
     if (this.#answeredFrom !== requestedAt) this.#countAnswered();
@@ -103,7 +103,7 @@ export class CallAccounting {
     this.#answeredFrom = requestedAt;
     this.#answered ??= new Map();
     this.#answered.set(method, (this.#answered.get(method) ?? 0) + 1);
-    if (answerBytes >= minChargedBytes) this.oweResponse(answerBytes, 0);
+    if (responseBytes >= minChargedBytes) this.oweResponse(responseBytes, 0);
     if (runsCode(method)) this.oweNodeTime({ gate, method, costUnits, requestedAt }, this.context.now());
   }
 
@@ -112,9 +112,9 @@ export class CallAccounting {
    * returns the KiB charged so far. The length is not known before the call, so the caller may go into debt, and can't call again until the
    * debt is paid.
    */
-  oweResponse(answerBytes: number, chargedKiB: number): number {
+  oweResponse(responseBytes: number, chargedKiB: number): number {
     const { enabled, unitsPerAnswerKiB, freeAnswerKiB } = this.policy.settings.rateLimit;
-    const kib = Math.floor(answerBytes / bytesOfKiB);
+    const kib = Math.floor(responseBytes / bytesOfKiB);
     const dueKiB = kib - Math.max(freeAnswerKiB, chargedKiB);
     if (enabled && dueKiB > 0 && unitsPerAnswerKiB > 0) {
       this.context.limiter.owe(this.key, dueKiB * unitsPerAnswerKiB, this.tier);

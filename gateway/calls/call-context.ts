@@ -19,7 +19,7 @@ export type SubscriptionResponse = NodeResponse | Readonly<{ kind: "rejected"; e
 
 export type Subscriptions = Readonly<{
   /** Handles eth_subscribe and eth_unsubscribe; `params` is the JSON text of an array. */
-  answer: (method: string, params: string) => Promise<SubscriptionResponse>;
+  respond: (method: string, params: string) => Promise<SubscriptionResponse>;
 }>;
 
 export type MessageContext = Readonly<{

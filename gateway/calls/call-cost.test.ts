@@ -106,15 +106,21 @@ describe("the cost of a response", () => {
   });
 
   it("ends the call once, with the source of its response or with its failure, which is an error if no data was sent", () => {
-    const [answered, failed, broken] = [indebted(), indebted(), indebted()];
-    answered.sink.text("{}", "coalesced");
-    answered.sink.cancelled();
-    failed.sink.fail("timeout");
-    broken.sink.begin(undefined, "node");
-    broken.sink.fail("tooLarge");
-    expect([answered.outcomes, failed.outcomes, broken.outcomes]).toEqual([["coalesced"], ["failed"], ["failed"]]);
-    expect(failed.texts).toEqual(['{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"request timed out"}}']);
-    expect(broken.texts).toEqual(["tooLarge"]);
+    const [answeredCall, failedCall, brokenCall] = [indebted(), indebted(), indebted()];
+    answeredCall.sink.text("{}", "coalesced");
+    answeredCall.sink.cancelled();
+    failedCall.sink.fail("timeout");
+    brokenCall.sink.begin(undefined, "node");
+    brokenCall.sink.fail("tooLarge");
+    expect([answeredCall.outcomes, failedCall.outcomes, brokenCall.outcomes]).toEqual([
+      ["coalesced"],
+      ["failed"],
+      ["failed"],
+    ]);
+    expect(failedCall.texts).toEqual([
+      '{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"request timed out"}}',
+    ]);
+    expect(brokenCall.texts).toEqual(["tooLarge"]);
   });
 
   it("is zero without rate limits, or if responses are free", () => {

@@ -21,7 +21,7 @@ describe("a split range", () => {
       ...context.limiter,
       acquire: async (_key: string, costUnits: number) => (charges.push(costUnits) === 1 ? undefined : 3_000),
     };
-    const answer = await new Promise<TextResponse | ResponseFailure>((resolve) => {
+    const response = await new Promise<TextResponse | ResponseFailure>((resolve) => {
       handleCall(
         createTestAccount({ ...context, limiter }),
         { id: "1", method: "eth_getLogs", params: '[{"fromBlock":"0x0","toBlock":"0xf9"}]' },
@@ -29,7 +29,7 @@ describe("a split range", () => {
       );
       setTimeout(() => resolve("unavailable"), 1_000);
     });
-    expect(answer).toMatchObject({ retryAfterSeconds: 3 });
+    expect(response).toMatchObject({ retryAfterSeconds: 3 });
     expect(charges[1]).toBe(2 * (charges[0] ?? 0));
     expect(sent).toEqual([]);
   });

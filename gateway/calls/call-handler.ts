@@ -1,4 +1,4 @@
-import { formatAnswer, formatResultResponse } from "../json-rpc/read-answer.ts";
+import { formatNodeResponse, formatResultResponse } from "../json-rpc/read-answer.ts";
 import { buildCallKey, hashCall, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
@@ -33,15 +33,15 @@ export function handleCall(
 export function chargeCall(
   record: CallRecord,
   costUnits: number,
-  proceed: (record: CallRecord) => ResponseFlow,
+  runCall: (record: CallRecord) => ResponseFlow,
 ): ResponseFlow {
   const decision = record.account.charge(costUnits);
-  if (decision === undefined) return proceed(record);
+  if (decision === undefined) return runCall(record);
   if (typeof decision === "number") return record.rejectRate(decision);
   const flow = new LateFlow();
-  const decided = (waitMs: RateDecision) =>
-    flow.begin(() => (waitMs === undefined ? proceed(record) : record.rejectRate(waitMs)));
-  decision.then(decided, () => decided(undefined));
+  const applyDecision = (waitMs: RateDecision) =>
+    flow.begin(() => (waitMs === undefined ? runCall(record) : record.rejectRate(waitMs)));
+  decision.then(applyDecision, () => applyDecision(undefined));
   return flow;
 }
 
@@ -61,45 +61,45 @@ function admit(record: CallRecord): ResponseFlow {
   }
   if (method.webSocketOnly === true && subscriptions !== undefined) {
     const unfit = explainUnfit(record);
-    if (unfit !== undefined && isOffChain(unfit)) return record.answerWithoutNode(unfit);
-    void answerSubscription(record, subscriptions.answer(method.name, params));
+    if (unfit !== undefined && isOffChain(unfit)) return record.respondWithoutNode(unfit);
+    void respondToSubscription(record, subscriptions.respond(method.name, params));
     return finishedFlow;
   }
-  if (method.constant !== undefined) return record.answer(formatResultResponse(record.id, method.constant));
+  if (method.constant !== undefined) return record.respond(formatResultResponse(record.id, method.constant));
   if (method.answeredBy === "gateway") {
-    return record.answer(formatResultResponse(record.id, account.policy.openRpc(caller.listener)));
+    return record.respond(formatResultResponse(record.id, account.policy.openRpc(caller.listener)));
   }
   record.wire = call.wire;
-  if (isLimited(method, params)) return readWithin(record, params);
+  if (isLimited(method, params)) return runWithinLimits(record, params);
   return readOne(record, params, buildCallKey(method.name, params), call.hash);
 }
 
-async function answerSubscription(record: CallRecord, pending: Promise<SubscriptionResponse>): Promise<void> {
-  const answer = await pending;
-  if (answer.kind === "rejected") record.reject(answer.error);
-  else record.answer(formatAnswer(record.id, answer));
+async function respondToSubscription(record: CallRecord, pending: Promise<SubscriptionResponse>): Promise<void> {
+  const response = await pending;
+  if (response.kind === "rejected") record.reject(response.error);
+  else record.respond(formatNodeResponse(record.id, response));
 }
 
 /** Handles a read whose parameters have limits, in one or several pieces. */
-function readWithin(record: CallRecord, params: string): ResponseFlow {
+function runWithinLimits(record: CallRecord, params: string): ResponseFlow {
   const { account, method } = record;
   const { policy, tier, context } = account;
-  const checked = context.checks({ policy, head: context.head.known(), tier, method }, params);
-  switch (checked.kind) {
+  const checkedParams = context.checks({ policy, head: context.head.known(), tier, method }, params);
+  switch (checkedParams.kind) {
     case "reject":
-      return record.reject(checked.error, checked.limit);
+      return record.reject(checkedParams.error, checkedParams.limit);
     case "split": {
-      const { pieces } = checked;
+      const { pieces } = checkedParams;
       return chargeCall(record, method.costUnits * (pieces.length - 1), () => readInPieces(record, pieces));
     }
     case "pass": {
-      const { params: passed, key, gas = 0 } = checked;
+      const { params: checkedText, key, gas = 0 } = checkedParams;
       // Checked parameters may be serialized differently.
-      if (passed !== params) record.wire = undefined;
+      if (checkedText !== params) record.wire = undefined;
       const moreUnits = Math.ceil(gas / policy.settings.rateLimit.gasPerUnit) - method.costUnits;
-      if (moreUnits <= 0) return readOne(record, passed, key);
+      if (moreUnits <= 0) return readOne(record, checkedText, key);
       record.costUnits += moreUnits;
-      return chargeCall(record, moreUnits, () => readOne(record, passed, key));
+      return chargeCall(record, moreUnits, () => readOne(record, checkedText, key));
     }
   }
 }
@@ -121,12 +121,12 @@ function findOrRequest(record: CallRecord): ResponseFlow {
   const { account, method, params } = record;
   const { reads, gate: ownGate } = account.context;
   const unfit = explainUnfit(record);
-  const cached = params.length > knownParamsBytes ? undefined : findCachedAnswer(record, unfit);
-  if (cached !== undefined) {
-    record.text(formatResultResponse(record.id, cached), "cache");
+  const cachedResponse = params.length > knownParamsBytes ? undefined : findCachedResponse(record, unfit);
+  if (cachedResponse !== undefined) {
+    record.text(formatResultResponse(record.id, cachedResponse), "cache");
     return finishedFlow;
   }
-  if (unfit !== undefined) return record.answerWithoutNode(unfit);
+  if (unfit !== undefined) return record.respondWithoutNode(unfit);
   const batch = isBatchable(account.policy, method, record.costUnits) ? account.batch : undefined;
   const gate = batch?.gate ?? ownGate;
   const rejection = record.enter(gate);
@@ -138,7 +138,7 @@ function findOrRequest(record: CallRecord): ResponseFlow {
 /** Reads a range in pieces. Each piece is charged as a call, but the read takes only one in-flight slot. */
 function readInPieces(record: CallRecord, pieces: readonly string[]): ResponseFlow {
   const unfit = explainUnfit(record);
-  if (unfit !== undefined) return record.answerWithoutNode(unfit);
+  if (unfit !== undefined) return record.respondWithoutNode(unfit);
   const { reads, gate } = record.account.context;
   const { ranges, limits } = record.account.policy.settings;
   const rejection = record.enter(gate);
@@ -163,13 +163,13 @@ function waitOrReject(
   if (rejection === "overload") return record.rejectTemporarily(rpcErrors.overload, retryAfterSeconds, "overload");
   const reject = () =>
     record.rejectTemporarily(tooManyCalls(tier.concurrency, retryAfterSeconds), retryAfterSeconds, rejection);
-  const proceed = () => {
+  const runCall = () => {
     // Responses that arrived while the call waited may have put the caller into debt.
     const debtMs = context.limiter.debtMs(key, tier);
     return debtMs === undefined ? retry() : record.rejectRate(debtMs);
   };
   const flow = new LateFlow();
-  const leaveQueue = gate.wait(key, tier, overload, (mayEnter) => flow.begin(mayEnter ? proceed : reject));
+  const leaveQueue = gate.wait(key, tier, overload, (mayEnter) => flow.begin(mayEnter ? runCall : reject));
   return leaveQueue === undefined ? reject() : new EndingFlow(flow, leaveQueue);
 }
 
@@ -177,7 +177,7 @@ function waitOrReject(
  * Returns the cached response. While the node is unhealthy, returns only a response that stays valid without the node, and none if the node
  * may be on another chain.
  */
-function findCachedAnswer({ account, method, key, hash }: CallRecord, unfit: RpcError | undefined) {
+function findCachedResponse({ account, method, key, hash }: CallRecord, unfit: RpcError | undefined) {
   const { reads } = account.context;
   if (unfit === undefined) return reads.cached(method, key, hash);
   return isOffChain(unfit) ? undefined : reads.lasting(method, key, hash);

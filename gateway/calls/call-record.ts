@@ -18,7 +18,7 @@ import { minChargedBytes, unavailableMethod, type CallAccounting } from "./call-
 const stepBytes = 65_536;
 
 /** Memory of a completed call: nothing more is counted. */
-const nothingHeld: HeldBytes = { hold: () => true, tryAcquire: () => false, release: () => undefined };
+const noMemory: HeldBytes = { hold: () => true, tryAcquire: () => false, release: () => undefined };
 
 /**
  * One call, from its message to the end of its response. Fields are filled in as the call proceeds. The response ends the call: it charges
@@ -71,7 +71,7 @@ export class CallRecord implements NodeRead {
   }
 
   get memory(): HeldBytes {
-    return this.#hasEnded ? nothingHeld : (this.#memory ??= new ResponseMemory(this.account.message.memory));
+    return this.#hasEnded ? noMemory : (this.#memory ??= new ResponseMemory(this.account.message.memory));
   }
 
   /** Admits the call to the node if a gate has a free slot, which the call releases when it ends. */
@@ -113,9 +113,9 @@ export class CallRecord implements NodeRead {
     }
     const { caller, requestId } = account.message;
     const seconds = (endedAt - account.startedAt) / 1_000;
-    const completed = { method, tier: caller.tierName, outcome, seconds, requestId, traceContext, sampledTraceId };
-    meter.call(completed);
-    trace?.end(completed);
+    const completedCall = { method, tier: caller.tierName, outcome, seconds, requestId, traceContext, sampledTraceId };
+    meter.call(completedCall);
+    trace?.end(completedCall);
   }
 
   cancelled(): void {
@@ -123,21 +123,21 @@ export class CallRecord implements NodeRead {
   }
 
   /** Responds with data that the gateway already has. */
-  answer(json: string): ResponseFlow {
+  respond(json: string): ResponseFlow {
     this.text(json, "gateway");
     return finishedFlow;
   }
 
-  answerWithoutNode(error: RpcError): ResponseFlow {
+  respondWithoutNode(error: RpcError): ResponseFlow {
     this.ended("failed");
-    return this.answer(formatErrorResponse(this.id, error));
+    return this.respond(formatErrorResponse(this.id, error));
   }
 
   /** Rejects a call that no retry can change; `limit` is the limit that it would have exceeded, if any. */
   reject(error: RpcError, limit?: LimitName): ResponseFlow {
     if (limit !== undefined) this.account.limited(limit);
     this.ended("rejected");
-    return this.answer(formatErrorResponse(this.id, error));
+    return this.respond(formatErrorResponse(this.id, error));
   }
 
   /** Rejects a call that may be retried later. */

@@ -10,32 +10,32 @@ import { createMessageHandler } from "./message-handler.ts";
 
 type Given = Readonly<{
   /** Milliseconds that pass with each clock reading. */
-  lookMs?: number;
+  checkMs?: number;
   limits?: object;
   tier?: object;
 }>;
 
-function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier }: Given = {}) {
+function startHandler({ checkMs = 0, limits = { batchItems: 20, depth: 40 }, tier }: Given = {}) {
   let atMs = 0;
-  const now = () => (atMs += lookMs);
-  const waiting: (() => void)[] = [];
+  const now = () => (atMs += checkMs);
+  const pendingTicks: (() => void)[] = [];
   /** Calls that reached the node. */
-  const passed: string[] = [];
+  const passedCallers: string[] = [];
   const { context, policy } = createTestContext({
     settings: { tiers: { public: { ...limitlessTier, concurrency: 100, ...tier } }, limits },
     now,
     send: ({ id, body, sink }) => {
-      passed.push(body);
+      passedCallers.push(body);
       sink.text(`{"jsonrpc":"2.0","id":${id},"result":"0x1"}`, "node");
       return noFlow;
     },
   });
-  const turns = new CountedTurns({ now, later: (run) => void waiting.push(run) });
+  const turns = new CountedTurns({ now, later: (run) => void pendingTicks.push(run) });
   const handleMessage = createMessageHandler({ ...context, turns });
   const begin = (body: Buffer) => {
     const texts: string[] = [];
-    const sink = createTextSink(10_000_000, roomyMemory, (answer) =>
-      texts.push(typeof answer === "string" ? answer : answer.text),
+    const sink = createTextSink(10_000_000, roomyMemory, (received) =>
+      texts.push(typeof received === "string" ? received : received.text),
     );
     const flow = handleMessage(body, { caller: testCaller, memory: roomyMemory, traceContext: undefined }, sink);
     return { texts, flow };
@@ -43,7 +43,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
   /** Runs the later ticks, and counts those with work. */
   const turn = () => {
     turns.used = 0;
-    for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) run();
+    for (let run = pendingTicks.shift(); run !== undefined; run = pendingTicks.shift()) run();
     return turns.used;
   };
   const ask = (body: Buffer) => {
@@ -51,7 +51,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     turn();
     return texts;
   };
-  return { ask, begin, turn, passed, gate: context.gate, limiter: context.limiter, policy };
+  return { ask, begin, turn, passedCallers, gate: context.gate, limiter: context.limiter, policy };
 }
 
 class CountedTurns extends SharedTurns {
@@ -70,23 +70,23 @@ const balance = (size: number) => `{"jsonrpc":"2.0","id":1,"method":"eth_call","
 const rejection = (bytes: number, limit: number, method: string) =>
   `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"params too large: ${bytes} bytes, limited to ${limit} bytes for ${method}"}}`;
 
-const batchOf = (count: number, size: number) =>
+const createBatch = (count: number, size: number) =>
   Buffer.from(`[${Array.from({ length: count }, () => balance(size)).join(",")}]`);
 
 describe("the message handler", () => {
   it("responds to any input at most once, with JSON-RPC or an empty body, and leaves no call in flight", () => {
-    const { ask, passed, gate } = startHandler();
+    const { ask, passedCallers, gate } = startHandler();
     const seed = Number(process.env["GATEHOUSE_FUZZ_SEED"] ?? Date.now() % 2 ** 31);
     fc.assert(
       fc.property(messageBytes, (body) => {
-        passed.length = 0;
+        passedCallers.length = 0;
         const texts = ask(body);
         expect(texts).toHaveLength(1);
         expect(gate.callsInFlight).toBe(0);
-        for (const call of passed) JSON.parse(Buffer.from(call, "latin1").toString("utf8"));
+        for (const call of passedCallers) JSON.parse(Buffer.from(call, "latin1").toString("utf8"));
         if (texts[0] === "") return;
-        const answer = JSON.parse(Buffer.from(texts[0]!, "latin1").toString("utf8")) as object | object[];
-        for (const one of Array.isArray(answer) ? answer : [answer]) {
+        const received = JSON.parse(Buffer.from(texts[0]!, "latin1").toString("utf8")) as object | object[];
+        for (const one of Array.isArray(received) ? received : [received]) {
           expect(one).toMatchObject({ jsonrpc: "2.0" });
           expect("result" in one !== "error" in one && "id" in one).toBe(true);
         }
@@ -96,45 +96,47 @@ describe("the message handler", () => {
   }, 3_600_000);
 
   it("reads and answers a long batch over several ticks, and a short one in a single tick if that is fast enough", () => {
-    const slow = startHandler({ lookMs: 0.4, limits: {} });
-    const long = slow.begin(batchOf(100, 1_000));
+    const slow = startHandler({ checkMs: 0.4, limits: {} });
+    const long = slow.begin(createBatch(100, 1_000));
     expect(long.texts).toEqual([]);
     expect(slow.turn()).toBeGreaterThan(30);
     expect((JSON.parse(long.texts[0]!) as object[]).length).toBe(100);
-    expect(slow.begin(batchOf(127, 10)).texts).toHaveLength(1);
+    expect(slow.begin(createBatch(127, 10)).texts).toHaveLength(1);
     expect(slow.turn()).toBe(0);
-    const short = slow.begin(batchOf(200, 10));
+    const shortBatch = slow.begin(createBatch(200, 10));
     expect(slow.turn()).toBe(1);
-    expect((JSON.parse(short.texts[0]!) as object[]).length).toBe(200);
+    expect((JSON.parse(shortBatch.texts[0]!) as object[]).length).toBe(200);
   });
 
   it("abandons a long message if its client disconnects while it is read or answered", () => {
     for (const turnsBefore of ["none", "some"]) {
-      const { begin, turn, passed, gate } = startHandler({ lookMs: 1, limits: {} });
-      const { texts, flow } = begin(batchOf(100, 1_000));
+      const { begin, turn, passedCallers, gate } = startHandler({ checkMs: 1, limits: {} });
+      const { texts, flow } = begin(createBatch(100, 1_000));
       if (turnsBefore === "none") flow.cancel();
       flow.resume();
       flow.cancel();
       turn();
-      expect([texts, passed, gate.callsInFlight]).toEqual([[], [], 0]);
+      expect([texts, passedCallers, gate.callsInFlight]).toEqual([[], [], 0]);
     }
   });
 
   it("charges each full KiB of a call, and charges a long message before reading it", () => {
     const tier = { computeUnitsPerSecond: 0.001, computeUnitBurst: 26 + 2 * 60 };
-    const single = startHandler({ tier });
-    expect(single.ask(Buffer.from(balance(30_000)))[0]).toContain('"result"');
-    expect(single.ask(Buffer.from(balance(34_000)))[0]).toMatch(
+    const singleHandler = startHandler({ tier });
+    expect(singleHandler.ask(Buffer.from(balance(30_000)))[0]).toContain('"result"');
+    expect(singleHandler.ask(Buffer.from(balance(34_000)))[0]).toMatch(
       /"id":1,.*"code":-32005,"message":"rate limit exceeded/,
     );
-    expect(single.ask(Buffer.from(balance(10)))[0]).toContain('"result"');
+    expect(singleHandler.ask(Buffer.from(balance(10)))[0]).toContain('"result"');
     const long = startHandler({ tier: { ...tier, computeUnitBurst: 200 }, limits: {} });
     expect(long.ask(Buffer.concat([Buffer.from("no JSON"), Buffer.alloc(90_000)]))[0]).toContain("parse error");
-    expect(long.ask(batchOf(2, 40_000))[0]).toMatch(/"id":null,.*"code":-32005,"message":"rate limit exceeded/);
+    expect(long.ask(createBatch(2, 40_000))[0]).toMatch(/"id":null,.*"code":-32005,"message":"rate limit exceeded/);
   });
 
   it("rejects a queued call if responses received in the meantime used up its caller's units", async () => {
-    const { begin, passed, gate, limiter, policy } = startHandler({ tier: { concurrency: 1, computeUnitBurst: 100 } });
+    const { begin, passedCallers, gate, limiter, policy } = startHandler({
+      tier: { concurrency: 1, computeUnitBurst: 100 },
+    });
     const tier = policy.tiers.get("public")!;
     const { overload } = policy.settings;
     for (const owed of [0, 250]) {
@@ -145,7 +147,7 @@ describe("the message handler", () => {
       await Promise.resolve();
       expect(texts[0]).toContain(owed === 0 ? '"result"' : "rate limit exceeded");
     }
-    expect([passed.length, gate.callsInFlight, gate.callsWaiting]).toEqual([1, 0, 0]);
+    expect([passedCallers.length, gate.callsInFlight, gate.callsWaiting]).toEqual([1, 0, 0]);
   });
 
   it("rejects params longer than the method can need, and names the method", () => {

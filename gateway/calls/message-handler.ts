@@ -33,10 +33,12 @@ export type MessageHandler = (body: Buffer, context: MessageContext, sink: Respo
 export function createMessageHandler(context: GatewayContext): MessageHandler {
   const { tracing, turns, reads } = context;
 
-  const answer = (message: Message, account: CallAccounting, sink: ResponseSink) =>
-    message.kind === "batch" ? answerBatch(message.calls, account, sink) : answerCall(message.call, account, sink);
+  const respond = (message: Message, account: CallAccounting, sink: ResponseSink) =>
+    message.kind === "batch"
+      ? respondToBatch(message.calls, account, sink)
+      : respondToCall(message.call, account, sink);
 
-  const answerBatch = (
+  const respondToBatch = (
     calls: readonly (Call | BadCall)[],
     account: CallAccounting,
     sink: ResponseSink,
@@ -54,7 +56,7 @@ export function createMessageHandler(context: GatewayContext): MessageHandler {
     return trace === undefined ? flow : new EndingFlow(flow, trace.end);
   };
 
-  const answerCall = (call: Call | BadCall, account: CallAccounting, sink: ResponseSink): ResponseFlow => {
+  const respondToCall = (call: Call | BadCall, account: CallAccounting, sink: ResponseSink): ResponseFlow => {
     const trace = tracing?.call(account.message);
     if (call.id !== undefined) return handleCall(account, call, sink, trace);
     // The message gets its empty response before the call ends.
@@ -69,12 +71,13 @@ export function createMessageHandler(context: GatewayContext): MessageHandler {
   return (body, message, sink) => {
     const account = new CallAccounting(context, message, body.length > largeBytes);
     const { limits } = account.policy.settings;
-    if (body.length <= smallMessageBytes) return answer(readMessage(body, limits), account, sink);
+    if (body.length <= smallMessageBytes) return respond(readMessage(body, limits), account, sink);
     const { key } = account;
     return chargeMessage(account, body, sink, (held) => {
-      const readAtOnce = () => answer(readMessage(body, limits), account, held);
-      if (!account.hasPaidBytes) return turns.isTickUsedUp() ? startInTurn(turns, key, readAtOnce) : readAtOnce();
-      return readInSteps(body, account, (read) => answer(read, account, held));
+      const readImmediately = () => respond(readMessage(body, limits), account, held);
+      if (!account.hasPaidBytes)
+        return turns.isTickUsedUp() ? startInTurn(turns, key, readImmediately) : readImmediately();
+      return readInSteps(body, account, (read) => respond(read, account, held));
     });
   };
 }
@@ -91,12 +94,12 @@ function chargeMessage(
 ): ResponseFlow {
   const held = new ResponseMemory(account.message.memory);
   const letGo = () => held[Symbol.dispose]();
-  const releasing = new EndingSink(sink, letGo);
-  const recordAs = (id: string) => new CallRecord(account, { id, error: rpcErrors.invalidRequest }, releasing);
+  const releasingSink = new EndingSink(sink, letGo);
+  const recordAs = (id: string) => new CallRecord(account, { id, error: rpcErrors.invalidRequest }, releasingSink);
   const { limits, rateLimit } = account.policy.settings;
   if (!held.tryAcquire(body.length))
     return recordAs(readId(body, limits)).rejectTemporarily(rpcErrors.tooMuchHeld, 1, "memory");
-  const go = () => proceed(releasing);
+  const go = () => proceed(releasingSink);
   const units = computeBytesCost(body.length, rateLimit.unitsPerKiB);
   return new EndingFlow(account.hasPaidBytes ? chargeCall(recordAs("null"), units, go) : go(), letGo);
 }
@@ -110,10 +113,10 @@ function readId(body: Buffer, limits: MessageLimits): string {
 /** Parses a message over several event loop ticks, then continues with it in a later tick. */
 function readInSteps(body: Buffer, account: CallAccounting, proceed: (message: Message) => ResponseFlow): ResponseFlow {
   const { key, context, policy } = account;
-  const reading = beginMessage(body, policy.settings.limits);
+  const messageResult = beginMessage(body, policy.settings.limits);
   const flow = new LateFlow();
   const step = () => {
-    const message = reading.next();
+    const message = messageResult.next();
     if (message !== undefined) context.turns.wait(key, () => flow.begin(() => proceed(message)));
     return message === undefined ? turnBytes : 0;
   };
@@ -135,10 +138,14 @@ export function admitBodies({
 }: Pick<GatewayContext, "policy" | "limiter" | "meter">): BodyAdmission {
   return {
     waitSeconds: (caller, lengthBytes) => {
-      const current = policy();
-      const { enabled, unitsPerKiB } = current.settings.rateLimit;
+      const policyNow = policy();
+      const { enabled, unitsPerKiB } = policyNow.settings.rateLimit;
       if (!enabled) return undefined;
-      const waitMs = limiter.waitFor(caller.key, computeBytesCost(lengthBytes, unitsPerKiB), findTier(current, caller));
+      const waitMs = limiter.waitFor(
+        caller.key,
+        computeBytesCost(lengthBytes, unitsPerKiB),
+        findTier(policyNow, caller),
+      );
       return waitMs === undefined ? undefined : Math.max(1, Math.ceil(waitMs / 1_000));
     },
     rejected: ({ tierName }) => meter.limited("rate", tierName),

@@ -160,10 +160,10 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadCon
 
   #become() {
     if (this.#own !== undefined) return this.#own;
-    const shared = this.#owner.share(this);
-    const entry = this.#piece?.exchange(this, shared);
-    if (entry !== undefined) shared.takeOver(entry);
-    this.#own = { shared, entry };
+    const sharedRead = this.#owner.share(this);
+    const entry = this.#piece?.exchange(this, sharedRead);
+    if (entry !== undefined) sharedRead.takeOver(entry);
+    this.#own = { shared: sharedRead, entry };
     return this.#own;
   }
 }

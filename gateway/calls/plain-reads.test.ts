@@ -27,7 +27,7 @@ const tracing: Tracing = { call: () => trace, batch: () => ({ call: () => trace,
 function startGateway(isPlain: boolean) {
   const sent: NodeCall[] = [];
   const bodies: string[] = [];
-  const cancelled: NodeCall[] = [];
+  const cancelledCalls: NodeCall[] = [];
   const counts = new Map<string, number>();
   const count = (what: string, more: number) => counts.set(what, (counts.get(what) ?? 0) + more);
   const meter = {
@@ -45,7 +45,7 @@ function startGateway(isPlain: boolean) {
     send: (call) => {
       sent.push(call);
       bodies.push(call.body);
-      return { resume: () => undefined, cancel: () => void cancelled.push(call), join: () => undefined };
+      return { resume: () => undefined, cancel: () => void cancelledCalls.push(call), join: () => undefined };
     },
     batches: { items: 8, responseBytes: 2_000 },
     cacheBytes: 1e6,
@@ -69,7 +69,7 @@ function startGateway(isPlain: boolean) {
   const read = () => ({
     bodies,
     counts: [...counts].toSorted(),
-    cancelled: cancelled.length,
+    cancelled: cancelledCalls.length,
     inFlight: gate.callsInFlight,
     held: held.bytes,
     waitMs: ["a", "b"].map((key) => limiter.waitFor(key, 400, tier)),
@@ -90,29 +90,29 @@ const ways = [
   "fails",
   "spaced",
 ] as const;
-type Way = (typeof ways)[number];
+type ResponseWay = (typeof ways)[number];
 
 /** Node responses that always end a run. */
-const mostAnswers = 200;
+const responsesMax = 200;
 
-const idsOf = (body: string) => [...body.matchAll(/"id":(\d+)/g)].map(([, id]) => id ?? "");
+const readIds = (body: string) => [...body.matchAll(/"id":(\d+)/g)].map(([, id]) => id ?? "");
 
-function answer({ body, sink }: NodeCall, way: Way): void {
+function respond({ body, sink }: NodeCall, way: ResponseWay): void {
   const one = (id: string, place: number) => {
     if (way === "one error" && place === 1)
       return `{"jsonrpc":"2.0","id":${id},"error":{"code":3,"message":"reverted"}}`;
     return `{"jsonrpc":"2.0","id":${id},"result":"0x${"ab".repeat(place * 110)}"}`;
   };
-  const ids = idsOf(body);
+  const ids = readIds(body);
   if (way === "fails") sink.fail("timeout");
   else if (!body.startsWith("[")) sink.bytes(Buffer.from(one(ids[0] ?? "", 2)), "node");
   else if (way === "an error")
     sink.bytes(Buffer.from('{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}'), "node");
   else {
-    const answers = ids.map(one);
-    if (way === "reversed") answers.reverse();
-    if (way === "one missing") answers.pop();
-    const text = way === "spaced" ? `[ ${answers.join(" , ")} ]\n` : `[${answers.join(",")}]`;
+    const responses = ids.map(one);
+    if (way === "reversed") responses.reverse();
+    if (way === "one missing") responses.pop();
+    const text = way === "spaced" ? `[ ${responses.join(" , ")} ]\n` : `[${responses.join(",")}]`;
     if (way !== "in parts") sink.bytes(Buffer.from(text), "node");
     else {
       sink.begin(text.length, "node");
@@ -152,23 +152,23 @@ type Request = Readonly<{
   batch: readonly Call[];
   separator: string;
   isCancelled: boolean;
-  answeredBefore: number;
+  responsesBefore: number;
 }>;
 
 /** Rarely generated: the batch is too long for all its calls to get a response. */
-const tooLong: [Request[], Way[]][] = [
+const longSequences: [Request[], ResponseWay[]][] = [
   // The response to a call cancels the next one, which the node omitted: this is no reason to send the next batch's calls separately.
   [
-    [batchOf([0, 1, 2, 3, 4, 5, 6, 5, 7], 0), batchOf([8, 9], 1)],
+    [createBatch([0, 1, 2, 3, 4, 5, 6, 5, 7], 0), createBatch([8, 9], 1)],
     ["one missing", "in order"],
   ],
   // The responses to 5 and 6, delivered together, leave no space for the response to 1, which arrived earlier: the calls
   // after it, in another piece, are cancelled.
-  [[batchOf([0, 1, 2, 3, 4, 4, 5, 6, 1, 7, 8], 0, 9)], ["in order"]],
+  [[createBatch([0, 1, 2, 3, 4, 4, 5, 6, 1, 7, 8], 0, 9)], ["in order"]],
 ];
 
 /** Reads these accounts' balances; at `newPiece`, a call has the first call's id, and so needs another piece. */
-function batchOf(accounts: readonly number[], answeredBefore: number, newPiece?: number): Request {
+function createBatch(accounts: readonly number[], responsesBefore: number, newPiece?: number): Request {
   const batch = accounts.map((data, place): Call => ({
     id: place === newPiece ? 0 : place,
     method: "eth_getBalance",
@@ -176,7 +176,7 @@ function batchOf(accounts: readonly number[], answeredBefore: number, newPiece?:
     data,
     isOdd: false,
   }));
-  return { key: "a", batch, separator: ",", isCancelled: false, answeredBefore };
+  return { key: "a", batch, separator: ",", isCancelled: false, responsesBefore };
 }
 
 describe("plain reads in batches", () => {
@@ -189,7 +189,7 @@ describe("plain reads in batches", () => {
             batch: fc.array(call, { minLength: 1, maxLength: 24 }),
             separator: fc.constantFrom(",", ",", ", "),
             isCancelled: fc.nat(5).map((chance) => chance === 0),
-            answeredBefore: fc.nat(2),
+            responsesBefore: fc.nat(2),
           }),
           { minLength: 1, maxLength: 4 },
         ),
@@ -197,31 +197,31 @@ describe("plain reads in batches", () => {
         async (requests, given) => {
           const run = async (isPlain: boolean) => {
             const { request, sent, read } = startGateway(isPlain);
-            const answers: { text: string }[] = [];
+            const responses: { text: string }[] = [];
             let place = 0;
-            const answerNext = async () => {
+            const respondToNext = async () => {
               const next = sent.shift();
               if (next === undefined) return false;
-              answer(next, given[place % given.length] ?? "in order");
+              respond(next, given[place % given.length] ?? "in order");
               place += 1;
               await undefined;
               await undefined;
               return true;
             };
-            for (const { key, batch, separator, isCancelled, answeredBefore } of requests) {
-              for (let count = 0; count < answeredBefore; count += 1) await answerNext();
+            for (const { key, batch, separator, isCancelled, responsesBefore } of requests) {
+              for (let count = 0; count < responsesBefore; count += 1) await respondToNext();
               const { seen, flow } = request(key, `[${batch.map(format).join(separator)}]`);
               await undefined;
               if (isCancelled) flow.cancel();
-              answers.push(seen);
+              responses.push(seen);
             }
-            for (let isMore = true; isMore;) isMore = place < mostAnswers && (await answerNext());
-            return { answers, ...read() };
+            for (let isMore = true; isMore;) isMore = place < responsesMax && (await respondToNext());
+            return { answers: responses, ...read() };
           };
           expect(await run(true)).toEqual(await run(false));
         },
       ),
-      { numRuns: 400, examples: tooLong },
+      { numRuns: 400, examples: longSequences },
     );
   });
 });

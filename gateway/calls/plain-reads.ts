@@ -2,7 +2,7 @@ import { explainRejection, TextSink, type RunReceiver } from "../responses/text-
 import type { Method } from "../catalogue/method.ts";
 import type { ChainHead } from "../chain/head.ts";
 import { TypicalCall, type BadCall, type Call } from "../json-rpc/call.ts";
-import { copyText, readAnswer } from "../json-rpc/read-answer.ts";
+import { copyText, readNodeResponse } from "../json-rpc/read-answer.ts";
 import { findMethod, isBatchable, isLimited } from "../policy.ts";
 import { ResponseMemory } from "../responses/response-memory.ts";
 import { deriveCacheLifetime, deriveHeadLifetime, type CacheLifetime } from "../reads/node-read.ts";
@@ -103,8 +103,8 @@ export class PlainReads implements PlainReadOwner {
   }
 
   #keep(read: PlainRead, text: string): void {
-    const answer = readAnswer(text, read.id);
-    if (answer?.kind === "result") this.#reads.keep(read, copyText(answer.json));
+    const response = readNodeResponse(text, read.id);
+    if (response?.kind === "result") this.#reads.keep(read, copyText(response.json));
   }
 
   #end(read: PlainRead, answerBytes: number): void {

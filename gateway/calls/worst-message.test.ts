@@ -57,8 +57,8 @@ test.each([
   ["the same in a batch", `[${call("eth_getLogs", `[{${keys}}]`)}]`],
   ["5 MiB of white space", `[${" ".repeat(5_000_000)}]`],
 ])("rejects %s without blocking the event loop for long", async (_, text) => {
-  const { longestMs, answer } = await quickest(Buffer.from(text));
-  expect(answer).toMatch(/"error":\{"code":-32(600|700),/);
+  const { longestMs, responseText: response } = await quickest(Buffer.from(text));
+  expect(response).toMatch(/"error":\{"code":-32(600|700),/);
   expect(longestMs).toBeLessThan(turnMs);
 });
 

@@ -129,14 +129,14 @@ describe("the method catalogue", () => {
   it("matches the default settings in the docs", () => {
     const defaults = policySchema.parse({});
     const { ranges, limits, rateLimit } = defaults;
-    const others = renderMethodReference({
+    const otherReference = renderMethodReference({
       ...defaults,
       ranges: { ...ranges, logsBlocks: 7, logsFallbackBlocks: 8, traceBlocks: 9 },
       limits: { ...limits, paramsBytes: 3_072 },
       rateLimit: { ...rateLimit, unitsPerKiB: 5 },
     });
     for (const text of ["7 blocks; 8 without rate limits", "9 blocks", "up to 3 KiB", "costs 5 units more"]) {
-      expect(others).toContain(text);
+      expect(otherReference).toContain(text);
       expect(renderMethodReference()).not.toContain(text);
     }
   });

@@ -101,6 +101,6 @@ export function defineMethod(
   summary: string,
   more?: Partial<Method>,
 ): Method {
-  const usual = { audience: "public", answeredBy: "node", timeoutMs: 10_000, repeatable: true } as const;
-  return { name, params, result, cache, costUnits, summary, ...usual, ...more };
+  const defaults = { audience: "public", answeredBy: "node", timeoutMs: 10_000, repeatable: true } as const;
+  return { name, params, result, cache, costUnits, summary, ...defaults, ...more };
 }

@@ -21,7 +21,7 @@ const full = param("fullTransactions", "boolean");
 const index = param("index", "quantity");
 const logFilter = param("filter", "logFilter");
 const optionalBlock: Param = { ...block, optional: true };
-const signed = param("transaction", "data");
+const signedTx = param("transaction", "data");
 const slot = param("slot", "quantity");
 const storageKeys = param("storageKeys", "storageKeys");
 const subscribe: readonly Param[] = [param("type", "subscriptionType"), { ...logFilter, optional: true }];
@@ -113,7 +113,7 @@ const standardMethods: readonly Row[] = [
   ["eth_getBlockTransactionCountByHash", [blockHash], "quantity", byHash, 10, "Transactions in a block"],
   ["eth_getBlockTransactionCountByNumber", [block], "quantity", byBlock(0), 10, "Transactions in a block"],
 
-  ["eth_sendRawTransaction", [signed], "transaction hash", neverCached, 40, "Submits a signed transaction", submits],
+  ["eth_sendRawTransaction", [signedTx], "transaction hash", neverCached, 40, "Submits a signed transaction", submits],
   ["eth_getTransactionByHash", [tx], txOrNull, perHead, 15, "Transaction by hash"],
   ["eth_getTransactionByBlockHashAndIndex", [blockHash, index], txOrNull, byHash, 15, "Transaction by its index"],
   ["eth_getTransactionByBlockNumberAndIndex", [block, index], txOrNull, byBlock(0), 15, "Transaction by its index"],
@@ -206,8 +206,8 @@ const unimplementedMethods: readonly Row[] = [
 
 function unimplemented(name: string): Row {
   const summary = "Declared but not implemented: METHOD_NOT_FOUND";
-  const nobody = { audience: "nobody", answeredBy: "nobody" } as const;
-  return [name, [], `error ${rpcCodes.methodNotFound}`, neverCached, 1, summary, nobody];
+  const unavailable = { audience: "nobody", answeredBy: "nobody" } as const;
+  return [name, [], `error ${rpcCodes.methodNotFound}`, neverCached, 1, summary, unavailable];
 }
 
 /** Every method in the specification: the only list of methods. */

@@ -68,7 +68,7 @@ function buildCells(method: Method, { ranges, limits }: PolicySettings): readonl
     result,
     audience,
     String(costUnits),
-    cachedFor[cache.kind],
+    cacheTexts[cache.kind],
     notes.filter((note) => note !== "").join("; "),
   ];
 }
@@ -95,12 +95,12 @@ function describeLimit(limit: ParamLimit | undefined, ranges: PolicySettings["ra
   }
 }
 
-const ifFinalized = "forever if finalized, otherwise one head";
-const cachedFor: Readonly<Record<CacheRule["kind"], string>> = {
+const finalizedNote = "forever if finalized, otherwise one head";
+const cacheTexts: Readonly<Record<CacheRule["kind"], string>> = {
   none: "",
   constant: "while connected",
   hash: "for ever",
   head: "within one head",
-  block: ifFinalized,
-  logs: ifFinalized,
+  block: finalizedNote,
+  logs: finalizedNote,
 };

@@ -4,7 +4,7 @@ import { readMessage } from "./read-message.ts";
 
 const limits = { batchItems: 3, depth: 32, callBytes: 4_096, callValues: 100 };
 const read = (text: string) => readMessage(Buffer.from(text, "utf8"), limits);
-const usual = (id: string, method: string, params: string) =>
+const typicalCall = (id: string, method: string, params: string) =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
 /** The same call in another layout, so that it is read member by member. */
 const other = (id: string, method: string, params: string) =>
@@ -47,16 +47,16 @@ describe("a call in the most common layout", () => {
     for (const id of ["0", "7", "007", "123456789012345", "1234567890123456", "-1", '"a"', "null", ""]) {
       for (const name of names) {
         for (const given of params) {
-          const [one, another] = [usual(id, name, given), other(id, name, given)];
-          expect(listParts(one), one).toEqual(listParts(another));
-          expect(listParts(`[${one}]`), one).toEqual(listParts(`[${another}]`));
+          const [one, otherCall] = [typicalCall(id, name, given), other(id, name, given)];
+          expect(listParts(one), one).toEqual(listParts(otherCall));
+          expect(listParts(`[${one}]`), one).toEqual(listParts(`[${otherCall}]`));
         }
       }
     }
   });
 
   it("keeps its original text for the node, unlike a call in any other layout", () => {
-    const text = usual("7", "eth_call", '[{"to":"0x04"},"latest"]');
+    const text = typicalCall("7", "eth_call", '[{"to":"0x04"},"latest"]');
     expect(read(` ${text}\n`)).toMatchObject({ call: { wire: text } });
     expect(wires(read(`[${text}, ${text}]`))).toEqual([text, text]);
     for (const odd of [text.replace("{", "{ "), text.replace("[", " ["), text.replace(/\}$/, " }")]) {
@@ -69,7 +69,9 @@ describe("a call in the most common layout", () => {
   it("has the hash of its method and parameters, however long they are", () => {
     for (const length of [0, 1, 2, 3, 4, 252, 253, 254, 255, 256, 257, 509, 510, 511, 512, 513, 3_000]) {
       const params = `["${"a".repeat(length)}b"]`;
-      expect(read(usual("7", "eth_call", params))).toMatchObject({ call: { hash: hashCall("eth_call", params) } });
+      expect(read(typicalCall("7", "eth_call", params))).toMatchObject({
+        call: { hash: hashCall("eth_call", params) },
+      });
       expect(hashCall("eth_call", params)).not.toBe(hashCall("eth_getCode", params));
     }
   });

@@ -32,13 +32,13 @@ const bytesOfKiB = 1_024;
 const zero = 0x30;
 
 /** Texts around the id, method and params of a call, as most clients write them and as the node receives them. */
-const idFirst = '{"jsonrpc":"2.0","id":';
-const methodNext = ',"method":';
-const paramsNext = ',"params":';
+const idPrefix = '{"jsonrpc":"2.0","id":';
+const methodPrefix = ',"method":';
+const paramsPrefix = ',"params":';
 /** Number of keys in such a call, plus the values before its params. */
-const usualValues = 7;
+const typicalValues = 7;
 /** Max length of a call that takes this fast path, because a call in another form is scanned twice. */
-const usualBytes = 4_096;
+const typicalBytes = 4_096;
 /** Max digits of a numeric id without loss of precision. */
 const idDigits = 15;
 
@@ -96,10 +96,10 @@ export class CallReader {
   /** Parses the value at the current offset; then sets `at` to the offset after it, or to {@link notJson}. */
   read(): Call | BadCall {
     const startsAt = this.at;
-    const usual = this.#readUsual();
-    if (usual instanceof TypicalCall) return usual;
-    if (usual === undefined) this.#spend(this.#limits.callValues, this.#limits.callBytes);
-    const call = usual ?? this.#readEnvelope();
+    const typicalCall = this.#readUsual();
+    if (typicalCall instanceof TypicalCall) return typicalCall;
+    if (typicalCall === undefined) this.#spend(this.#limits.callValues, this.#limits.callBytes);
+    const call = typicalCall ?? this.#readEnvelope();
     const kib = this.at === notJson ? 0 : Math.floor((this.at - startsAt) / bytesOfKiB);
     return kib === 0 ? call : { ...call, kib };
   }
@@ -111,28 +111,28 @@ export class CallReader {
   #readUsual(): Call | undefined {
     const bytes = this.#bytes;
     const text = this.#text;
-    const idAt = this.at + idFirst.length;
-    if (text === undefined || !isAt(bytes, this.at, idFirst)) return undefined;
+    const idAt = this.at + idPrefix.length;
+    if (text === undefined || !isAt(bytes, this.at, idPrefix)) return undefined;
     let idEnd = idAt;
     while (isDigit(bytes[idEnd] ?? 0)) idEnd += 1;
     const digits = idEnd - idAt;
     if (digits === 0 || digits > idDigits || (digits > 1 && bytes[idAt] === zero)) return undefined;
-    if (!isAt(bytes, idEnd, methodNext)) return undefined;
-    const nameAt = idEnd + methodNext.length;
+    if (!isAt(bytes, idEnd, methodPrefix)) return undefined;
+    const nameAt = idEnd + methodPrefix.length;
     const method = readName(bytes, nameAt);
     if (method === undefined) return undefined;
     const nameEnd = nameAt + method.length + 2;
-    const paramsAt = nameEnd + paramsNext.length;
-    if (!isAt(bytes, nameEnd, paramsNext) || bytes[paramsAt] !== 0x5b) return undefined;
+    const paramsAt = nameEnd + paramsPrefix.length;
+    if (!isAt(bytes, nameEnd, paramsPrefix) || bytes[paramsAt] !== 0x5b) return undefined;
     const { callValues, callBytes } = this.#limits;
-    const budget = this.#spend(callValues - usualValues, Math.min(callBytes, usualBytes));
+    const budget = this.#spend(callValues - typicalValues, Math.min(callBytes, typicalBytes));
     const params = this.#readParams(paramsAt, budget);
     if (params === undefined || bytes[params.end] !== 0x7d) return undefined;
     const { end: paramsEnd, count: paramsCount, lastAt: lastParamAt } = params;
-    const place = { startsAt: this.at, endsAt: paramsEnd + 1, paramsAt, paramsCount, lastParamAt };
-    this.at = place.endsAt;
+    const location = { startsAt: this.at, endsAt: paramsEnd + 1, paramsAt, paramsCount, lastParamAt };
+    this.at = location.endsAt;
     const hash = hashCallIn(bytes, method, paramsAt, paramsEnd);
-    return new TypicalCall(text, text.slice(idAt, idEnd), method, hash, place);
+    return new TypicalCall(text, text.slice(idAt, idEnd), method, hash, location);
   }
 
   #spend(values: number, bytes: number): ScanBudget {

@@ -190,16 +190,16 @@ export class TypicalCall implements Call {
 }
 
 /** Max cached names; a power of two. */
-const places = 64;
+const slots = 64;
 /** Max length of a cached name. */
-const longest = 64;
+const lengthMax = 64;
 const quote = 0x22;
 
 /** Characters of a method name that need no escaping in JSON. */
 const ofName = Uint8Array.from({ length: 256 }, (_, code) => Number(/\w/.test(String.fromCharCode(code))));
 
 /** The most recent names, shared by all callers, because a name reveals nothing about its sender. */
-const known: (string | undefined)[] = Array.from({ length: places });
+const known: (string | undefined)[] = Array.from({ length: slots });
 
 /**
  * Reads the name in the JSON string at `at` if it is short and contains no escape, as is the case for every known method; otherwise returns
@@ -211,15 +211,15 @@ export function readName(bytes: Buffer, at: number): string | undefined {
   const start = at + 1;
   let end = start;
   let hash = 0;
-  while (ofName[bytes[end] ?? 0] === 1 && end - start <= longest) {
+  while (ofName[bytes[end] ?? 0] === 1 && end - start <= lengthMax) {
     hash = (Math.imul(hash, 31) + (bytes[end] ?? 0)) | 0;
     end += 1;
   }
-  if (bytes[end] !== quote || end === start || end - start > longest) return undefined;
-  const place = hash & (places - 1);
-  const before = known[place];
-  if (before !== undefined && before.length === end - start && isAt(bytes, start, before)) return before;
+  if (bytes[end] !== quote || end === start || end - start > lengthMax) return undefined;
+  const slot = hash & (slots - 1);
+  const cached = known[slot];
+  if (cached !== undefined && cached.length === end - start && isAt(bytes, start, cached)) return cached;
   const name = bytes.toString("latin1", start, end);
-  known[place] = name;
+  known[slot] = name;
   return name;
 }

@@ -41,8 +41,8 @@ describe("skipValue", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), fc.nat(), fc.nat(255), (json, place, code) => {
         const at = place % (json.length + 1);
-        const broken = json.slice(0, at) + String.fromCharCode(code) + json.slice(at + 1);
-        expect(accepts(broken)).toBe(parses(broken));
+        const brokenJson = json.slice(0, at) + String.fromCharCode(code) + json.slice(at + 1);
+        expect(accepts(brokenJson)).toBe(parses(brokenJson));
       }),
       { numRuns: 5_000 },
     );

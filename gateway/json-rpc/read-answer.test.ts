@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isEmptyResult, readAnswer } from "./read-answer.ts";
+import { isEmptyResult, readNodeResponse } from "./read-answer.ts";
 
 describe("isEmptyResult", () => {
   it.each(["null", "[]", "{}", '""', '"0x"', " null ", "[ ]", "[\n          \n]", "{\t}"])("accepts %j", (json) => {
@@ -19,7 +19,7 @@ describe("readAnswer", () => {
     ['{"jsonrpc":"2.0","id":1,"error":{"code":3}}', { kind: "error", json: '{"code":3}' }],
     ['{"jsonrpc":"2.0","id":1}', undefined],
     ["no JSON", undefined],
-  ])("extracts the result or error from %j", (text, answer) => {
-    expect(readAnswer(text, "1")).toEqual(answer);
+  ])("extracts the result or error from %j", (text, response) => {
+    expect(readNodeResponse(text, "1")).toEqual(response);
   });
 });

@@ -8,7 +8,7 @@ export type NodeResponse = Readonly<{ kind: "result" | "error"; json: string }>;
  * Reads the result or error from the node's response to the call with this id. The layout that nodes usually send is recognized by its
  * first bytes; any other is scanned. Returns undefined if the text is not a response.
  */
-export function readAnswer(text: string, id: string): NodeResponse | undefined {
+export function readNodeResponse(text: string, id: string): NodeResponse | undefined {
   const start = `{"jsonrpc":"2.0","id":${id},"result":`;
   if (text.startsWith(start)) {
     const end = text.endsWith("}") ? text.length : text.trimEnd().length;
@@ -26,11 +26,11 @@ export function copyText(text: string): string {
   return Buffer.from(text, "latin1").toString("latin1");
 }
 
-const nothing = /^\s*(?:null|\[\s*\]|\{\s*\}|"(?:0x)?")\s*$/;
+const emptyResult = /^\s*(?:null|\[\s*\]|\{\s*\}|"(?:0x)?")\s*$/;
 
 /** Whether a result is empty. An empty result must not be cached, because the data may exist a moment later. */
 export function isEmptyResult(json: string): boolean {
-  return nothing.test(json);
+  return emptyResult.test(json);
 }
 
 /** Formats a response with a result; `id` and `result` are JSON text and are inserted byte for byte. */
@@ -49,7 +49,7 @@ export function formatErrorJsonResponse(id: string, error: string): string {
 }
 
 /** Formats the node's response under an id (JSON text) that may differ from the one in the node's response. */
-export function formatAnswer(id: string, { kind, json }: NodeResponse): string {
+export function formatNodeResponse(id: string, { kind, json }: NodeResponse): string {
   return kind === "result" ? formatResultResponse(id, json) : formatErrorJsonResponse(id, json);
 }
 

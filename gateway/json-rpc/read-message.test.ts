@@ -4,9 +4,9 @@ import { beginMessage, readMessage } from "./read-message.ts";
 const limits = { batchItems: 3, depth: 32, callBytes: 4_096, callValues: 100 };
 const read = (text: string) => readMessage(Buffer.from(text, "utf8"), limits);
 const call = (params: string, id = "1") => `{"jsonrpc":"2.0","id":${id},"method":"m","params":${params}}`;
-const nested = (depth: number) => call("[".repeat(depth - 1) + "]".repeat(depth - 1));
+const createNested = (depth: number) => call("[".repeat(depth - 1) + "]".repeat(depth - 1));
 const member = (at: number) => `"m${at}":1`;
-const invalid = (id: string, size?: { kib: number }) => ({
+const createInvalid = (id: string, size?: { kib: number }) => ({
   kind: "single",
   call: { id, error: { code: -32600, message: "invalid request" }, ...size },
 });
@@ -49,7 +49,7 @@ describe("readMessage", () => {
     ["5", "null"],
     ['"text"', "null"],
   ])("responds to %s with invalid request", (text, id) => {
-    expect(read(text)).toEqual(invalid(id));
+    expect(read(text)).toEqual(createInvalid(id));
   });
 
   it.each([
@@ -70,9 +70,9 @@ describe("readMessage", () => {
   });
 
   it("accepts a call nested to the limit and rejects a deeper one", () => {
-    expect(read(nested(limits.depth))).toMatchObject({ call: { id: "1", method: "m" } });
-    expect(read(nested(limits.depth + 1))).toEqual(parseError);
-    expect(read(`[${nested(limits.depth + 1)}]`)).toEqual(parseError);
+    expect(read(createNested(limits.depth))).toMatchObject({ call: { id: "1", method: "m" } });
+    expect(read(createNested(limits.depth + 1))).toEqual(parseError);
+    expect(read(`[${createNested(limits.depth + 1)}]`)).toEqual(parseError);
   });
 
   it("responds to bytes that are not UTF-8 with a parse error", () => {
@@ -126,19 +126,19 @@ describe("readMessage", () => {
 
   it("accepts an id of 1 KiB and rejects a longer one", () => {
     expect(read(call("[]", `"${"x".repeat(1_022)}"`))).toMatchObject({ call: { method: "m" } });
-    expect(read(call("[]", `"${"x".repeat(1_023)}"`))).toEqual(invalid("null", { kib: 1 }));
+    expect(read(call("[]", `"${"x".repeat(1_023)}"`))).toEqual(createInvalid("null", { kib: 1 }));
   });
 
   it("accepts 64 members and rejects 65, and rejects overlong method names and versions", () => {
     const roomy = { ...limits, callValues: 1_000 };
     const withMembers = (count: number) => {
-      const others = Array.from({ length: count - 3 }, (_, at) => member(at)).join(",");
-      return readMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"m",${others}}`), roomy);
+      const otherMembers = Array.from({ length: count - 3 }, (_, at) => member(at)).join(",");
+      return readMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"m",${otherMembers}}`), roomy);
     };
     expect(withMembers(64)).toMatchObject({ call: { method: "m" } });
-    expect(withMembers(65)).toEqual(invalid("null"));
-    expect(read(`{"jsonrpc":"2.0","id":1,"method":"${"m".repeat(1_024)}"}`)).toEqual(invalid("1", { kib: 1 }));
-    expect(read(`{"jsonrpc":"2.0${'\\"'.repeat(40)}","id":1,"method":"m"}`)).toEqual(invalid("1"));
+    expect(withMembers(65)).toEqual(createInvalid("null"));
+    expect(read(`{"jsonrpc":"2.0","id":1,"method":"${"m".repeat(1_024)}"}`)).toEqual(createInvalid("1", { kib: 1 }));
+    expect(read(`{"jsonrpc":"2.0${'\\"'.repeat(40)}","id":1,"method":"m"}`)).toEqual(createInvalid("1"));
     expect(read(`{"jsonrpc":"2.0","id":1,"method":"m","${"\\u006d".repeat(12)}\\"":1}`)).toMatchObject({
       call: { method: "m" },
     });
@@ -146,8 +146,8 @@ describe("readMessage", () => {
 
   it("accepts a long run of white space and rejects a longer one as invalid JSON", () => {
     const roomy = { ...limits, callBytes: 1_000_000 };
-    const spaced = (count: number) => readMessage(Buffer.from(call(`[${" ".repeat(count)}]`)), roomy);
-    expect(spaced(65_535)).toMatchObject({ call: { method: "m" } });
-    expect(spaced(65_537)).toEqual(parseError);
+    const readSpaced = (count: number) => readMessage(Buffer.from(call(`[${" ".repeat(count)}]`)), roomy);
+    expect(readSpaced(65_535)).toMatchObject({ call: { method: "m" } });
+    expect(readSpaced(65_537)).toEqual(parseError);
   });
 });

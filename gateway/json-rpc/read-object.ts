@@ -13,11 +13,11 @@ const depth = 512;
 
 /**
  * Reads the members of a JSON object as slices of its text, keyed by their raw keys; of duplicate keys, the last counts. Returns undefined
- * if the text, a binary string, is not a JSON object or has more than `mostMembers` members.
+ * if the text, a binary string, is not a JSON object or has more than `maxMembers` members.
  */
 export function readObject(
   text: string,
-  mostMembers = Number.POSITIVE_INFINITY,
+  maxMembers = Number.POSITIVE_INFINITY,
 ): ReadonlyMap<string, string> | undefined {
   let count = 0;
   const members = new Map<string, string>();
@@ -31,7 +31,7 @@ export function readObject(
     const value = skipKey(bytes, at, budget);
     const end = value === notJson ? notJson : skipValue(bytes, value, depth, budget);
     count += 1;
-    if (end === notJson || count > mostMembers) return undefined;
+    if (end === notJson || count > maxMembers) return undefined;
     members.set(text.slice(at + 1, skipString(bytes, at, budget) - 1), text.slice(value, end));
     const next = skipSpace(bytes, end);
     if (bytes[next] === 0x7d) return skipSpace(bytes, next + 1) === text.length ? members : undefined;
@@ -45,7 +45,7 @@ export function readObject(
  * have accepted the text: it is not validated again.
  */
 export function findElement(array: string, index: number): string | undefined {
-  let place = 0;
+  let position = 0;
   let open = 0;
   let start = array.indexOf("[") + 1;
   for (let at = start; at < array.length; at += 1) {
@@ -53,12 +53,12 @@ export function findElement(array: string, index: number): string | undefined {
     if (code === quote) at = findClosingQuote(array, at);
     else if (code === openBracket || code === openBrace) open += 1;
     else if (code === comma && open === 0) {
-      if (place === index) return array.slice(start, at).trim();
-      place += 1;
+      if (position === index) return array.slice(start, at).trim();
+      position += 1;
       start = at + 1;
     } else if (code === closeBracket || code === closeBrace) {
       open -= 1;
-      if (open < 0) return place === index ? array.slice(start, at).trim() || undefined : undefined;
+      if (open < 0) return position === index ? array.slice(start, at).trim() || undefined : undefined;
     }
   }
   return undefined;
@@ -67,9 +67,9 @@ export function findElement(array: string, index: number): string | undefined {
 /** Returns the offset of the quote that closes the string at `start`. */
 function findClosingQuote(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let before = end - 1;
-    while (text.charCodeAt(before) === backslash) before -= 1;
-    if ((end - before) % 2 === 1) return end;
+    let previous = end - 1;
+    while (text.charCodeAt(previous) === backslash) previous -= 1;
+    if ((end - previous) % 2 === 1) return end;
   }
   return text.length;
 }

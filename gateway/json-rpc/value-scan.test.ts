@@ -10,7 +10,7 @@ const values = [
   "[[[[1]]]]",
   `"${"x".repeat(1_000)}"`,
 ];
-const broken = [
+const brokenTexts = [
   "",
   "{",
   "[1,",
@@ -46,7 +46,7 @@ function scanned(text: string, stepBytes: number): number {
 
 describe.each([1, 2, 3, 7, 64, 1e6])("a value scanned %i bytes at a time", (stepBytes) => {
   it("ends where the scanner ends, and fails where it fails", () => {
-    for (const text of [...values, ...broken]) {
+    for (const text of [...values, ...brokenTexts]) {
       for (const after of ["", ",1", "]", " "]) {
         const whole = text + after;
         const expected = skipValue(Buffer.from(whole), 0, depth, createUnlimitedBudget());
@@ -54,7 +54,7 @@ describe.each([1, 2, 3, 7, 64, 1e6])("a value scanned %i bytes at a time", (step
       }
     }
     for (const text of values) expect(scanned(text, stepBytes)).toBe(text.length);
-    for (const text of broken) expect(scanned(text, stepBytes)).toBe(notJson);
+    for (const text of brokenTexts) expect(scanned(text, stepBytes)).toBe(notJson);
   });
 });
 
@@ -63,8 +63,8 @@ it("a step through a long string or many values never exceeds the step limit", (
   for (const text of texts) {
     const scan = scanOf(text);
     let steps = 0;
-    for (let before = 0; scan.step(10_000) === undefined; before = scan.at) {
-      expect(scan.at - before).toBeLessThan(10_100);
+    for (let position = 0; scan.step(10_000) === undefined; position = scan.at) {
+      expect(scan.at - position).toBeLessThan(10_100);
       steps += 1;
     }
     expect(scan.at).toBe(text.length);

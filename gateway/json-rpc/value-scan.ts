@@ -18,7 +18,7 @@ const comma = 0x2c;
 const colon = 0x3a;
 
 /** State at the scan's offset: at the start of a value, inside a string that is a value or a key, or after a value. */
-type Place = "value" | "string" | "key" | "next";
+type Position = "value" | "string" | "key" | "next";
 
 /**
  * Scans JSON values one by one, like `skipValue`, but in steps, because scanning a long value at once would block everything else.
@@ -31,7 +31,7 @@ export class ValueScan {
   readonly #closers: Uint8Array;
   #open = 0;
   #at = 0;
-  #place: Place = "value";
+  #place: Position = "value";
 
   /**
    * @param maxDepth Max nesting depth of a value.

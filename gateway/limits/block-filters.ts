@@ -55,8 +55,8 @@ export function checkLogParams(params: string, head: ChainHead | undefined, limi
   const isOneBlock = bounds.fromBlock === bounds.toBlock && readBound(bounds.fromBlock) !== undefined;
   const range = isOneBlock ? undefined : readRange(bounds.fromBlock, bounds.toBlock, head);
   if (range !== undefined && "kind" in range) return range;
-  const rejected = range && checkCap(range, limit, selection);
-  return rejected ?? accept([{ ...bounds, ...selection }]);
+  const rejection = range && checkCap(range, limit, selection);
+  return rejection ?? accept([{ ...bounds, ...selection }]);
 }
 
 /** Reads the address and topics of a filter, or describes the error in them. Also used for the filter of a `logs` subscription. */
@@ -106,10 +106,10 @@ export function checkTraceParams(params: string, head: ChainHead | undefined, li
   if (fields === undefined) {
     return reject(invalidParams(`expected one trace filter object, of at most ${maxFields} fields`));
   }
-  const unknown = findUnknownField(fields, traceFields);
-  if (unknown !== undefined) {
+  const unknownField = findUnknownField(fields, traceFields);
+  if (unknownField !== undefined) {
     const known = [...traceFields].join(", ");
-    return reject(invalidParams(`unknown field ${unknown} in the trace filter: expected ${known}`));
+    return reject(invalidParams(`unknown field ${unknownField} in the trace filter: expected ${known}`));
   }
   const from = parseFlatValue(fields.get("fromBlock")) ?? "earliest";
   const to = parseFlatValue(fields.get("toBlock"));
@@ -118,8 +118,8 @@ export function checkTraceParams(params: string, head: ChainHead | undefined, li
   const selection = readTraceSelection(fields);
   if (typeof selection === "string") return reject(invalidParams(selection));
   const isPaged = selection["count"] !== undefined || selection["after"] !== undefined;
-  const rejected = checkCap(range, isPaged ? { ...limit, splitBlocks: 0 } : limit, selection);
-  if (rejected !== undefined) return rejected;
+  const rejection = checkCap(range, isPaged ? { ...limit, splitBlocks: 0 } : limit, selection);
+  if (rejection !== undefined) return rejection;
   // The node may be ahead of the gateway's head: the node's latest block may still be in the range.
   const toBlock = range.to < range.from ? to : asNumber(to ?? "latest", range.to, head);
   const bounds = { fromBlock: asNumber(from, range.from, head), ...(toBlock === undefined ? {} : { toBlock }) };

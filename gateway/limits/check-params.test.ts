@@ -26,8 +26,8 @@ function check(name: string, params: unknown, given: Parameters<typeof basisOf>[
 }
 
 function rejection(name: string, params: unknown, known: ChainHead | null = head): string {
-  const checked = check(name, params, { known });
-  return checked.kind === "reject" ? checked.error.message : checked.kind;
+  const result = check(name, params, { known });
+  return result.kind === "reject" ? result.error.message : result.kind;
 }
 
 describe("eth_getLogs", () => {
@@ -94,8 +94,8 @@ describe("eth_getLogs", () => {
 
   it("is split into permitted chunks for tiers that allow it", () => {
     const filter = { fromBlock: "0x1", toBlock: "0xfa", address };
-    const checked = check("eth_getLogs", [filter], { splitBlocks: 300 });
-    expect(checked.kind === "split" && checked.pieces.map((piece) => (JSON.parse(piece) as [object])[0])).toEqual([
+    const result = check("eth_getLogs", [filter], { splitBlocks: 300 });
+    expect(result.kind === "split" && result.pieces.map((piece) => (JSON.parse(piece) as [object])[0])).toEqual([
       { fromBlock: "0x1", toBlock: "0x64", address },
       { fromBlock: "0x65", toBlock: "0xc8", address },
       { fromBlock: "0xc9", toBlock: "0xfa", address },
@@ -265,8 +265,8 @@ describe("tracer options", () => {
       blockOverrides: { number: "0x1" },
       txIndex: "0x0",
     };
-    const rejected = "stateOverrides is not supported here; the operator may allow it (limits.traceCallOverrides)";
-    expect(rejection("debug_traceCall", [{}, "latest", options])).toBe(rejected);
+    const rejectionText = "stateOverrides is not supported here; the operator may allow it (limits.traceCallOverrides)";
+    expect(rejection("debug_traceCall", [{}, "latest", options])).toBe(rejectionText);
     expect(check("debug_traceCall", [{}, "latest", options], { overrides: true })).toMatchObject({
       kind: "pass",
       params: JSON.stringify([{}, "latest", options]),
@@ -322,8 +322,8 @@ describe("tracer options", () => {
 });
 
 function chargedGas(call: object): number | string | undefined {
-  const checked = check("eth_createAccessList", [call, "latest"]);
-  return checked.kind === "pass" ? checked.gas : checked.kind;
+  const result = check("eth_createAccessList", [call, "latest"]);
+  return result.kind === "pass" ? result.gas : result.kind;
 }
 
 describe("eth_createAccessList", () => {
@@ -341,11 +341,11 @@ describe("eth_createAccessList", () => {
   });
 });
 
-const capped = '"0x2faf080"';
+const cappedGas = '"0x2faf080"';
 const to = `"to":"0x${"ab".repeat(20)}"`;
 const gasOf = (call: string) => {
-  const checked = check("eth_call", `[${call},"latest"]`);
-  return checked.kind === "pass" ? checked.params : checked.kind;
+  const result = check("eth_call", `[${call},"latest"]`);
+  return result.kind === "pass" ? result.params : result.kind;
 };
 
 describe("the gas of a call", () => {
@@ -357,7 +357,7 @@ describe("the gas of a call", () => {
     `{${to},"gas":"0x${"0".repeat(100)}ffffffff"}`,
     `{${to},"gas":"0x1","gas":"0xffffffff"}`,
   ])("reduces gas above the cap and keeps everything else: %s", (call) => {
-    expect(gasOf(call)).toBe(`[{${to},"gas":${capped}},"latest"]`);
+    expect(gasOf(call)).toBe(`[{${to},"gas":${cappedGas}},"latest"]`);
   });
 
   it.each(["Gas", "GAS", "gaſ", "g\\u0061s", "gasLimit", "gaslimit"])(
@@ -366,7 +366,7 @@ describe("the gas of a call", () => {
       const call = Buffer.from(`{${to},"${name}":"0xffffffff"}`).toString("latin1");
       const key = Buffer.from(name.replace("\\u0061", "a")).toString("latin1");
       expect(maySpecifyGas(call)).toBe(true);
-      expect(gasOf(call)).toBe(`[{${to},"${key}":${capped}},"latest"]`);
+      expect(gasOf(call)).toBe(`[{${to},"${key}":${cappedGas}},"latest"]`);
     },
   );
 
@@ -393,9 +393,9 @@ describe("the gas of a call with a block override", () => {
   const positional = [null, null, null, "0xffffffff", null];
   const checkOverridden = (call: object, override: unknown, name = "eth_call") => {
     const params = JSON.stringify([call, "latest", state, override]);
-    const checked = check(name, params);
-    if (checked.kind !== "pass") return checked.kind;
-    return [(JSON.parse(checked.params) as unknown[])[0], checked.gas, maySpecifyGas(params)];
+    const result = check(name, params);
+    if (result.kind !== "pass") return result.kind;
+    return [(JSON.parse(result.params) as unknown[])[0], result.gas, maySpecifyGas(params)];
   };
 
   it.each([[{ gasLimit: "0x47868c00" }], [{ GasLimit: "0x1" }], [{ gaslimit: 1 }], [positional]])(
@@ -472,11 +472,11 @@ describe("cached checks", () => {
       { method: policy.catalogue.get("trace_filter")! },
     ]) {
       const checks = rememberChecks();
-      const changed = { ...basis, ...change };
+      const changedBasis = { ...basis, ...change };
       const outcome = checks(basis, filter);
-      const other = checks(changed, filter);
+      const other = checks(changedBasis, filter);
       expect(other).not.toBe(outcome);
-      expect(checks(changed, filter)).toBe(other);
+      expect(checks(changedBasis, filter)).toBe(other);
       const isKept = "tier" in change || "method" in change;
       expect(checks(basis, filter) === outcome).toBe(isKept);
     }

@@ -30,11 +30,13 @@ export function checkParams({ policy, head, tier, method }: CheckBasis, params: 
     case "tracer": {
       // Only calls have overrides and gas.
       const isCall = limit.overrides === true;
-      const capped = isCall ? limitRepeatedGas(params, callGas) : ({ kind: "pass", params } as const);
-      if (capped.kind !== "pass") return capped;
+      const cappedParams = isCall ? limitRepeatedGas(params, callGas) : ({ kind: "pass", params } as const);
+      if (cappedParams.kind !== "pass") return cappedParams;
       const options = { maxMs: timeoutMs, overrides: isCall && traceCallOverrides };
-      const traced = checkTracerParams(capped.params, limit.at, options);
-      return traced.kind === "pass" && capped.gas !== undefined ? { ...traced, gas: capped.gas } : traced;
+      const tracedParams = checkTracerParams(cappedParams.params, limit.at, options);
+      return tracedParams.kind === "pass" && cappedParams.gas !== undefined
+        ? { ...tracedParams, gas: cappedParams.gas }
+        : tracedParams;
     }
     case "lastTracer":
       return checkLastTracer(params, timeoutMs);
@@ -65,19 +67,19 @@ function limitGas(params: string, cap: number, unnamedGas = 0): CheckedParams {
   if (fields === undefined) return reject(invalidParams(`expected a call object of at most ${maxFields} fields`));
   // Not all nodes read the other spellings.
   let gas = isOverridden || readAmount(fields.get("gas") ?? "null") > 0 ? 0 : unnamedGas;
-  const capped: string[] = [];
+  const cappedCalls: string[] = [];
   for (const [name, value] of fields) {
     const isGas = gasNames.has(name.toUpperCase());
     const asked = isGas ? readAmount(value) : 0;
     gas = Math.max(gas, Math.min(asked, cap));
     if (isGas && isOverridden) continue;
-    capped.push(`${asBinary(JSON.stringify(name))}:${asked > cap ? formatGas(cap) : value}`);
+    cappedCalls.push(`${asBinary(JSON.stringify(name))}:${asked > cap ? formatGas(cap) : value}`);
   }
   if (isOverridden) {
     gas = Math.min(cap, Math.max(Math.floor(gas) || cap, transactionGas));
-    capped.push(`"gas":${formatGas(gas)}`);
+    cappedCalls.push(`"gas":${formatGas(gas)}`);
   }
-  return { kind: "pass", params: `[${[`{${capped.join(",")}}`, ...rest].join(",")}]`, gas };
+  return { kind: "pass", params: `[${[`{${cappedCalls.join(",")}}`, ...rest].join(",")}]`, gas };
 }
 
 function formatGas(gas: number): string {
@@ -131,8 +133,8 @@ export function rememberChecks(): RememberedChecks {
       count = 0;
     }
     const given = buildCallKey(method.name, params);
-    const before = known.get(tier)?.get(given);
-    if (before !== undefined) return before;
+    const checkedBefore = known.get(tier)?.get(given);
+    if (checkedBefore !== undefined) return checkedBefore;
     const read = addKey(method, checkParams(basis, params));
     if (read.kind !== "pass") return read;
     if (count >= cachedChecks) {

@@ -71,8 +71,8 @@ export class LoadGate implements CallGate {
     if (!mayEnter || this.#byCaller.get(caller) >= tier.concurrency) return "concurrency";
     if (this.#calls >= overload.callsInFlight) return "overload";
     if (costUnits >= overload.heavyCostUnits) {
-      const loaded = this.#calls >= overload.heavyCallsInFlight || this.#heavyCalls >= overload.heavyParallel;
-      if (loaded || this.#loopDelayMs() > overload.loopDelayMs) return "overload";
+      const isOverloaded = this.#calls >= overload.heavyCallsInFlight || this.#heavyCalls >= overload.heavyParallel;
+      if (isOverloaded || this.#loopDelayMs() > overload.loopDelayMs) return "overload";
       this.#heavyCalls += 1;
     }
     this.#calls += 1;
@@ -98,15 +98,15 @@ export class LoadGate implements CallGate {
     if (this.#queue.isFull(caller, this.#bounds)) return undefined;
     const leaveQueue = () => {
       clearTimeout(timer);
-      this.#queue.delete(queued);
+      this.#queue.delete(queuedCall);
     };
     const end = (mayEnter: boolean) => {
       leaveQueue();
       proceed(mayEnter);
     };
-    const queued = { call: { caller }, concurrency, proceed: () => end(true) };
+    const queuedCall = { call: { caller }, concurrency, proceed: () => end(true) };
     const timer = setTimeout(end, waitMs, false).unref();
-    this.#queue.add(queued);
+    this.#queue.add(queuedCall);
     return leaveQueue;
   }
 

@@ -3,14 +3,14 @@ import { createProcessRateLimiter } from "./rate-limiter.ts";
 
 const rates = { requestsPerSecond: 10, requestBurst: 3, computeUnitsPerSecond: 100, computeUnitBurst: 100 };
 
-function limiterAt(start: number, clients = 10) {
+function createLimiter(start: number, clients = 10) {
   const clock = { now: start };
   return { clock, limiter: createProcessRateLimiter({ clients }, { now: () => clock.now }) };
 }
 
 describe("createProcessRateLimiter", () => {
   it("admits a burst, then the rate, and returns the wait", () => {
-    const { clock, limiter } = limiterAt(1_000);
+    const { clock, limiter } = createLimiter(1_000);
     for (let call = 0; call < 3; call += 1) expect(limiter.acquire("a", 1, rates)).toBeUndefined();
     expect(limiter.acquire("a", 1, rates)).toBeCloseTo(100);
     clock.now += 100;
@@ -19,18 +19,18 @@ describe("createProcessRateLimiter", () => {
   });
 
   it("never admits more than burst plus rate over any period", () => {
-    const { clock, limiter } = limiterAt(0);
-    let admitted = 0;
+    const { clock, limiter } = createLimiter(0);
+    let admittedCount = 0;
     for (let ms = 0; ms < 10_000; ms += 7) {
       clock.now = ms;
-      if (limiter.acquire("a", 1, rates) === undefined) admitted += 1;
+      if (limiter.acquire("a", 1, rates) === undefined) admittedCount += 1;
     }
-    expect(admitted).toBeGreaterThanOrEqual(100);
-    expect(admitted).toBeLessThanOrEqual(103);
+    expect(admittedCount).toBeGreaterThanOrEqual(100);
+    expect(admittedCount).toBeLessThanOrEqual(103);
   });
 
   it("charges compute units, even for a call that costs more than the burst", () => {
-    const { clock, limiter } = limiterAt(0);
+    const { clock, limiter } = createLimiter(0);
     expect(limiter.acquire("a", 500, rates)).toBeUndefined();
     expect(limiter.acquire("a", 1, rates)).toBeCloseTo(10);
     clock.now += 1_000;
@@ -38,7 +38,7 @@ describe("createProcessRateLimiter", () => {
   });
 
   it("returns the wait for units without charging them", () => {
-    const { clock, limiter } = limiterAt(1_000);
+    const { clock, limiter } = createLimiter(1_000);
     expect(limiter.waitFor("a", 100, rates)).toBeUndefined();
     expect(limiter.acquire("a", 60, rates)).toBeUndefined();
     for (let look = 0; look < 3; look += 1) expect(limiter.waitFor("a", 50, rates)).toBeCloseTo(100);
@@ -48,7 +48,7 @@ describe("createProcessRateLimiter", () => {
   });
 
   it("lets a caller go into debt and call again once it is paid", () => {
-    const { clock, limiter } = limiterAt(0);
+    const { clock, limiter } = createLimiter(0);
     limiter.owe("a", 150, rates);
     expect(limiter.acquire("a", 10, rates)).toBeCloseTo(600);
     clock.now += 599;
@@ -58,8 +58,8 @@ describe("createProcessRateLimiter", () => {
   });
 
   it("limits the debt to a full burst", () => {
-    const { clock, limiter } = limiterAt(0);
-    for (let answer = 0; answer < 50; answer += 1) limiter.owe("a", 1_000, rates);
+    const { clock, limiter } = createLimiter(0);
+    for (let count = 0; count < 50; count += 1) limiter.owe("a", 1_000, rates);
     expect(limiter.acquire("a", 100, rates)).toBeCloseTo(2_000);
     clock.now += 2_000;
     expect(limiter.acquire("a", 100, rates)).toBeUndefined();
@@ -67,7 +67,7 @@ describe("createProcessRateLimiter", () => {
   });
 
   it("shortens the wait when the rate limit is raised", () => {
-    const { clock, limiter } = limiterAt(1_000);
+    const { clock, limiter } = createLimiter(1_000);
     const slow = { requestsPerSecond: 0.01, requestBurst: 1, computeUnitsPerSecond: 0.1, computeUnitBurst: 100 };
     expect(limiter.acquire("a", 100, slow)).toBeUndefined();
     limiter.owe("a", 1_000, slow);
@@ -79,7 +79,7 @@ describe("createProcessRateLimiter", () => {
   });
 
   it("limits callers separately and remembers a limited number of them", () => {
-    const { limiter } = limiterAt(0, 2);
+    const { limiter } = createLimiter(0, 2);
     for (const key of ["a", "b", "c", "d"]) {
       for (let call = 0; call < 3; call += 1) expect(limiter.acquire(key, 1, rates)).toBeUndefined();
     }

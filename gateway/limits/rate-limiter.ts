@@ -84,8 +84,8 @@ function forgetLowerRates(account: Account, rates: Rates, now: number): void {
 /** Charges a debt. An allowance is empty when its refill takes as long as one burst, and owes a burst when it takes twice that. */
 function chargeDebt(account: Account, costUnits: number, rates: Rates, now: number): void {
   const unitMs = 1_000 / rates.computeUnitsPerSecond;
-  const latest = now + 2 * rates.computeUnitBurst * unitMs;
-  account.unitsFullAt = Math.min(latest, Math.max(account.unitsFullAt, now) + costUnits * unitMs);
+  const latestMs = now + 2 * rates.computeUnitBurst * unitMs;
+  account.unitsFullAt = Math.min(latestMs, Math.max(account.unitsFullAt, now) + costUnits * unitMs);
 }
 
 function charge(account: Account, costUnits: number, rates: Rates, now: number): RateDecision {

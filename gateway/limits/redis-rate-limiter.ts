@@ -80,11 +80,11 @@ export function createRedisRateLimiter(
   const redis = connectRedis({ url, timeoutMs });
   const rejections = new LatestEntries<Rejection>(clients);
   let isShared = false;
-  let reported: boolean | undefined;
+  let wasShared: boolean | undefined;
   const report = (shared: boolean, error?: unknown) => {
     isShared = shared;
-    if (shared === reported) return;
-    reported = shared;
+    if (shared === wasShared) return;
+    wasShared = shared;
     if (shared) log.info({ event: "rate-store-connected" }, "rate limits apply across replicas");
     else
       log.warn(
@@ -169,10 +169,10 @@ export class RedisConnector extends AbstractConnector {
     // The code that creates the client attaches its event listeners only after this await.
     await Promise.resolve();
     if (!this.connecting) throw new Error("Connection is closed.");
-    const place = this.#place;
+    const endpoint = this.#place;
     this.stream = this.#isSecure
-      ? createTlsConnection({ ...place, ...buildServerName(place.host) })
-      : createConnection(place);
+      ? createTlsConnection({ ...endpoint, ...buildServerName(endpoint.host) })
+      : createConnection(endpoint);
     this.stream.once("error", (error) => (this.firstError = error));
     return this.stream;
   }

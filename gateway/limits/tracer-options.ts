@@ -66,10 +66,10 @@ export function checkTracerParams(params: string, at: number, limit: TracerLimit
 /** Checks tracer options in the last parameter of an otherwise unknown method. The options are required, and no earlier parameter may specify a tracer. */
 export function checkLastTracer(params: string, maxMs: number): CheckedParams {
   const values = parseParams(params);
-  const before = values.slice(0, -1);
+  const otherValues = values.slice(0, -1);
   const last = values.at(-1);
   if (!namesTracer(last)) return reject(invalidParams('expected tracer options last: { tracer: "callTracer" }'));
-  return before.some(namesTracer)
+  return otherValues.some(namesTracer)
     ? reject(rejection, "tracer")
     : checkOptions(splitElements(params).slice(0, -1), asBinary(JSON.stringify(last)), { maxMs, overrides: false });
 }
@@ -88,7 +88,7 @@ function namesTracer(value: unknown): boolean {
   return false;
 }
 
-function checkOptions(before: readonly string[], given: string, limit: TracerLimit): CheckedParams {
+function checkOptions(otherValues: readonly string[], given: string, limit: TracerLimit): CheckedParams {
   const read = readFields(given);
   if (read === undefined) {
     return reject(invalidParams(`expected an object of tracer options, of at most ${maxFields}`));
@@ -98,9 +98,9 @@ function checkOptions(before: readonly string[], given: string, limit: TracerLim
   const wrong = findWrongOption(fields, limit.overrides);
   if (wrong !== undefined) return reject(invalidParams(wrong));
   const named = parseShortValue(fields.get("tracer")) ?? undefined;
-  const logged = structLogOptions.find((name) => fields.has(name));
-  if (named === undefined && logged !== undefined) {
-    return reject(invalidParams(`struct logger not supported (${logged}): only callTracer is supported`), "tracer");
+  const logOption = structLogOptions.find((name) => fields.has(name));
+  if (named === undefined && logOption !== undefined) {
+    return reject(invalidParams(`struct logger not supported (${logOption}): only callTracer is supported`), "tracer");
   }
   const tracer = named ?? "callTracer";
   if (tracer !== "callTracer") return reject(rejection, "tracer");
@@ -116,13 +116,13 @@ function checkOptions(before: readonly string[], given: string, limit: TracerLim
     ...(timeoutMs === undefined ? {} : { timeout: `${Math.min(timeoutMs, limit.maxMs)}ms` }),
   });
   const overrides = [...fields].flatMap(([name, value]) => (overrideNames.has(name) ? [`,"${name}":${value}`] : []));
-  return { kind: "pass", params: `[${[...before, `${options.slice(0, -1)}${overrides.join("")}}`].join(",")}]` };
+  return { kind: "pass", params: `[${[...otherValues, `${options.slice(0, -1)}${overrides.join("")}}`].join(",")}]` };
 }
 
 /** Describes the first error in the options, except the tracer's own; returns undefined if there is none. */
 function findWrongOption(fields: ReadonlyMap<string, string>, mayOverride: boolean): string | undefined {
-  const unknown = findUnknownField(fields, known);
-  if (unknown !== undefined) return `unknown tracer option ${unknown}`;
+  const unknownField = findUnknownField(fields, known);
+  if (unknownField !== undefined) return `unknown tracer option ${unknownField}`;
   for (const [name, json] of fields) {
     const type = withoutEffect.get(name);
     if (type !== undefined && typeof parseShortValue(json) !== type) return `invalid ${name}: expected a ${type}`;

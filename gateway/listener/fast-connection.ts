@@ -59,8 +59,8 @@ export class FastConnection implements ConnectionServer {
     this.#unread = new HeldRequests(this.#memory);
     this.#backlog = new ClientBacklog(socket, this.#memory);
     this.#turn = new PendingTurn(context.turns, () => this.#proceed(true));
-    const current = { context: () => this.#head, finish: (isLast: boolean) => this.#finish(isLast) };
-    this.#sink = createFastSink(socket, path, this.#backlog, current);
+    const currentResponse = { context: () => this.#head, finish: (isLast: boolean) => this.#finish(isLast) };
+    this.#sink = createFastSink(socket, path, this.#backlog, currentResponse);
     this.#activeAtMs = context.turns.now();
     this.#listeners = [
       ["drain", () => this.#drained()],
@@ -140,7 +140,7 @@ export class FastConnection implements ConnectionServer {
     this.#requests.consumed();
     this.#unread.drop(endsAt);
     this.#isBusy = true;
-    this.#head = origin.answer;
+    this.#head = origin.response;
     const { method } = origin;
     if (method === "POST") this.#call(request);
     else this.#send((heads) => heads.empty(method, this.#head));
@@ -172,8 +172,8 @@ export class FastConnection implements ConnectionServer {
     if (this.#isBusy) this.#flow = flow;
   }
 
-  #send(answer: (heads: FastPath["heads"]) => string): void {
-    this.#path.outbox.write(this.#socket, answer(this.#path.heads));
+  #send(formatResponse: (heads: FastPath["heads"]) => string): void {
+    this.#path.outbox.write(this.#socket, formatResponse(this.#path.heads));
     this.#finish(this.#head.isLast);
   }
 
@@ -199,9 +199,9 @@ export class FastConnection implements ConnectionServer {
   }
 
   /** Closes the connection after the bytes written so far and an optional last response. */
-  #leave(answer?: string): void {
+  #leave(formatResponse?: string): void {
     this.#isGone = true;
-    this.#path.outbox.after(this.#socket, (socket) => endConnection(socket, answer));
+    this.#path.outbox.after(this.#socket, (socket) => endConnection(socket, formatResponse));
   }
 
   #hotRestart(unread: Buffer): void {
@@ -210,9 +210,9 @@ export class FastConnection implements ConnectionServer {
   }
 
   /** Rejects a request that is not read further. */
-  #reject(answer: string): void {
+  #reject(formatResponse: string): void {
     this.#release();
-    rejectConnection(this.#socket, answer);
+    rejectConnection(this.#socket, formatResponse);
   }
 
   #release(): void {

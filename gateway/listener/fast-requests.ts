@@ -15,14 +15,17 @@ type FastOrigin = Readonly<{
   method: FastMethod;
   facts: RequestInfo;
   identity: ReturnType<Identify> | undefined;
-  answer: FastResponseContext;
+  response: FastResponseContext;
 }>;
 
 /** A complete request; `endsAt` is the offset after its last byte. */
 export type FastRequest = Readonly<{ origin: FastOrigin; body: Buffer; endsAt: number }>;
 
 /** A request with a parsed head. */
-type Begun = Readonly<{ origin: FastOrigin; body: Readonly<{ startsAt: number; endsAt: number }> | ChunkedRequest }>;
+type StartedRequest = Readonly<{
+  origin: FastOrigin;
+  body: Readonly<{ startsAt: number; endsAt: number }> | ChunkedRequest;
+}>;
 
 /**
  * Number of consecutive unknown heads after which only one in every `keptOf` is cached: behind a proxy, every head may contain unique ids.
@@ -36,7 +39,7 @@ export class FastRequests {
   readonly #keepHead: KeepMessageHead;
   /** The last head and its parsed content: a client usually repeats the same head. */
   #known: Readonly<{ origin: FastOrigin; head: MessageHead | undefined }> | undefined;
-  #begun: Begun | undefined;
+  #begun: StartedRequest | undefined;
   #searchedTo = 0;
   #unknownHeads = 0;
 
@@ -63,7 +66,7 @@ export class FastRequests {
     if (typeof read === "string" || "rejection" in read) return read;
     this.#searchedTo = 0;
     // Bytes that follow a last request are left to node:http.
-    if (origin.answer.isLast && bytes.length > read.endsAt) return "odd";
+    if (origin.response.isLast && bytes.length > read.endsAt) return "odd";
     return { origin, body: read.body, endsAt: read.endsAt };
   }
 
@@ -72,7 +75,7 @@ export class FastRequests {
     this.#begun = undefined;
   }
 
-  #begin(bytes: Buffer): Begun | "partial" | "odd" {
+  #begin(bytes: Buffer): StartedRequest | "partial" | "odd" {
     const known = this.#known;
     const again = known?.head === undefined ? undefined : findBodyLocation(bytes, known.head);
     if (known !== undefined && again !== undefined && (known.origin.method === "POST" || again.lengthBytes === 0)) {
@@ -97,7 +100,7 @@ export class FastRequests {
   }
 
   /** Large bodies are left to the node:http path, where the caller is checked before the body is read. */
-  #locate(origin: FastOrigin, startsAt: number, lengthBytes: number | undefined): Begun | "odd" {
+  #locate(origin: FastOrigin, startsAt: number, lengthBytes: number | undefined): StartedRequest | "odd" {
     const { bodyBytes } = this.#context.policy().settings.limits;
     if (lengthBytes === undefined) return { origin, body: new ChunkedRequest(startsAt, bodyBytes) };
     if (lengthBytes > largeBytes || lengthBytes > bodyBytes) return "odd";
@@ -114,12 +117,12 @@ export class FastRequests {
       method,
       facts,
       identity,
-      answer: { extraHeaders: formatHeaderLines(cors), isLast, mayChunk: version === "1.1" },
+      response: { extraHeaders: formatHeaderLines(cors), isLast, mayChunk: version === "1.1" },
     };
   }
 }
 
-function readBody(body: Begun["body"], bytes: Buffer) {
+function readBody(body: StartedRequest["body"], bytes: Buffer) {
   if (body instanceof ChunkedRequest) return body.read(bytes);
   const { startsAt, endsAt } = body;
   return bytes.length < endsAt ? ("partial" as const) : { body: bytes.subarray(startsAt, endsAt), endsAt };

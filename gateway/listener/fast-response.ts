@@ -49,7 +49,7 @@ export function createFastResponseHeads(
    * Response heads by source, valid only for the extra headers and tail of the last response. Most responses have no extra
    * headers, and all tails within the same second are identical.
    */
-  const wholes = new Map<ResponseSource, Readonly<{ extraHeaders: string; end: string; heads: TextsByLength }>>();
+  const fullHeads = new Map<ResponseSource, Readonly<{ extraHeaders: string; end: string; heads: TextsByLength }>>();
   /** Start of the second for which the tails were built; tails for calls contain the head's age. */
   let madeSince = Number.POSITIVE_INFINITY;
   let plain = { last: "", kept: "" };
@@ -74,27 +74,27 @@ export function createFastResponseHeads(
     renew();
     return isEnding(isLast) ? aged.last : aged.kept;
   };
-  const findWholes = (source: ResponseSource, extraHeaders: string, end: string) => {
-    const known = wholes.get(source);
+  const findFullHeads = (source: ResponseSource, extraHeaders: string, end: string) => {
+    const known = fullHeads.get(source);
     if (known?.extraHeaders === extraHeaders && known.end === end) return known.heads;
     const format = (lengthBytes: number) =>
       `HTTP/1.1 200 OK\r\n${extraHeaders}${formatHeaderLines(buildWholeHeaders(source, lengthBytes))}${end}\r\n`;
     const heads = new TextsByLength(format);
-    wholes.set(source, { extraHeaders, end, heads });
+    fullHeads.set(source, { extraHeaders, end, heads });
     return heads;
   };
   return {
     whole: (source, lengthBytes, { extraHeaders, isLast }) =>
-      findWholes(source, extraHeaders, tail(isLast)).of(lengthBytes),
+      findFullHeads(source, extraHeaders, tail(isLast)).of(lengthBytes),
     rejected: (retryAfterSeconds, lengthBytes, { extraHeaders, isLast }) => {
       const headers = formatHeaderLines(buildRejectedHeaders(retryAfterSeconds, lengthBytes));
       return `HTTP/1.1 429 Too Many Requests\r\n${extraHeaders}${headers}${tail(isLast)}\r\n`;
     },
     stream: (source, lengthBytes, { extraHeaders, isLast, mayChunk }) => {
       const isUnframed = lengthBytes === undefined && !mayChunk;
-      const chunked = lengthBytes === undefined && mayChunk ? "Transfer-Encoding: chunked\r\n" : "";
+      const chunkedHeader = lengthBytes === undefined && mayChunk ? "Transfer-Encoding: chunked\r\n" : "";
       const headers = formatHeaderLines(buildStreamHeaders(source, lengthBytes));
-      return `HTTP/1.1 200 OK\r\n${extraHeaders}${headers}${tail(isLast || isUnframed)}${chunked}\r\n`;
+      return `HTTP/1.1 200 OK\r\n${extraHeaders}${headers}${tail(isLast || isUnframed)}${chunkedHeader}\r\n`;
     },
     rejection: (error, { isLast }) =>
       `HTTP/1.1 ${formatStatus(error)}\r\n${formatHeaderLines(buildHeaders(error))}${plainTail(isLast)}\r\n${formatBody(error)}`,
@@ -154,7 +154,7 @@ export function createFastSink(
       if (head.length + body.length <= outboxBytes) outbox.writeBytes(socket, head, body);
       else {
         outbox.flush();
-        const whole = joinAnswer(outbox.scratch.acquire(head.length + body.length), head, body);
+        const whole = joinResponse(outbox.scratch.acquire(head.length + body.length), head, body);
         backlog.write(whole);
         // Bytes that the client has not accepted yet stay in this buffer.
         if (!backlog.isWaiting && socket.writableLength === 0) outbox.scratch.release(whole);
@@ -185,7 +185,7 @@ export function createFastSink(
   };
 }
 
-function joinAnswer(all: Buffer, head: string, body: Buffer): Buffer {
+function joinResponse(all: Buffer, head: string, body: Buffer): Buffer {
   all.write(head, 0, "latin1");
   all.set(body, head.length);
   return all;
@@ -195,13 +195,13 @@ function joinAnswer(all: Buffer, head: string, body: Buffer): Buffer {
 const closingMs = 1_000;
 
 /** Closes both sides after the bytes written so far and an optional last response, because a client need not respond to a half-close. */
-export function endConnection(socket: Socket, answer: string | undefined): void {
+export function endConnection(socket: Socket, response: string | undefined): void {
   // With nothing left to send, the connection is closed at once: a half-close first would be an extra system call for the same result.
-  if (answer === undefined && socket.writableLength === 0) {
+  if (response === undefined && socket.writableLength === 0) {
     socket.destroy();
     return;
   }
   socket.setTimeout(closingMs);
-  if (answer === undefined) socket.destroySoon();
-  else socket.write(answer, "latin1", () => socket.destroy());
+  if (response === undefined) socket.destroySoon();
+  else socket.write(response, "latin1", () => socket.destroy());
 }

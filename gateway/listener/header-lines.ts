@@ -89,9 +89,9 @@ function readMeaningful(
   value: string,
 ): boolean {
   if (value === "" || value.charCodeAt(0) === space || value.charCodeAt(value.length - 1) === space) return false;
-  const before = values[name];
-  if (before !== undefined && !lists.has(name)) return false;
-  values[name] = before === undefined ? value : `${before}, ${value}`;
+  const previousValue = values[name];
+  if (previousValue !== undefined && !lists.has(name)) return false;
+  values[name] = previousValue === undefined ? value : `${previousValue}, ${value}`;
   return true;
 }
 

@@ -109,14 +109,14 @@ export class HttpHandler {
     const { request, response, facts } = exchange;
     const { bodyBytes } = this.#context.policy().settings.limits;
     const memory = this.#memoryOf(request.socket, facts);
-    const received = new HeldRequests(memory);
-    const letGo = () => received.drop(received.length);
+    const heldRequests = new HeldRequests(memory);
+    const letGo = () => heldRequests.drop(heldRequests.length);
     request.on("data", (part: Buffer) => {
       if (response.headersSent) return;
-      const isTooLarge = received.length + part.length > bodyBytes;
+      const isTooLarge = heldRequests.length + part.length > bodyBytes;
       if (!isTooLarge) {
-        received.append(part);
-        if (received.count()) return;
+        heldRequests.append(part);
+        if (heldRequests.count()) return;
       }
       letGo();
       this.#rejectBody(exchange, isTooLarge ? bodyTooLarge(bodyBytes) : httpErrors.tooMuchHeld);
@@ -124,13 +124,13 @@ export class HttpHandler {
     request.on("close", letGo);
     request.on("end", () => {
       if (response.headersSent) return;
-      const body = received.bytes;
+      const body = heldRequests.bytes;
       // From here on, the body counts towards the limit for as long as it is in use, which may outlast the request.
       letGo();
       const identity = this.#context.identify(facts);
-      const answer = (known: CallerIdentity) => this.#answer(exchange, body, memory, known);
-      if (identity instanceof Promise) void holdUntil(memory, body.length, identity).then(answer);
-      else answer(identity);
+      const handleCaller = (known: CallerIdentity) => this.#answer(exchange, body, memory, known);
+      if (identity instanceof Promise) void holdUntil(memory, body.length, identity).then(handleCaller);
+      else handleCaller(identity);
     });
   }
 

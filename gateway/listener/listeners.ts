@@ -52,14 +52,14 @@ export async function startListeners(
   settings: GatewaySettings,
   { connections, blockAgeMs, metrics, settingNames, files, log, ...shared }: ListenersDependencies,
 ): Promise<Listeners> {
-  await using starting = new AsyncDisposableStack();
+  await using started = new AsyncDisposableStack();
   const client = findClientAddress(settings.callers);
   const notice = logProxyNotices(settings.callers, { log, settingNames, now: () => performance.now() });
-  const dropped = createDropCounter(metrics);
+  const countDrop = createDropCounter(metrics);
   const tookSlowPath = createSlowPathCounter(metrics);
   const hasOthers = settings.private.enabled || settings.internal.enabled;
   const byName = new Map<ListenerName, Listener>();
-  const direct = findClientAddress({ ...settings.callers, trustedProxies: [] });
+  const findDirectAddress = findClientAddress({ ...settings.callers, trustedProxies: [] });
   const start = async (name: ListenerName, identify: Identify) => {
     const { host, port } = settings[name];
     const isInternal = name === "internal";
@@ -81,25 +81,25 @@ export async function startListeners(
         ...shared,
         identify,
         identifiesByAddress: name !== "private",
-        addressOf: createPeerAddress(isInternal ? direct : client),
+        addressOf: createPeerAddress(isInternal ? findDirectAddress : client),
         connections: connections.listener({ name, leavesRoom: name === "public" && hasOthers }),
         // The operator's own programs are not limited by address.
         ...(isInternal ? {} : { isProxy: client.isTrusted }),
-        dropped,
+        dropped: countDrop,
         tookSlowPath: () => tookSlowPath(name),
         ageHeaders: () => buildHeadAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),
         corsHeaders: createCorsHeaders(isInternal ? [] : listOrigins(host, settings)),
         isAllowedHost: isInternal && allowedHosts.length > 0 ? createNamedHostCheck(allowedHosts) : () => true,
       },
     );
-    byName.set(name, starting.use(listener));
+    byName.set(name, started.use(listener));
   };
   if (settings.public.enabled) {
     await start("public", identifyByAddress("public", "public", { client, notice }));
   }
   if (settings.private.enabled) {
-    const keys = starting.use(watchApiKeys(settings.callers.keysPath, { log, files, settingNames }));
-    const tokens = starting.use(await startTokens(settings.jwt, { log, files, settingNames, wallClock: Date.now }));
+    const keys = started.use(watchApiKeys(settings.callers.keysPath, { log, files, settingNames }));
+    const tokens = started.use(await startTokens(settings.jwt, { log, files, settingNames, wallClock: Date.now }));
     const credentials = { apiKeys: keys.current, tokens, policy: shared.policy };
     const verifications = createProcessRateLimiter(settings.rateStore, { now: () => performance.now() });
     await start(
@@ -108,10 +108,10 @@ export async function startListeners(
     );
   }
   if (settings.internal.enabled) {
-    await start("internal", identifyByAddress("internal", "internal", { client: direct }));
+    await start("internal", identifyByAddress("internal", "internal", { client: findDirectAddress }));
   }
   const sum = (count: (listener: Listener) => number) => byName.values().reduce((all, one) => all + count(one), 0);
-  const resources = starting.move();
+  const resources = started.move();
   return {
     urls: Object.fromEntries([...byName].map(([name, { url }]) => [name, url])),
     webSockets: () => sum((listener) => listener.webSockets()),

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { RejectedBodies } from "./rejected-bodies.ts";
 
 const pieceBytes = 65_536;
-const second = 1_000;
+const secondMs = 1_000;
 /** Bytes of all rejected bodies that are read per second, and how many more one read may return. */
 const bytesOfSecond = 16_777_216;
 const overBytes = 10 * pieceBytes;
@@ -29,7 +29,7 @@ function sender(lengthBytes = Number.POSITIVE_INFINITY) {
 
 /** Advances the time; in each millisecond, the streams run one event loop tick. */
 async function pass(ms: number) {
-  for (let passed = 0; passed < ms; passed += 10) {
+  for (let elapsedMs = 0; elapsedMs < ms; elapsedMs += 10) {
     await vi.advanceTimersByTimeAsync(10);
     for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
@@ -43,7 +43,7 @@ describe("rejected bodies", () => {
     using bodies = new RejectedBodies();
     const senders = Array.from({ length: 20 }, () => sender());
     senders.forEach(({ exchange }, at) => bodies.discard(exchange, `10.0.0.${at % 4}`));
-    await pass(second);
+    await pass(secondMs);
     const readBytes = senders.reduce((sum, { state }) => sum + state.readBytes, 0);
     expect(readBytes).toBeGreaterThan(bytesOfSecond / 2);
     // One piece of each body is buffered in its stream.
@@ -55,7 +55,7 @@ describe("rejected bodies", () => {
     for (let at = 0; at < 100; at += 1) bodies.discard(sender().exchange, "10.0.0.1");
     const { exchange, state } = sender(5_242_880);
     bodies.discard(exchange, "10.0.0.2");
-    await pass(second);
+    await pass(secondMs);
     expect(state.hasEnded).toBe(true);
   });
 
@@ -63,7 +63,7 @@ describe("rejected bodies", () => {
     using bodies = new RejectedBodies();
     const { exchange, state } = sender();
     bodies.discard(exchange, "10.0.0.1");
-    await pass(1.5 * second);
+    await pass(1.5 * secondMs);
     expect(state.hasEnded).toBe(true);
     expect(state.readBytes).toBeLessThan(bytesOfSecond + overBytes);
   });
@@ -72,9 +72,9 @@ describe("rejected bodies", () => {
     using bodies = new RejectedBodies();
     const senders = Array.from({ length: 20 }, () => sender());
     for (const { exchange } of senders) bodies.discard(exchange, "10.0.0.1");
-    await pass(1.9 * second);
+    await pass(1.9 * secondMs);
     expect(senders.some(({ state }) => state.hasEnded)).toBe(false);
-    await pass(0.2 * second);
+    await pass(0.2 * secondMs);
     expect(senders.every(({ state }) => state.hasEnded)).toBe(true);
   });
 });

@@ -30,21 +30,21 @@ export class RejectedBodies implements Disposable {
   discard({ request, response }: RejectedExchange, address: string): void {
     const late = setTimeout(() => response.end(), lingerMs);
     response.on("close", () => clearTimeout(late));
-    let discarded = 0;
+    let discardedBytes = 0;
     let turnEnd = 0;
     const wait = () => {
       request.pause();
-      turnEnd = discarded + turnBytes;
+      turnEnd = discardedBytes + turnBytes;
       this.#wait(address, request);
     };
     // Must come before a data listener is attached, which would start reading.
     wait();
     request.on("data", (part: Buffer) => {
-      discarded += part.length;
-      if (discarded > lingerBytes) {
+      discardedBytes += part.length;
+      if (discardedBytes > lingerBytes) {
         request.pause();
         response.end();
-      } else if (discarded >= turnEnd) wait();
+      } else if (discardedBytes >= turnEnd) wait();
     });
     request.on("end", () => response.end());
   }

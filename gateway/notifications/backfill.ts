@@ -25,15 +25,17 @@ export async function readBackfill(
     requestNode,
   }: Readonly<{ memory: RecentBlocks; bridgeBlocks: number; requestNode: RequestNode }>,
 ): Promise<Backfill | undefined> {
-  const latest = await requestBlock("latest", requestNode);
-  if (latest === undefined) return undefined;
-  const ancestor = memory.blocks.length === 0 ? latest : await findAncestor(memory.blocks, latest, requestNode);
-  if (ancestor === undefined || latest.number - ancestor.number > BigInt(bridgeBlocks)) return undefined;
-  const headers = await readHeaders(ancestor, latest, requestNode);
+  const latestBlock = await requestBlock("latest", requestNode);
+  if (latestBlock === undefined) return undefined;
+  const ancestor =
+    memory.blocks.length === 0 ? latestBlock : await findAncestor(memory.blocks, latestBlock, requestNode);
+  if (ancestor === undefined || latestBlock.number - ancestor.number > BigInt(bridgeBlocks)) return undefined;
+  const headers = await readHeaders(ancestor, latestBlock, requestNode);
   if (headers === undefined) return undefined;
   const results = await Promise.all(
     subscriptions.map(async (one) => {
-      const own = one.sent === undefined ? headers : await readLogs(one, { ancestor, latest, memory, requestNode });
+      const own =
+        one.sent === undefined ? headers : await readLogs(one, { ancestor, latest: latestBlock, memory, requestNode });
       return [one, own] as const;
     }),
   );
@@ -42,12 +44,12 @@ export async function readBackfill(
 
 async function findAncestor(
   blocks: readonly RememberedBlock[],
-  latest: RememberedBlock,
+  latestBlock: RememberedBlock,
   requestNode: RequestNode,
 ): Promise<RememberedBlock | undefined> {
   for (const block of blocks.toReversed()) {
-    if (block.hash === latest.hash) return block;
-    if (block.number >= latest.number) continue;
+    if (block.hash === latestBlock.hash) return block;
+    if (block.number >= latestBlock.number) continue;
     const now = await requestBlock(formatQuantity(block.number), requestNode);
     if (now?.hash === block.hash) return block;
   }
@@ -56,11 +58,11 @@ async function findAncestor(
 
 async function readHeaders(
   ancestor: RememberedBlock,
-  latest: RememberedBlock,
+  latestBlock: RememberedBlock,
   requestNode: RequestNode,
 ): Promise<readonly string[] | undefined> {
   const numbers = Array.from(
-    { length: Number(latest.number - ancestor.number) },
+    { length: Number(latestBlock.number - ancestor.number) },
     (_, at) => ancestor.number + BigInt(at) + 1n,
   );
   const blocks = await Promise.all(
@@ -72,7 +74,7 @@ async function readHeaders(
     if (block === undefined || block.parentHash !== parent) return undefined;
     parent = block.hash;
   }
-  return parent === latest.hash ? blocks.map((json) => buildHeader(json ?? "")) : undefined;
+  return parent === latestBlock.hash ? blocks.map((json) => buildHeader(json ?? "")) : undefined;
 }
 
 function buildHeader(block: string): string {
@@ -91,16 +93,16 @@ function findLastSent({
   ancestor,
 }: Readonly<{ since: bigint | undefined; memory: RecentBlocks; ancestor: bigint }>): bigint {
   const [first] = memory.blocks;
-  const before = since ?? (first === undefined ? ancestor : first.number - 1n);
-  if (before >= ancestor) return ancestor;
-  return before > ancestor - 2n ? before : ancestor - 2n;
+  const previousNumber = since ?? (first === undefined ? ancestor : first.number - 1n);
+  if (previousNumber >= ancestor) return ancestor;
+  return previousNumber > ancestor - 2n ? previousNumber : ancestor - 2n;
 }
 
 async function readLogs(
   { params, sent, since }: SharedSubscription,
   {
     ancestor,
-    latest,
+    latest: latestBlock,
     memory,
     requestNode,
   }: Readonly<{ ancestor: RememberedBlock; latest: RememberedBlock; memory: RecentBlocks; requestNode: RequestNode }>,
@@ -108,9 +110,9 @@ async function readLogs(
   const from = findLastSent({ since, memory, ancestor: ancestor.number });
   const gone = sent?.above(ancestor.number);
   if (sent === undefined || gone === undefined || sent.above(from) === undefined) return undefined;
-  if (from >= latest.number) return gone.map(formatRemovedLog);
+  if (from >= latestBlock.number) return gone.map(formatRemovedLog);
   const selection = (findElement(params, 1) ?? "{}").slice(1, -1);
-  const bounds = `"fromBlock":"${formatQuantity(from < 0n ? 0n : from + 1n)}","toBlock":"${formatQuantity(latest.number)}"`;
+  const bounds = `"fromBlock":"${formatQuantity(from < 0n ? 0n : from + 1n)}","toBlock":"${formatQuantity(latestBlock.number)}"`;
   const found = await requestNode("eth_getLogs", `[{${bounds}${selection === "" ? "" : `,${selection}`}}]`);
   if (found === undefined) return undefined;
   return [...gone.map(formatRemovedLog), ...splitElements(found).filter((log) => !sent.has(log))];

@@ -39,7 +39,7 @@ export function startHeadWatch(
       await finalize();
       return;
     }
-    const before = head.generation();
+    const generationBefore = head.generation();
     const block = await requestBlock("latest", requestNode);
     if (block === undefined) {
       state.isAway = !heads.entryExists();
@@ -48,7 +48,7 @@ export function startHeadWatch(
     if (state.isAway) returned();
     state.isAway = false;
     head.advance(block);
-    if (heads.entryExists() && head.generation() !== before) state.missed += 1;
+    if (heads.entryExists() && head.generation() !== generationBefore) state.missed += 1;
     if (state.missed >= missedHeads) {
       state.missed = 0;
       resetLink();

@@ -6,15 +6,15 @@ const earlyNotifications = 10_000;
 
 export type NodeSubscriptionsDependencies = Readonly<{
   link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeResponse> }>;
-  isWanted: (shared: SharedSubscription) => boolean;
-  notify: (shared: SharedSubscription, result: string) => void;
+  isWanted: (subscription: SharedSubscription) => boolean;
+  notify: (subscription: SharedSubscription, result: string) => void;
 }>;
 
 /** The gateway's subscriptions to the node, keyed by the node's ids. */
 export type NodeSubscriptions = Readonly<{
   /** Subscribes; the result is the node's id. Unsubscribes if it is no longer wanted or its connection is lost by then. */
-  begin: (shared: SharedSubscription) => Promise<NodeResponse>;
-  end: (shared: SharedSubscription) => void;
+  begin: (subscription: SharedSubscription) => Promise<NodeResponse>;
+  end: (subscription: SharedSubscription) => void;
   notified: (id: string, result: string) => void;
   /** Forgets all subscriptions after the connection is lost. */
   lost: () => void;
@@ -28,35 +28,35 @@ export function createNodeSubscriptions({ link, isWanted, notify }: NodeSubscrip
 
   const unsubscribe = (id: string) => void link().call("eth_unsubscribe", `[${id}]`);
   return {
-    begin: async (shared) => {
+    begin: async (subscription) => {
       const { losses } = state;
       state.requesting += 1;
-      const answer = await link().call("eth_subscribe", shared.params);
+      const response = await link().call("eth_subscribe", subscription.params);
       state.requesting -= 1;
       const { early } = state;
       if (state.requesting === 0) state.early = [];
-      if (answer.kind === "error") return answer;
-      if (losses !== state.losses || !isWanted(shared)) {
-        unsubscribe(answer.json);
-        return answer;
+      if (response.kind === "error") return response;
+      if (losses !== state.losses || !isWanted(subscription)) {
+        unsubscribe(response.json);
+        return response;
       }
-      shared.id = answer.json;
-      byId.set(answer.json, shared);
-      for (const [id, result] of early) if (id === answer.json) notify(shared, result);
-      return answer;
+      subscription.id = response.json;
+      byId.set(response.json, subscription);
+      for (const [id, result] of early) if (id === response.json) notify(subscription, result);
+      return response;
     },
     end: ({ id }) => {
       if (id !== undefined && byId.delete(id)) unsubscribe(id);
     },
     notified: (id, result) => {
-      const shared = byId.get(id);
-      if (shared !== undefined) notify(shared, result);
+      const subscription = byId.get(id);
+      if (subscription !== undefined) notify(subscription, result);
       else if (state.requesting > 0 && state.early.length < earlyNotifications) state.early.push([id, result]);
     },
     lost: () => {
       state.losses += 1;
       state.early = [];
-      for (const shared of byId.values()) shared.id = undefined;
+      for (const subscription of byId.values()) subscription.id = undefined;
       byId.clear();
     },
     size: () => byId.size,

@@ -23,15 +23,15 @@ export class SentLogs {
   note(json: string): void {
     const log = readLog(json);
     if (log === undefined) return;
-    const before = this.#logs.get(log.key);
-    if (before !== undefined) this.#forget(log.key, before);
+    const previousLog = this.#logs.get(log.key);
+    if (previousLog !== undefined) this.#forget(log.key, previousLog);
     if (log.isRemoved) return;
     this.#logs.set(log.key, { number: log.number, json });
     this.#budget.spentBytes += json.length;
-    for (const [key, oldest] of this.#logs) {
+    for (const [key, oldestLog] of this.#logs) {
       if (this.#logs.size <= rememberedLogs && this.#budget.spentBytes <= rememberedBytes) return;
-      this.#forget(key, oldest);
-      if (oldest.number > this.#forgottenUpTo) this.#forgottenUpTo = oldest.number;
+      this.#forget(key, oldestLog);
+      if (oldestLog.number > this.#forgottenUpTo) this.#forgottenUpTo = oldestLog.number;
     }
   }
 
@@ -42,8 +42,8 @@ export class SentLogs {
   /** Returns the entries of blocks above this one, newest first, or undefined if some of these entries may have been dropped. */
   above(number: bigint): readonly string[] | undefined {
     if (this.#forgottenUpTo > number) return undefined;
-    const above = [...this.#logs.values()].filter((log) => log.number > number);
-    return above.map(({ json }) => json).toReversed();
+    const laterLogs = [...this.#logs.values()].filter((log) => log.number > number);
+    return laterLogs.map(({ json }) => json).toReversed();
   }
 
   clear(): void {
@@ -58,8 +58,8 @@ export class SentLogs {
 
 /** Formats a log entry in the form in which it is sent after a reorganization removed its block. */
 export function formatRemovedLog(log: string): string {
-  const marked = log.replace(/"removed"\s*:\s*false/, '"removed":true');
-  return marked === log ? `${log.slice(0, log.lastIndexOf("}"))},"removed":true}` : marked;
+  const removedLog = log.replace(/"removed"\s*:\s*false/, '"removed":true');
+  return removedLog === log ? `${log.slice(0, log.lastIndexOf("}"))},"removed":true}` : removedLog;
 }
 
 export function isRemoved(log: string): boolean {

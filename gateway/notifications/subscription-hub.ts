@@ -1,6 +1,6 @@
 import { callerUpstreamSubscriptionLimit, rpcErrors, type RpcError } from "../errors.ts";
 import type { NodeResponse } from "../json-rpc/read-answer.ts";
-import { unanswered } from "../upstream/node-link.ts";
+import { unavailableError } from "../upstream/node-link.ts";
 import type { RequestNode } from "../upstream/request-node.ts";
 import { readBackfill } from "./backfill.ts";
 import { serializeNotification, type SharedSubscription, type Subscriber, SentNotifications } from "./notification.ts";
@@ -49,25 +49,25 @@ export class SubscriptionHub implements Disposable {
     this.#sent = new SentNotifications(options.bridgeBlocks);
     this.#atNode = createNodeSubscriptions({
       link: dependencies.link,
-      isWanted: (shared) => this.#byParams.get(shared.params) === shared,
-      notify: (shared, result) => this.#notify(shared, result),
+      isWanted: (subscription) => this.#byParams.get(subscription.params) === subscription,
+      notify: (subscription, result) => this.#notify(subscription, result),
     });
   }
 
   /** Adds a subscriber. `params` is the JSON text of `eth_subscribe` parameters in canonical form: equal texts share a subscription. */
   async subscribe(params: string, subscriber: Subscriber): Promise<SubscribeOutcome> {
     await this.#bridging;
-    if (this.#isGap) return { kind: "error", json: unanswered.json };
-    const shared = this.#byParams.get(params) ?? this.#begin(params, subscriber.caller);
-    if ("code" in shared) return { kind: "rejected", error: shared };
-    shared.subscribers.add(subscriber);
-    const answer = await shared.reply;
-    if (answer.kind === "error") {
-      shared.subscribers.delete(subscriber);
-      this.#remove(shared);
-      return { kind: "error", json: answer.json };
+    if (this.#isGap) return { kind: "error", json: unavailableError.json };
+    const subscription = this.#byParams.get(params) ?? this.#begin(params, subscriber.caller);
+    if ("code" in subscription) return { kind: "rejected", error: subscription };
+    subscription.subscribers.add(subscriber);
+    const reply = await subscription.reply;
+    if (reply.kind === "error") {
+      subscription.subscribers.delete(subscriber);
+      this.#remove(subscription);
+      return { kind: "error", json: reply.json };
     }
-    return { kind: "subscribed", unsubscribe: () => this.#leave(shared, subscriber) };
+    return { kind: "subscribed", unsubscribe: () => this.#leave(subscription, subscriber) };
   }
 
   notified(subscription: string, result: string): void {
@@ -76,10 +76,10 @@ export class SubscriptionHub implements Disposable {
 
   opened(): void {
     if (!this.#isGap) return;
-    const bridging = this.#bridge().finally(() => {
-      if (this.#bridging === bridging) this.#bridging = undefined;
+    const backfilling = this.#bridge().finally(() => {
+      if (this.#bridging === backfilling) this.#bridging = undefined;
     });
-    this.#bridging = bridging;
+    this.#bridging = backfilling;
   }
 
   lost(): void {
@@ -105,50 +105,50 @@ export class SubscriptionHub implements Disposable {
   #begin(params: string, caller: string | undefined): SharedSubscription | RpcError {
     const rejection = caller === undefined ? undefined : this.#findLimit(caller);
     if (rejection !== undefined) return rejection;
-    const shared: SharedSubscription = {
+    const subscription: SharedSubscription = {
       params,
       beganBy: caller,
       subscribers: new Set(),
       sent: params.startsWith('["logs"') ? this.#sent.logs() : undefined,
       since: this.#sent.blocks.blocks.at(-1)?.number,
       id: undefined,
-      reply: Promise.resolve(unanswered),
+      reply: Promise.resolve(unavailableError),
       held: undefined,
     };
-    this.#byParams.set(params, shared);
-    shared.reply = this.#atNode.begin(shared);
-    return shared;
+    this.#byParams.set(params, subscription);
+    subscription.reply = this.#atNode.begin(subscription);
+    return subscription;
   }
 
   /** Returns the limit that a caller's next subscription would exceed. The gateway's own does not count. */
   #findLimit(caller: string): RpcError | undefined {
     const { upstreamSubscriptions, upstreamSubscriptionsPerCaller } = this.#options;
-    const counted = [...this.#byParams.values()].filter(({ beganBy }) => beganBy !== undefined);
-    const own = counted.filter(({ beganBy }) => beganBy === caller);
+    const countedSubscriptions = [...this.#byParams.values()].filter(({ beganBy }) => beganBy !== undefined);
+    const own = countedSubscriptions.filter(({ beganBy }) => beganBy === caller);
     if (own.length >= upstreamSubscriptionsPerCaller)
       return callerUpstreamSubscriptionLimit(upstreamSubscriptionsPerCaller);
-    return counted.length >= upstreamSubscriptions ? rpcErrors.tooManyUpstreamSubscriptions : undefined;
+    return countedSubscriptions.length >= upstreamSubscriptions ? rpcErrors.tooManyUpstreamSubscriptions : undefined;
   }
 
-  #leave(shared: SharedSubscription, subscriber: Subscriber): void {
-    if (!shared.subscribers.delete(subscriber) || shared.subscribers.size > 0) return;
-    this.#forget(shared);
+  #leave(subscription: SharedSubscription, subscriber: Subscriber): void {
+    if (!subscription.subscribers.delete(subscriber) || subscription.subscribers.size > 0) return;
+    this.#forget(subscription);
   }
 
-  #forget(shared: SharedSubscription): void {
-    shared.sent?.clear();
-    this.#remove(shared);
-    this.#atNode.end(shared);
+  #forget(subscription: SharedSubscription): void {
+    subscription.sent?.clear();
+    this.#remove(subscription);
+    this.#atNode.end(subscription);
   }
 
-  #remove(shared: SharedSubscription): void {
-    if (this.#byParams.get(shared.params) !== shared) return;
-    this.#byParams.delete(shared.params);
+  #remove(subscription: SharedSubscription): void {
+    if (this.#byParams.get(subscription.params) !== subscription) return;
+    this.#byParams.delete(subscription.params);
   }
 
-  #notify(shared: SharedSubscription, result: string): void {
-    if (shared.held === undefined) this.#deliver(shared, result);
-    else if (shared.held.length < queuedNotificationsMax) shared.held.push(result);
+  #notify(subscription: SharedSubscription, result: string): void {
+    if (subscription.held === undefined) this.#deliver(subscription, result);
+    else if (subscription.held.length < queuedNotificationsMax) subscription.held.push(result);
     else this.closeAll();
   }
 
@@ -165,18 +165,18 @@ export class SubscriptionHub implements Disposable {
       shared.held = [];
       shared.reply = this.#atNode.begin(shared);
     }
-    const answers = await Promise.all(all.map(({ reply }) => reply));
+    const replies = await Promise.all(all.map(({ reply }) => reply));
     const { requestNode, gapEnded } = this.#dependencies;
     const options = { memory: this.#sent.blocks, bridgeBlocks: this.#options.bridgeBlocks, requestNode };
-    const hasFailed = answers.some(({ kind }) => kind === "error");
-    const missed = hasFailed ? undefined : await readBackfill(all, options);
+    const hasFailed = replies.some(({ kind }) => kind === "error");
+    const missedLogs = hasFailed ? undefined : await readBackfill(all, options);
     if (losses !== this.#losses) return;
-    if (missed === undefined) {
+    if (missedLogs === undefined) {
       this.closeAll();
       return;
     }
     this.#endGap();
-    for (const [shared, results] of missed) {
+    for (const [shared, results] of missedLogs) {
       if (results === undefined) {
         this.#close(shared);
         continue;

@@ -45,11 +45,11 @@ export function createPrometheusMeter(
     labelNames: ["limit", "tier"],
     registers: [metrics],
   });
-  const counted = new Set<string>();
+  const countedTiers = new Set<string>();
   // A counter whose first sample is its first event shows no increase, so a tier's counters start at zero with its first call.
-  const beginAtZero = (tier: string) => {
-    if (!counted.has(tier)) for (const limit of limitNames) rejections.inc({ limit, tier }, 0);
-    counted.add(tier);
+  const initializeAtZero = (tier: string) => {
+    if (!countedTiers.has(tier)) for (const limit of limitNames) rejections.inc({ limit, tier }, 0);
+    countedTiers.add(tier);
   };
   /** Series by outcome, tier and method: three lookups with existing strings cost less than one lookup with a newly built string. */
   const callSeries = new Map<CallOutcome, Map<string, Map<string, CallSeries>>>();
@@ -63,7 +63,7 @@ export function createPrometheusMeter(
       if (series === undefined && allSeries.length < seriesLimit) {
         series = { ...calls({ method, tier, outcome }), method, tier, outcome };
         allSeries.push(series);
-        beginAtZero(tier);
+        initializeAtZero(tier);
         const byTier = callSeries.get(outcome) ?? new Map<string, Map<string, CallSeries>>();
         const byMethod = byTier.get(tier) ?? new Map<string, CallSeries>();
         callSeries.set(outcome, byTier.set(tier, byMethod.set(method, series)));

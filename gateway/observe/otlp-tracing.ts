@@ -87,8 +87,8 @@ export function startOtlpTracing(
       batch: (origin, items) => {
         const span = startSpan(tracer, "batch", SpanKind.SERVER, origin, buildParentContext(origin));
         span.setAttribute("gatehouse.batch_items", items);
-        const inside = trace.setSpan(ROOT_CONTEXT, span);
-        return { call: () => startCall(tracer, SpanKind.INTERNAL, origin, inside), end: () => span.end() };
+        const spanContext = trace.setSpan(ROOT_CONTEXT, span);
+        return { call: () => startCall(tracer, SpanKind.INTERNAL, origin, spanContext), end: () => span.end() };
       },
     },
     [Symbol.asyncDispose]: async () => {
@@ -162,13 +162,15 @@ function buildTraceContext(span: Span): TraceContext {
  */
 function createCallSampler(sampleRatio: number): Sampler {
   const share = new TraceIdRatioBasedSampler(sampleRatio);
-  const always = new AlwaysOnSampler();
+  const alwaysSampler = new AlwaysOnSampler();
   return new ParentBasedSampler({
     root: share,
     remoteParentNotSampled: new AlwaysOffSampler(),
     remoteParentSampled: {
       shouldSample: (context, traceId, _name, _kind, attributes) =>
-        attributes["gatehouse.listener"] === "public" ? share.shouldSample(context, traceId) : always.shouldSample(),
+        attributes["gatehouse.listener"] === "public"
+          ? share.shouldSample(context, traceId)
+          : alwaysSampler.shouldSample(),
       toString: () => "ByListener",
     },
   });

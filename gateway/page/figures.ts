@@ -11,7 +11,7 @@ export type Figures = Readonly<{
   lastBlock?: Dated<Readonly<{ height: number }>>;
   rpc?: Dated<Readonly<{ latencyMs?: number; failure?: string }>>;
   gateway?: Dated<Readonly<{ requestsPerSecond: number; errorRatio: number; limitedPerSecond: number }>>;
-  restarts?: Readonly<{ left: number; perHour: number }>;
+  restarts?: Readonly<{ remaining: number; perHour: number }>;
   disk?: Dated<Readonly<{ freeRatio: number; freeBytes: number }>>;
 }>;
 
@@ -20,7 +20,7 @@ export type FigureSources = Readonly<{
   health: RpcState;
   traffic: TrafficRates | undefined;
   restarts: Readonly<{ used: number; perHour: number }> | undefined;
-  disk: Readonly<{ look: Pick<DiskCheck, "freeBytes" | "freeBytesRatio">; atMs: number }> | undefined;
+  disk: Readonly<{ check: Pick<DiskCheck, "freeBytes" | "freeBytesRatio">; atMs: number }> | undefined;
 }>;
 
 /** Ages from which a figure counts as old: more than two check intervals of its source. */
@@ -58,12 +58,12 @@ export function buildFigures(
       },
     }),
     ...(restarts !== undefined && {
-      restarts: { left: Math.max(0, restarts.perHour - restarts.used), perHour: restarts.perHour },
+      restarts: { remaining: Math.max(0, restarts.perHour - restarts.used), perHour: restarts.perHour },
     }),
     ...(disk !== undefined && {
       disk: {
-        freeRatio: disk.look.freeBytesRatio,
-        freeBytes: disk.look.freeBytes,
+        freeRatio: disk.check.freeBytesRatio,
+        freeBytes: disk.check.freeBytes,
         at: format(disk.atMs),
         old: nowMs - disk.atMs > diskOldAfterMs,
       },

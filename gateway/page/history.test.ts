@@ -15,8 +15,8 @@ test("keeps 121 samples per range, and counts calls over the last minute, howeve
     }),
     pruningOldAfterMs: 1_000,
   });
-  const looksInTwoDays = (2 * 86_400_000) / sampleEveryMs;
-  for (let look = 0; look < looksInTwoDays; look += 1) {
+  const samplesInTwoDays = (2 * 86_400_000) / sampleEveryMs;
+  for (let look = 0; look < samplesInTwoDays; look += 1) {
     nowMs += sampleEveryMs;
     count += 5;
     await history.sample();

@@ -17,7 +17,7 @@ const ranges = [
 const steps = 120;
 
 /** Number of samples from which the rates for the last minute are computed. */
-const lookedBack = 60_000 / sampleEveryMs;
+const samplesPerMinute = 60_000 / sampleEveryMs;
 
 /** Sources of the history; none of them queries the node. */
 export type HistorySources = Readonly<{
@@ -39,20 +39,20 @@ export type History = Readonly<{
 export function createHistory(sources: HistorySources): History {
   const kept = ranges.map(({ name, every }) => ({ name, every, samples: [] as Sample[] }));
   const moments: Readonly<{ counts: ReturnType<typeof listCounts>; atMs: number }>[] = [];
-  let latest: Traffic | undefined;
-  let looks = 0;
+  let latestTraffic: Traffic | undefined;
+  let sampleCount = 0;
   return {
     sample: async () => {
-      latest = await sources.traffic();
-      const sample = takeSample(sources, latest);
+      latestTraffic = await sources.traffic();
+      const sample = takeSample(sources, latestTraffic);
       for (const { every, samples } of kept) {
-        if (looks % every !== 0) continue;
+        if (sampleCount % every !== 0) continue;
         samples.push(sample);
         if (samples.length > steps + 1) samples.shift();
       }
-      moments.push({ counts: listCounts(latest), atMs: sources.clock.monotonicMs() });
-      if (moments.length > lookedBack + 1) moments.shift();
-      looks += 1;
+      moments.push({ counts: listCounts(latestTraffic), atMs: sources.clock.monotonicMs() });
+      if (moments.length > samplesPerMinute + 1) moments.shift();
+      sampleCount += 1;
     },
     ranges: () =>
       kept.map(({ name, every, samples }) => ({
@@ -62,8 +62,8 @@ export function createHistory(sources: HistorySources): History {
       })),
     traffic: () => {
       const [first, last] = [moments[0], moments.at(-1)];
-      if (latest === undefined || first === undefined || last === undefined || first === last) return undefined;
-      return computeRates(latest, first.counts, last.atMs - first.atMs);
+      if (latestTraffic === undefined || first === undefined || last === undefined || first === last) return undefined;
+      return computeRates(latestTraffic, first.counts, last.atMs - first.atMs);
     },
   };
 }
@@ -71,15 +71,16 @@ export function createHistory(sources: HistorySources): History {
 function takeSample({ clock, health, charts, pruningOldAfterMs }: HistorySources, traffic: Traffic): Sample {
   const atMs = clock.wallMs();
   const { height, latencyMs, failure, answeredAtMs } = health();
-  const answers = failure === undefined && answeredAtMs !== undefined;
-  const [prunable, pruned] = [charts.prunable.list().at(-1), charts.pruned.list().at(-1)];
-  const isKnown = pruned !== undefined && prunable !== undefined && atMs - pruned.atMs <= pruningOldAfterMs;
+  const isResponding = failure === undefined && answeredAtMs !== undefined;
+  const [prunableBlock, prunedBlock] = [charts.prunable.list().at(-1), charts.pruned.list().at(-1)];
+  const isKnown =
+    prunedBlock !== undefined && prunableBlock !== undefined && atMs - prunedBlock.atMs <= pruningOldAfterMs;
   return {
     atMs,
     monotonicMs: clock.monotonicMs(),
-    height: answers ? height : undefined,
-    latencyMs: answers ? latencyMs : undefined,
-    backlog: isKnown ? Math.max(0, prunable.value - pruned.value) : undefined,
+    height: isResponding ? height : undefined,
+    latencyMs: isResponding ? latencyMs : undefined,
+    backlog: isKnown ? Math.max(0, prunableBlock.value - prunedBlock.value) : undefined,
     ...sumTotals(traffic),
   };
 }

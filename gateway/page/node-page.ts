@@ -55,9 +55,9 @@ function findStateStart({ outages }: PageState, state: string, board: NodePageSo
   const last = outages.list().at(-1);
   const hold = state.startsWith("Paused") ? board.get("NotPaused") : undefined;
   if (hold !== undefined) return { since: hold.since, beganEarlier: false };
-  const began =
+  const startText =
     state === "Node down" && last !== undefined && last.toMs === undefined
       ? { atMs: last.fromMs, beganEarlier: last.beganEarlier }
       : outages.since();
-  return began && { since: new Date(began.atMs).toISOString(), beganEarlier: began.beganEarlier };
+  return startText && { since: new Date(startText.atMs).toISOString(), beganEarlier: startText.beganEarlier };
 }

@@ -38,11 +38,15 @@ export function createPageState(sources: PageStateSources): PageState {
 }
 
 /** A failed sample leaves a gap in the history but does not affect the current state. */
-const failed = () => undefined;
+const ignoreFailure = () => undefined;
 
 export function watchPageState({ history, read }: PageState, { log }: Readonly<{ log: Logger }>): AsyncDisposable {
   const watches = new AsyncDisposableStack();
-  watches.use(poll({ name: "page history", failed, intervalMs: sampleEveryMs }, () => history.sample(), { log }));
-  watches.use(poll({ name: "outages", failed, intervalMs: recordIntervalMs }, async () => void read(), { log }));
+  watches.use(
+    poll({ name: "page history", failed: ignoreFailure, intervalMs: sampleEveryMs }, () => history.sample(), { log }),
+  );
+  watches.use(
+    poll({ name: "outages", failed: ignoreFailure, intervalMs: recordIntervalMs }, async () => void read(), { log }),
+  );
   return watches;
 }

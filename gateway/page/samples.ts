@@ -23,16 +23,17 @@ export type Columns = Readonly<{
 
 const minuteMs = 60_000;
 /** Min time span over which a block rate is computed. */
-const leastMs = 10_000;
+const minMs = 10_000;
 
 /** Computes rates from samples, which must be ordered oldest first. Pure function. */
 export function buildColumns(samples: readonly Sample[]): Columns {
   const perSecond = (count: (sample: Sample) => number) =>
     samples.map((sample, index) => {
-      const before = samples[index - 1];
-      if (before === undefined) return null;
+      const previousSample = samples[index - 1];
+      if (previousSample === undefined) return null;
       return limitDigits(
-        ((count(sample) - count(before)) * 1_000) / Math.max(1, sample.monotonicMs - before.monotonicMs),
+        ((count(sample) - count(previousSample)) * 1_000) /
+          Math.max(1, sample.monotonicMs - previousSample.monotonicMs),
       );
     });
   return {
@@ -50,8 +51,8 @@ function computeBlockRate(samples: readonly Sample[], index: number): number | n
   const last = samples[index];
   if (last?.height === undefined) return null;
   let first = last;
-  for (let place = index - 1; place >= 0; place -= 1) {
-    const sample = samples[place];
+  for (let position = index - 1; position >= 0; position -= 1) {
+    const sample = samples[position];
     if (sample?.height === undefined) break;
     const isNear = last.monotonicMs - sample.monotonicMs <= minuteMs;
     // Samples may be more than a minute apart, in which case only the previous one is available.
@@ -60,7 +61,7 @@ function computeBlockRate(samples: readonly Sample[], index: number): number | n
     if (!isNear) break;
   }
   const spanMs = last.monotonicMs - first.monotonicMs;
-  if (spanMs < leastMs || first.height === undefined) return null;
+  if (spanMs < minMs || first.height === undefined) return null;
   return limitDigits(Math.max(0, ((last.height - first.height) * minuteMs) / spanMs));
 }
 

@@ -15,7 +15,10 @@ const call = (
 });
 
 test("shows calls by method and tier between two samples, with failures and limited calls", () => {
-  const before: Traffic = { calls: [call("eth_call", 100)], limited: [{ limit: "rate", tier: "public", count: 5 }] };
+  const previousTraffic: Traffic = {
+    calls: [call("eth_call", 100)],
+    limited: [{ limit: "rate", tier: "public", count: 5 }],
+  };
   const now: Traffic = {
     calls: [call("eth_call", 400), call("eth_call", 60, "limited"), call("eth_getLogs", 30, "failed", "paid")],
     limited: [
@@ -23,7 +26,7 @@ test("shows calls by method and tier between two samples, with failures and limi
       { limit: "batch", tier: "paid", count: 0 },
     ],
   };
-  const rates = computeRates(now, listCounts(before), 60_000);
+  const rates = computeRates(now, listCounts(previousTraffic), 60_000);
   expect(rates.total).toEqual({ requests: 6.5, errors: 0.5, limited: 1 });
   expect(rates.byMethod).toEqual([
     { method: "eth_call", requests: 6, errors: 0, limited: 1 },

@@ -28,29 +28,29 @@ export function listCounts({
   };
 }
 
-export function computeRates(now: Traffic, before: ReturnType<typeof listCounts>, overMs: number): TrafficRates {
+export function computeRates(now: Traffic, previous: ReturnType<typeof listCounts>, overMs: number): TrafficRates {
   const perSecond = (count: number) => (count * 1_000) / Math.max(1, overMs);
-  const grown = now.calls.map((call, index) => ({ ...call, count: call.count - (before.calls[index] ?? 0) }));
+  const increases = now.calls.map((call, index) => ({ ...call, count: call.count - (previous.calls[index] ?? 0) }));
   const rates = (calls: readonly CallCount[]): CallRates => ({
     requests: perSecond(sum(calls)),
     errors: perSecond(sum(calls.filter(({ outcome }) => errors.has(outcome)))),
     limited: perSecond(sum(calls.filter(({ outcome }) => outcome === "limited"))),
   });
-  const methods = [...Map.groupBy(grown, ({ method }) => method)]
+  const methods = [...Map.groupBy(increases, ({ method }) => method)]
     .filter(([, calls]) => sum(calls) > 0)
     .toSorted(([, a], [, b]) => sum(b) - sum(a));
   const shown = methods.slice(0, methodsShown).map(([method, calls]) => Object.assign(rates(calls), { method }));
-  const others = methods.slice(methodsShown).flatMap(([, calls]) => calls);
-  const tiers = [...Map.groupBy(grown, ({ tier }) => tier)].filter(([, calls]) => sum(calls) > 0);
+  const otherCalls = methods.slice(methodsShown).flatMap(([, calls]) => calls);
+  const tiers = [...Map.groupBy(increases, ({ tier }) => tier)].filter(([, calls]) => sum(calls) > 0);
   return {
     overMs,
-    total: rates(grown),
-    byMethod: others.length === 0 ? shown : [...shown, { method: "others", ...rates(others) }],
+    total: rates(increases),
+    byMethod: otherCalls.length === 0 ? shown : [...shown, { method: "others", ...rates(otherCalls) }],
     byTier: tiers
       .map(([tier, calls]) => Object.assign(rates(calls), { tier }))
       .toSorted((a, b) => b.requests - a.requests),
     limited: now.limited
-      .map((one) => ({ ...one, count: one.count - (before.limited.get(formatKey(one)) ?? 0) }))
+      .map((one) => ({ ...one, count: one.count - (previous.limited.get(formatKey(one)) ?? 0) }))
       .filter(({ count }) => count > 0)
       .map(({ tier, limit, count }) => ({ tier, limit, perMinute: perSecond(count) * 60 }))
       .toSorted((a, b) => b.perMinute - a.perMinute),

@@ -6,7 +6,13 @@ import {
   type ResponseSource,
 } from "../responses/response-sink.ts";
 import type { NodeRead, ReadInFlight, ReadContext, CacheLifetime } from "./node-read.ts";
-import { copyText, formatAnswer, formatCall, readAnswer, type NodeResponse } from "../json-rpc/read-answer.ts";
+import {
+  copyText,
+  formatNodeResponse,
+  formatCall,
+  readNodeResponse,
+  type NodeResponse,
+} from "../json-rpc/read-answer.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "../upstream/node-call.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
@@ -124,19 +130,19 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
 
   /** Responds to all readers. A response that has only one reader and is not cached is not parsed. */
   bytes(body: Buffer, source: ResponseSource): void {
-    const answer = this.#isRead ? readAnswer(body.toString("latin1"), this.read.id) : undefined;
-    if (this.isKept && answer?.kind === "result") this.#owner.keep(this, answer.json);
+    const response = this.#isRead ? readNodeResponse(body.toString("latin1"), this.read.id) : undefined;
+    if (this.isKept && response?.kind === "result") this.#owner.keep(this, response.json);
     const { first, joined } = this.#close();
     first?.bytes(body, source);
-    answerJoined(answer, joined);
+    respondToJoined(response, joined);
   }
 
   text(text: string, source: ResponseSource): void {
-    const answer = this.#isRead ? readAnswer(text, this.read.id) : undefined;
-    if (this.isKept && answer?.kind === "result") this.#owner.keep(this, copyText(answer.json));
+    const response = this.#isRead ? readNodeResponse(text, this.read.id) : undefined;
+    if (this.isKept && response?.kind === "result") this.#owner.keep(this, copyText(response.json));
     const { first, joined } = this.#close();
     first?.text(text, source);
-    answerJoined(answer, joined);
+    respondToJoined(response, joined);
   }
 
   begin(lengthBytes: number | undefined, source: ResponseSource): void {
@@ -229,9 +235,9 @@ class JoinedRead implements ResponseFlow {
 }
 
 /** Sends a shared response to its readers, each under its own id. */
-function answerJoined(answer: NodeResponse | undefined, joined: Iterable<JoinedRead>): void {
+function respondToJoined(response: NodeResponse | undefined, joined: Iterable<JoinedRead>): void {
   for (const { read } of joined) {
-    if (answer === undefined) read.fail("badAnswer");
-    else read.text(formatAnswer(read.id, answer), "coalesced");
+    if (response === undefined) read.fail("badAnswer");
+    else read.text(formatNodeResponse(read.id, response), "coalesced");
   }
 }

@@ -1,6 +1,6 @@
 import type { ResponseFailure } from "../errors.ts";
 import { isAt } from "../json-rpc/json-scanner.ts";
-import { formatAnswer, readAnswer } from "../json-rpc/read-answer.ts";
+import { formatNodeResponse, readNodeResponse } from "../json-rpc/read-answer.ts";
 import type { ResponseSink, ResponseSource } from "../responses/response-sink.ts";
 import { createTextSink } from "../responses/text-sink.ts";
 import type { NodeRead } from "./node-read.ts";
@@ -9,7 +9,7 @@ import type { NodeRead } from "./node-read.ts";
 export const substituteId = "1";
 
 /** Start of most nodes' responses to a call with this id. */
-const answerStart = `{"jsonrpc":"2.0","id":${substituteId},`;
+const responseStart = `{"jsonrpc":"2.0","id":${substituteId},`;
 
 /** Max length of a response that is parsed for its id: parsing is synchronous. */
 const readBytes = 524_288;
@@ -30,10 +30,10 @@ export class IdRewritingSink implements ResponseSink {
   }
 
   text(json: string, source: ResponseSource): void {
-    const isShort = json.length <= readBytes || json.startsWith(answerStart);
-    const answer = isShort ? readAnswer(json, substituteId) : undefined;
-    if (answer === undefined) this.#read.fail(isShort ? "badAnswer" : "tooLarge");
-    else this.#read.text(formatAnswer(this.#read.id, answer), source);
+    const isShort = json.length <= readBytes || json.startsWith(responseStart);
+    const response = isShort ? readNodeResponse(json, substituteId) : undefined;
+    if (response === undefined) this.#read.fail(isShort ? "badAnswer" : "tooLarge");
+    else this.#read.text(formatNodeResponse(this.#read.id, response), source);
   }
 
   bytes(body: Buffer, source: ResponseSource): void {
@@ -48,21 +48,21 @@ export class IdRewritingSink implements ResponseSink {
   chunk(bytes: Buffer): boolean {
     if (this.#onward !== undefined) return this.#onward.chunk(bytes);
     this.#soFar = this.#soFar.length === 0 ? bytes : Buffer.concat([this.#soFar, bytes]);
-    if (this.#soFar.length < answerStart.length) return true;
+    if (this.#soFar.length < responseStart.length) return true;
     const soFar = this.#soFar;
-    if (!isAt(soFar, 0, answerStart)) {
-      this.#onward = createTextSink(readBytes, this.#read.memory, (answer) => {
-        if (typeof answer === "string") this.#read.fail(answer);
-        else this.text(answer.text, answer.source);
+    if (!isAt(soFar, 0, responseStart)) {
+      this.#onward = createTextSink(readBytes, this.#read.memory, (response) => {
+        if (typeof response === "string") this.#read.fail(response);
+        else this.text(response.text, response.source);
       });
       this.#onward.begin(this.#lengthBytes, this.#source);
       return this.#onward.chunk(soFar);
     }
     const start = Buffer.from(`{"jsonrpc":"2.0","id":${this.#read.id},`, "latin1");
     this.#onward = this.#read;
-    const moreBytes = start.length - answerStart.length;
+    const moreBytes = start.length - responseStart.length;
     this.#onward.begin(this.#lengthBytes === undefined ? undefined : this.#lengthBytes + moreBytes, this.#source);
-    return this.#onward.chunk(Buffer.concat([start, soFar.subarray(answerStart.length)]));
+    return this.#onward.chunk(Buffer.concat([start, soFar.subarray(responseStart.length)]));
   }
 
   end(): void {

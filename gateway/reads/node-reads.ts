@@ -49,13 +49,13 @@ export class NodeReads implements SharedReadOwner {
     if (lifetime === "none" || !isPlainId(read.id)) return this.alone(read, read.sender);
     const generation = this.#head.generation();
     const { hash, key } = read;
-    const running = this.#inFlight.get(hash, key);
-    if (running !== undefined && running.generation === generation) return running.join(read);
+    const readInFlight = this.#inFlight.get(hash, key);
+    if (readInFlight !== undefined && readInFlight.generation === generation) return readInFlight.join(read);
     const isKept = this.isCaching && this.#cache.admits(hash);
-    const shared = new CoalescedRead(read, { lifetime, generation, epoch: this.#cache.epoch(), isKept }, this);
-    this.#inFlight.add(shared);
-    shared.start();
-    return shared;
+    const sharedRead = new CoalescedRead(read, { lifetime, generation, epoch: this.#cache.epoch(), isKept }, this);
+    this.#inFlight.add(sharedRead);
+    sharedRead.start();
+    return sharedRead;
   }
 
   /** Serves a read through its own call. */
@@ -98,9 +98,9 @@ export class NodeReads implements SharedReadOwner {
 
   /** Converts a plain read that has started to a shared read, which adopts the call that was already sent. */
   share(plain: ReadInFlight & ReadContext, read: NodeRead): CoalescedRead {
-    const shared = new CoalescedRead(read, plain, this);
-    this.#inFlight.replace(plain, shared);
-    return shared;
+    const sharedRead = new CoalescedRead(read, plain, this);
+    this.#inFlight.replace(plain, sharedRead);
+    return sharedRead;
   }
 
   /** Caches a read's result until it can no longer be used. The result must not be a slice of another text. */
@@ -141,7 +141,7 @@ function isPlainId(id: string): boolean {
 }
 
 /** Number of slots for reads; a power of two, and several times the number of connections to the node. */
-const places = 4_096;
+const slots = 4_096;
 
 /**
  * In-flight reads that identical reads may join, by the hash of their keys. Each hash has one slot, which belongs to the latest read: a read that lost its
@@ -149,7 +149,7 @@ const places = 4_096;
  * several times as much, and its abandoned tables would keep alive whatever they once contained.
  */
 class ReadsInFlight {
-  readonly #reads: (ReadInFlight | undefined)[] = Array.from({ length: places });
+  readonly #reads: (ReadInFlight | undefined)[] = Array.from({ length: slots });
 
   get(hash: number, key: string): ReadInFlight | undefined {
     const read = this.#reads[computePosition(hash)];
@@ -167,11 +167,11 @@ class ReadsInFlight {
 
   /** Replaces a read, or removes it, unless another read has taken its slot. */
   replace(read: ReadInFlight, by: ReadInFlight | undefined): void {
-    const place = computePosition(read.hash);
-    if (this.#reads[place] === read) this.#reads[place] = by;
+    const slot = computePosition(read.hash);
+    if (this.#reads[slot] === read) this.#reads[slot] = by;
   }
 }
 
 function computePosition(hash: number): number {
-  return hash & (places - 1);
+  return hash & (slots - 1);
 }

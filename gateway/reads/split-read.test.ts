@@ -43,22 +43,22 @@ function startSplit(total: number, options: { parallel?: number; limitBytes?: nu
     },
     (outcome) => events.push(outcome),
   );
-  const answer = (at: number, result: string) =>
+  const createResponse = (at: number, result: string) =>
     readers.get(`[${at}]`)!.text(`{"jsonrpc":"2.0","id":1,"result":${result}}`, "node");
-  return { flow, asked, events, answer, readers, text: () => text };
+  return { flow, asked, events, createResponse, readers, text: () => text };
 }
 
 describe("a split range", () => {
   it("is joined in order, with a limited number of chunks in flight or buffered", () => {
     const split = startSplit(5);
     expect(split.asked).toEqual(["[0]", "[1]", "[2]"]);
-    split.answer(2, '["c"]');
-    split.answer(1, " [ ] ");
+    split.createResponse(2, '["c"]');
+    split.createResponse(1, " [ ] ");
     expect(split.asked).toHaveLength(3);
-    split.answer(0, '["a","b"]');
+    split.createResponse(0, '["a","b"]');
     expect(split.asked).toHaveLength(5);
-    split.answer(4, '["e"]');
-    split.answer(3, "[]");
+    split.createResponse(4, '["e"]');
+    split.createResponse(3, "[]");
     expect(split.text()).toBe('{"jsonrpc":"2.0","id":7,"result":["a","b","c","e"]}');
     expect(split.events).toEqual(["node", "text"]);
   });
@@ -68,28 +68,28 @@ describe("a split range", () => {
     const split = startSplit(6, { parallel: 1, limitBytes: 400_000, takes: () => takes });
     const long = `["${"x".repeat(70_000)}"]`;
     takes = false;
-    split.answer(0, long);
+    split.createResponse(0, long);
     expect(split.events).toEqual(["begin"]);
     expect(split.asked).toHaveLength(1);
     takes = true;
     split.flow.resume();
     expect(split.asked).toHaveLength(2);
-    for (let at = 1; at < 5; at += 1) split.answer(at, long);
-    split.answer(5, '["end"]');
+    for (let at = 1; at < 5; at += 1) split.createResponse(at, long);
+    split.createResponse(5, '["end"]');
     expect(split.events).toEqual(["begin", "node", "end"]);
     const { result } = JSON.parse(split.text()) as { result: string[] };
     expect(result.map((item) => item.length)).toEqual([70_000, 70_000, 70_000, 70_000, 70_000, 3]);
 
-    const tooLong = startSplit(6, { parallel: 1, limitBytes: 100_000 });
-    tooLong.answer(0, long);
-    tooLong.answer(1, long);
-    expect(tooLong.events).toEqual(["begin", "failed", "broken"]);
+    const longSplit = startSplit(6, { parallel: 1, limitBytes: 100_000 });
+    longSplit.createResponse(0, long);
+    longSplit.createResponse(1, long);
+    expect(longSplit.events).toEqual(["begin", "failed", "broken"]);
   });
 
   it("fails as a whole on the first error, and sends no more requests", () => {
     const split = startSplit(5);
     split.readers.get("[1]")!.text('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}', "node");
-    split.answer(0, '["a"]');
+    split.createResponse(0, '["a"]');
     expect(split.text()).toBe('{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"no"}}');
     expect(split.events).toEqual(["failed", "text"]);
     expect(split.asked).toHaveLength(3);

@@ -2,7 +2,7 @@ import {
   formatErrorJsonResponse,
   formatErrorResponse,
   formatResultResponse,
-  readAnswer,
+  readNodeResponse,
 } from "../json-rpc/read-answer.ts";
 import { buildCallKey, hashCall } from "../json-rpc/call.ts";
 import { responseErrors, rpcErrors, type ResponseFailure } from "../errors.ts";
@@ -35,7 +35,7 @@ export function parseSplit(
   const { id, memory } = read;
   const writer = createArrayWriter(pieces.length, id, { sink: read, memory, ending: () => finish("node") });
   const flows = new Map<number, ResponseFlow>();
-  const settled = new Set<number>();
+  const settledPieces = new Set<number>();
   const state = { next: 0, isFinished: false, isRunning: false };
 
   const finish = (outcome: "node" | "failed" | "cancelled") => {
@@ -51,29 +51,29 @@ export function parseSplit(
     if (writer.hasBegun) read.fail(failure);
     else read.text(text, "gateway");
   };
-  const settle = (place: number, answer: TextResponse | ResponseFailure) => {
-    const piece = readPiece(answer, id);
-    if (piece.kind === "error") return fail(typeof answer === "string" ? answer : "unavailable", piece.text);
+  const settle = (position: number, response: TextResponse | ResponseFailure) => {
+    const piece = readPiece(response, id);
+    if (piece.kind === "error") return fail(typeof response === "string" ? response : "unavailable", piece.text);
     const { elements } = piece;
     if (writer.bytes + elements.length > limitBytes) return fail("tooLarge");
-    writer.put(place, elements, piece.source);
+    writer.put(position, elements, piece.source);
     return run();
   };
-  const receive = (answer: TextResponse | ResponseFailure, place: number) => {
-    flows.delete(place);
-    settled.add(place);
-    if (!state.isFinished) settle(place, answer);
+  const receive = (response: TextResponse | ResponseFailure, position: number) => {
+    flows.delete(position);
+    settledPieces.add(position);
+    if (!state.isFinished) settle(position, response);
   };
-  const requestPiece = (place: number) => {
-    const piece = new PieceRead(read, pieces[place] ?? "[]", { limitBytes, memory, receive }, place);
+  const requestPiece = (position: number) => {
+    const piece = new PieceRead(read, pieces[position] ?? "[]", { limitBytes, memory, receive }, position);
     const cached = reads.cached(piece.method, piece.key, piece.hash);
     if (cached !== undefined) {
-      settle(place, { text: formatResultResponse(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
+      settle(position, { text: formatResultResponse(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
       return;
     }
     const flow = reads.read(piece);
     if (state.isFinished) flow.cancel();
-    else if (!settled.has(place)) flows.set(place, flow);
+    else if (!settledPieces.has(position)) flows.set(position, flow);
   };
   const run = () => {
     // A piece that is answered immediately re-enters this function; the loop then sees its changes.
@@ -115,9 +115,9 @@ class PieceRead extends TextSink<number> implements NodeRead {
     { method, caller, memory, traceContext }: WholeRead,
     params: string,
     receiver: TextReceiver<number>,
-    place: number,
+    position: number,
   ) {
-    super(receiver, place);
+    super(receiver, position);
     this.method = method;
     this.caller = caller;
     this.memory = memory;
@@ -145,9 +145,9 @@ function readPiece(given: TextResponse | ResponseFailure, id: string): Piece {
   if (typeof given === "string") {
     return { kind: "error", text: formatErrorResponse(id, responseErrors[given]) };
   }
-  const answer = readAnswer(given.text, pieceId);
-  if (answer?.kind === "error") return { kind: "error", text: formatErrorJsonResponse(id, answer.json) };
-  const elements = /^\s*\[([^]*)\]\s*$/.exec(answer?.json ?? "")?.[1]?.trim();
+  const response = readNodeResponse(given.text, pieceId);
+  if (response?.kind === "error") return { kind: "error", text: formatErrorJsonResponse(id, response.json) };
+  const elements = /^\s*\[([^]*)\]\s*$/.exec(response?.json ?? "")?.[1]?.trim();
   if (elements === undefined) return { kind: "error", text: formatErrorResponse(id, rpcErrors.badAnswer) };
   return { kind: "elements", elements, source: given.source };
 }

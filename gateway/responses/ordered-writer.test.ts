@@ -79,7 +79,7 @@ type Entries = readonly Readonly<{
 }>[];
 
 /** The entry as passed to the writer. */
-function entryOf({ text, parts = 0 }: Entries[number]): Entry {
+function createEntry({ text, parts = 0 }: Entries[number]): Entry {
   if (parts === 0 || text === "") return text;
   const partBytes = Math.ceil(text.length / parts);
   return Array.from({ length: parts }, (_, at) =>
@@ -88,8 +88,8 @@ function entryOf({ text, parts = 0 }: Entries[number]): Entry {
 }
 
 function expectedText(texts: readonly string[], { head, tail, empty }: OrderedWriterOptions): string {
-  const reported = texts.filter((text) => text !== "");
-  return reported.length === 0 ? empty : head + reported.join(",") + tail;
+  const responseTexts = texts.filter((text) => text !== "");
+  return responseTexts.length === 0 ? empty : head + responseTexts.join(",") + tail;
 }
 
 /** Adds the entries in the drawn order, and resumes the reader whenever it waits and all have been added. */
@@ -105,7 +105,7 @@ function write(all: Entries, frame: OrderedWriterOptions, partsAtOnce: number, l
   for (const { place } of order) {
     const own = all[place];
     if (own === undefined) continue;
-    writer.put(place, entryOf(own), own.source);
+    writer.put(place, createEntry(own), own.source);
     if (own.isFlushed) writer.flush();
   }
   writer.flush();

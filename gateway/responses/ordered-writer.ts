@@ -154,17 +154,17 @@ export class OrderedWriter {
     this.#turn += places;
     if (source !== undefined) this.#source = appendSource(this.#source, hasRoom ? source : "gateway");
     if (length === 0) return;
-    const before = this.#writtenBytes === 0 ? this.#options.head : ",";
-    if (typeof entry === "string") this.#unsent += before + entry;
+    const separator = this.#writtenBytes === 0 ? this.#options.head : ",";
+    if (typeof entry === "string") this.#unsent += separator + entry;
     else {
-      this.#unsentParts.push(Buffer.from(this.#unsent + before, "latin1"));
+      this.#unsentParts.push(Buffer.from(this.#unsent + separator, "latin1"));
       // Don't spread: a response may have more chunks than a call allows arguments.
       for (const part of entry) this.#unsentParts.push(part);
       this.#unsent = "";
     }
     // Commas between entries don't count.
     this.#writtenBytes += length - (places - 1);
-    this.#unsentBytes += before.length + length;
+    this.#unsentBytes += separator.length + length;
     if (this.#unsentBytes - this.#heldBytes < uncountedBytes) return;
     memory.hold(this.#unsentBytes - this.#heldBytes);
     this.#heldBytes = this.#unsentBytes;

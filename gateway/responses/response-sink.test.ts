@@ -59,11 +59,11 @@ describe("buffered response chunks", () => {
 it("cancels a response if its client disconnects before or during its start", () => {
   const calls: string[] = [];
   const own = { resume: () => undefined, cancel: () => void calls.push("cancel") };
-  const [early, during] = [new LateFlow(), new LateFlow()];
-  early.cancel();
-  early.begin(() => expect.unreachable("its reader is gone"));
-  during.begin(() => {
-    during.cancel();
+  const [earlyFlow, lateFlow] = [new LateFlow(), new LateFlow()];
+  earlyFlow.cancel();
+  earlyFlow.begin(() => expect.unreachable("its reader is gone"));
+  lateFlow.begin(() => {
+    lateFlow.cancel();
     return own;
   });
   expect(calls).toEqual(["cancel"]);

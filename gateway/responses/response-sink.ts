@@ -51,7 +51,7 @@ export const discardedResponse: ResponseSink = {
   fail: () => undefined,
 };
 
-export type PartsFailure = Extract<ResponseFailure, "tooLarge" | "tooMuchHeld">;
+export type BodyPartError = Extract<ResponseFailure, "tooLarge" | "tooMuchHeld">;
 
 /**
  * Chunks of one response, at most `limitBytes` in total, counted in `memory` until released. They stay buffers, because buffers live
@@ -74,7 +74,7 @@ export class ResponseParts {
   }
 
   /** Adds a part that is already in memory, even if it exceeds the limits. */
-  hold(bytes: Buffer): PartsFailure | undefined {
+  hold(bytes: Buffer): BodyPartError | undefined {
     this.#parts.push(bytes);
     this.#bytes += bytes.length;
     const mayBeHeld = this.#memory?.hold(bytes.length) ?? true;
@@ -83,7 +83,7 @@ export class ResponseParts {
   }
 
   /** Adds a part if memory allows, which may evict stalled readers. A part of a much larger buffer is copied. */
-  tryAdd(bytes: Buffer): PartsFailure | undefined {
+  tryAdd(bytes: Buffer): BodyPartError | undefined {
     if (this.#bytes + bytes.length > this.#limitBytes) return "tooLarge";
     if (this.#memory?.tryAcquire(bytes.length) === false) return "tooMuchHeld";
     this.#parts.push(copyToOwnMemory(bytes));

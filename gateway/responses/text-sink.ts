@@ -1,6 +1,6 @@
 import type { ResponseFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import { ResponseParts, type PartsFailure, type ResponseSink, type ResponseSource } from "./response-sink.ts";
+import { ResponseParts, type BodyPartError, type ResponseSink, type ResponseSource } from "./response-sink.ts";
 
 export type TextResponse = Readonly<{ text: string; source: ResponseSource; retryAfterSeconds: number | undefined }>;
 
@@ -96,7 +96,7 @@ export class TextSink<Context> implements ResponseSink {
 export function explainRejection(
   { limitBytes, memory }: Pick<TextReceiver<unknown>, "limitBytes" | "memory">,
   length: number,
-): PartsFailure | undefined {
+): BodyPartError | undefined {
   if (length > limitBytes) return "tooLarge";
   if (length <= smallBytes || memory === undefined) return undefined;
   if (!memory.tryAcquire(length)) return "tooMuchHeld";
@@ -104,7 +104,10 @@ export function explainRejection(
   return undefined;
 }
 
-type CollectedText = { failure: PartsFailure | undefined } & Readonly<{ parts: ResponseParts; source: ResponseSource }>;
+type CollectedText = { failure: BodyPartError | undefined } & Readonly<{
+  parts: ResponseParts;
+  source: ResponseSource;
+}>;
 
 export function createTextSink(
   limitBytes: number,

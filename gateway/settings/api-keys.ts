@@ -7,7 +7,7 @@ export const apiKeyHolder = z
   .meta({ expected: "a holder's name: up to 64 letters, digits and . _ -" });
 
 /** A stored API key, and the limits of its holder. */
-export const apiKeyShape = {
+export const apiKeyFields = {
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)

@@ -185,9 +185,9 @@ const accessLog = section({
 });
 
 /** Settings that can change at runtime; together they form the policy. */
-export const policyShape = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, accessLog };
+export const policyFields = { tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, accessLog };
 
 /** The policy as defined by settings; omitted keys get their defaults. */
-export const policySchema = z.strictObject(policyShape);
+export const policySchema = z.strictObject(policyFields);
 
 export type PolicySettings = Readonly<z.output<typeof policySchema>>;

@@ -14,7 +14,7 @@ import { connectionSettings, networks, proxySettings } from "#daemon/http/settin
 import { secret } from "#daemon/secrets/secret.ts";
 import { section, derived, fixed } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
-import { policyShape, ratio } from "./policy.ts";
+import { policyFields, ratio } from "./policy.ts";
 
 /** Loopback and networks outside the public Internet (RFC 1918, 3927, 4193, 4291, 6598), where pod networks are located. */
 const privateNetworks = [
@@ -210,7 +210,7 @@ const tracingSection = section({
 });
 
 /** All settings of the gateway. Those that `policyPath` can change at runtime are in `policy.ts`. */
-export const gatewayShape = {
+export const gatewayFields = {
   public: publicSection,
   private: privateSection,
   internal: internalSection,
@@ -226,10 +226,10 @@ export const gatewayShape = {
   tracing: tracingSection,
   policyPath: filePath
     .optional()
-    .describe(`JSON5 file with any of ${Object.keys(policyShape).join(", ")}; hot-reloaded`),
-  ...policyShape,
+    .describe(`JSON5 file with any of ${Object.keys(policyFields).join(", ")}; hot-reloaded`),
+  ...policyFields,
 };
 
-export const gatewaySection = section(gatewayShape);
+export const gatewaySection = section(gatewayFields);
 
 export type GatewaySettings = z.output<typeof gatewaySection>;

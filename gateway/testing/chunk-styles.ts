@@ -59,6 +59,8 @@ export const chunkStyle = fc.oneof(
 export function formatChunked(body: string, { size, before, after, end }: ChunkStyle, newline: string): string {
   const pieces: string[] = [];
   for (let at = 0; at < body.length; at += size) pieces.push(body.slice(at, at + size));
-  const written = pieces.map((piece) => `${before}${piece.length.toString(16)}${after}${newline}${piece}${newline}`);
-  return `${written.join("")}${end}`;
+  const formattedChunks = pieces.map(
+    (piece) => `${before}${piece.length.toString(16)}${after}${newline}${piece}${newline}`,
+  );
+  return `${formattedChunks.join("")}${end}`;
 }

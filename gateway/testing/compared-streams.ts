@@ -6,7 +6,7 @@ const last = '{"jsonrpc":"2.0","id":"last","method":"eth_coinbase"}';
 const lastRequest = Buffer.from(
   formatRequest({ line: "POST / HTTP/1.1", extra: [], body: last, newline: "\r\n", length: 0, type: true }),
 );
-const lastAnswer = '{"jsonrpc":"2.0","id":"last","result":"0x0"}';
+const lastResponse = '{"jsonrpc":"2.0","id":"last","result":"0x0"}';
 /** Max retries of a stream whose responses the system discarded; each retry is slower than the last. */
 const attempts = 20;
 /** Silence that ends an exchange, and the longer one for the second try: on a busy machine, a response may take longer. */
@@ -47,7 +47,7 @@ export async function compareStreams({ urls, seed, runs, atOnce, compared }: Com
 }
 
 async function readResponses(url: string, stream: GivenStream, silenceMs: number): Promise<string> {
-  const options = { url, last: lastRequest, lastAnswer, expected: stream.parts.length, quietMs: silenceMs };
+  const options = { url, last: lastRequest, lastResponse, expected: stream.parts.length, quietMs: silenceMs };
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const text = await sendWhole(cutStream(stream), { ...options, turnsBetween: 3 * attempt });
     if (text !== undefined) return text;
@@ -61,8 +61,8 @@ async function readResponses(url: string, stream: GivenStream, silenceMs: number
  */
 function selectComparable(text: string, other: string): string {
   if (!text.endsWith(badRequest) && !other.endsWith(badRequest)) return text;
-  const [own = "", others = ""] = [text, other].map((all) =>
+  const [own = "", otherText = ""] = [text, other].map((all) =>
     all.endsWith(badRequest) ? all.slice(0, -badRequest.length) : all,
   );
-  return own.startsWith(others) || others.startsWith(own) ? badRequest : text;
+  return own.startsWith(otherText) || otherText.startsWith(own) ? badRequest : text;
 }

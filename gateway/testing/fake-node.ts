@@ -31,7 +31,7 @@ export type FakeNode = AsyncDisposable &
     httpUrl: string;
     webSocketUrl: string;
     requests: NodeRequest[];
-    answer: (behaviour: NodeBehaviour) => void;
+    respondAs: (behaviour: NodeBehaviour) => void;
     /**
      * From now on, answers calls of these methods only when told to, with this result; other methods get "0x1" immediately. Returns the
      * functions that answer each call.
@@ -39,7 +39,7 @@ export type FakeNode = AsyncDisposable &
     hold: (result?: unknown, isHeld?: (method: string) => boolean) => (() => void)[];
     batches: number[];
     /** Sets how batches are processed from now on; undefined means as in geth. */
-    answerBatches: (habit: BatchHabit | undefined) => void;
+    respondToBatches: (habit: BatchHabit | undefined) => void;
     delay: (ms: number) => void;
     /** Makes a block the head, replacing all blocks from its number on, and notifies subscribers. Without `fields`, the block has no timestamp. */
     newHead: (number: number, hash?: string, fields?: Readonly<{ timestamp: string }>) => void;
@@ -78,20 +78,20 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
   };
   const chain = new Map([[1_000, state.head]]);
   const requests: NodeRequest[] = [];
-  const builtIn = (method: string, params: readonly unknown[]) => {
+  const respondBuiltIn = (method: string, params: readonly unknown[]) => {
     if (method !== "eth_getBlockByNumber") return undefined;
     if (params[0] === "latest") return state.head;
     if (params[0] === "finalized") return buildBlock(Number(state.head.number) - 64);
     return chain.get(Number(params[0]));
   };
   const batches: number[] = [];
-  const answerTo = createBodyAnswer({ state, httpLimits, builtIn, requests, batches });
+  const respondTo = createBodyResponse({ state, httpLimits, builtIn: respondBuiltIn, requests, batches });
   const server = createServer((request, response) => {
     if (!state.isTaking) {
       state.rejected += 1;
       return void response.destroy();
     }
-    return void answerAsGeth(request, response, { state, httpLimits, answerTo });
+    return void respondAsGeth(request, response, { state, httpLimits, answerTo: respondTo });
   });
   const link = serveSubscriptions(server);
   const { port, ...local } = await listenLocally(server);
@@ -99,10 +99,10 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
     httpUrl: `http://127.0.0.1:${port}`,
     webSocketUrl: `ws://127.0.0.1:${port}`,
     requests,
-    answer: (behaviour) => void (state.behaviour = behaviour),
+    respondAs: (behaviour) => void (state.behaviour = behaviour),
     hold: (result, isHeld) => holdCalls(state, result, isHeld),
     batches,
-    answerBatches: (habit) => void (state.batchHabit = habit),
+    respondToBatches: (habit) => void (state.batchHabit = habit),
     delay: (ms) => void (state.delayMs = ms),
     newHead: (number, hash, fields) => {
       state.head = { ...buildBlock(number, hash, chain.get(number - 1)?.hash), ...fields };
@@ -134,7 +134,7 @@ function holdCalls(state: State, result: unknown = "0x1", isHeld: (method: strin
   return ends;
 }
 
-type Answering = Readonly<{
+type BodyResponder = Readonly<{
   state: State;
   httpLimits: HttpLimits;
   /** Returns the node's own result; undefined if the behaviour decides. */
@@ -144,12 +144,18 @@ type Answering = Readonly<{
 }>;
 
 /** Returns the JSON text to respond with, or reports that the behaviour writes the response itself. */
-type BodyAnswer = (raw: string, response: ServerResponse) => string | typeof byHand;
+type RespondToBody = (raw: string, response: ServerResponse) => string | typeof byHand;
 
-function createBodyAnswer({ state, httpLimits, builtIn, requests, batches }: Answering): BodyAnswer {
-  const single: BodyAnswer = (raw, response) => {
+function createBodyResponse({
+  state,
+  httpLimits,
+  builtIn: respondBuiltIn,
+  requests,
+  batches,
+}: BodyResponder): RespondToBody {
+  const respondToSingle: RespondToBody = (raw, response) => {
     const call = { ...(JSON.parse(raw) as Omit<NodeRequest, "raw">), raw };
-    const own = builtIn(call.method, call.params);
+    const own = respondBuiltIn(call.method, call.params);
     if (own === undefined) requests.push(call);
     const result = own ?? state.behaviour(call, response);
     return result === byHand ? byHand : formatResultResponse(readId(raw), JSON.stringify(result));
@@ -157,30 +163,35 @@ function createBodyAnswer({ state, httpLimits, builtIn, requests, batches }: Ans
   const batch = (raws: readonly string[], response: ServerResponse) => {
     batches.push(raws.length);
     if (raws.length > httpLimits.batchItems) return respondBatchTooLarge(readId(raws[0] ?? ""));
-    const answers: { id: string; text: string }[] = [];
+    const responses: { id: string; text: string }[] = [];
     for (const raw of raws) {
-      const text = single(raw, response);
+      const text = respondToSingle(raw, response);
       // One response written directly is the response to the whole batch.
       if (text === byHand) return byHand;
-      answers.push({ id: readId(raw), text });
+      responses.push({ id: readId(raw), text });
     }
-    const made = state.batchHabit?.(answers.map(({ text }) => text)) ?? joinLikeGeth(answers, httpLimits);
+    const made = state.batchHabit?.(responses.map(({ text }) => text)) ?? joinLikeGeth(responses, httpLimits);
     if (typeof made === "string") return made;
     response.writeHead(made, { "Content-Type": "text/plain" }).end("no batches");
     return byHand;
   };
-  return (raw, response) => (raw.startsWith("[") ? batch(splitElements(raw), response) : single(raw, response));
+  return (raw, response) =>
+    raw.startsWith("[") ? batch(splitElements(raw), response) : respondToSingle(raw, response);
 }
 
-async function answerAsGeth(
+async function respondAsGeth(
   request: IncomingMessage,
   response: ServerResponse,
-  { state, httpLimits, answerTo }: Readonly<{ state: State; httpLimits: HttpLimits; answerTo: BodyAnswer }>,
+  {
+    state,
+    httpLimits,
+    answerTo: respondTo,
+  }: Readonly<{ state: State; httpLimits: HttpLimits; answerTo: RespondToBody }>,
 ): Promise<void> {
   const raw = await readAsGeth(request, response, httpLimits);
   if (raw === undefined) return;
   if (state.delayMs > 0) await pause(state.delayMs);
-  const text = answerTo(raw, response);
+  const text = respondTo(raw, response);
   if (text !== byHand) sendAsGeth(request, response, text);
 }
 

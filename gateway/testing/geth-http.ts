@@ -49,11 +49,11 @@ export function respondBatchTooLarge(firstId: string): string {
 
 /** Formats geth's response to a batch: once the results exceed the limit, each remaining call gets an error. */
 export function joinLikeGeth(
-  answers: readonly Readonly<{ id: string; text: string }>[],
+  responses: readonly Readonly<{ id: string; text: string }>[],
   { batchResponseBytes }: HttpLimits,
 ): string {
   let size = 0;
-  const entries = answers.map(({ id, text }) => {
+  const entries = responses.map(({ id, text }) => {
     if (size > batchResponseBytes) {
       return `{"jsonrpc":"2.0","id":${id},"error":{"code":-32003,"message":"response too large"}}`;
     }

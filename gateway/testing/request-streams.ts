@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { formatChunked, chunkStyle, fullChunks, plainChunks, type ChunkStyle } from "./chunk-styles.ts";
 
-const madeAtOnce = 1_000;
+const streamsPerSample = 1_000;
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
 const bodies = [
@@ -138,7 +138,7 @@ const wellFormed = (lines: readonly string[], ...choices: (readonly string[])[])
       ? fc.constant(undefined)
       : fc.option(fc.oneof(plainChunks, fullChunks), { nil: undefined, freq: 3 }),
   });
-const harmless = [
+const harmlessHeaders = [
   "Accept: */*",
   "User-Agent: x",
   "X-Unknown: 1",
@@ -147,14 +147,17 @@ const harmless = [
   "Origin: https://page.example",
 ];
 const calls = ["POST / HTTP/1.1", "POST http://a/ HTTP/1.1"];
-const kept = wellFormed([...calls, "POST /x HTTP/1.1", "OPTIONS / HTTP/1.1"], [...harmless, "Origin: https://a"]);
+const kept = wellFormed(
+  [...calls, "POST /x HTTP/1.1", "OPTIONS / HTTP/1.1"],
+  [...harmlessHeaders, "Origin: https://a"],
+);
 /**
  * Calls, the last of which ends the connection. If an unread body came first, or bytes followed the last request, the way the bytes reach
  * node:http's parser would determine which responses are sent before it gives up.
  */
-const closing = fc
+const closingRequest = fc
   .tuple(
-    fc.array(wellFormed(calls, harmless), { minLength: 1, maxLength: 4 }),
+    fc.array(wellFormed(calls, harmlessHeaders), { minLength: 1, maxLength: 4 }),
     fc.oneof(
       wellFormed(["POST / HTTP/1.0"], ["Connection: close", "Origin: https://page.example"]),
       wellFormed(calls, ["Connection: close"]),
@@ -163,14 +166,14 @@ const closing = fc
   .map(([first, last]) => first.concat(last));
 
 /** Several well-formed requests on one connection, split into any pieces. */
-const several = fc.record({
-  parts: fc.oneof(fc.array(kept, { minLength: 2, maxLength: 5 }), closing),
+const severalRequests = fc.record({
+  parts: fc.oneof(fc.array(kept, { minLength: 2, maxLength: 5 }), closingRequest),
   oddBytes: fc.constant([]),
   cuts: fc.array(fc.nat(999), { maxLength: 3 }),
   perRequest: fc.boolean(),
 });
 
-const stream = fc.oneof(alone, several);
+const stream = fc.oneof(alone, severalRequests);
 
 type OddByte = Readonly<{ at: number; byte: number; isExtra: boolean }>;
 
@@ -197,7 +200,7 @@ function withOddByte(text: string, { at, byte, isExtra }: OddByte): string {
 
 /** Generates streams; deterministic for a given seed. */
 export function* createStreams(seed: number, runs: number): Generator<GivenStream> {
-  for (let made = 0; made < runs; made += madeAtOnce) {
-    yield* fc.sample(stream, { seed: seed + made, numRuns: Math.min(madeAtOnce, runs - made) });
+  for (let made = 0; made < runs; made += streamsPerSample) {
+    yield* fc.sample(stream, { seed: seed + made, numRuns: Math.min(streamsPerSample, runs - made) });
   }
 }

@@ -20,7 +20,7 @@ export async function connectTestClient(
   const socket = new WebSocket(httpUrl.replace("http", "ws"), { headers, ...behaviour });
   const texts: string[] = [];
   socket.on("message", (data: Buffer) => texts.push(data.toString()));
-  const closed = new Promise<readonly [number, string]>((resolve) => {
+  const closeEvent = new Promise<readonly [number, string]>((resolve) => {
     socket.on("close", (code, reason) => resolve([code, reason.toString()]));
   });
   await once(socket, "open");
@@ -28,16 +28,16 @@ export async function connectTestClient(
   return {
     socket,
     texts,
-    closed,
+    closed: closeEvent,
     ask: async (text) => {
-      const before = replies().length;
+      const countBefore = replies().length;
       socket.send(text);
-      await until(`the response to ${text.slice(0, 80)} arrives`, generousMs, () => replies().length > before);
-      return replies()[before] ?? "";
+      await until(`the response to ${text.slice(0, 80)} arrives`, generousMs, () => replies().length > countBefore);
+      return replies()[countBefore] ?? "";
     },
     [Symbol.asyncDispose]: async () => {
       socket.terminate();
-      await closed;
+      await closeEvent;
     },
   };
 }

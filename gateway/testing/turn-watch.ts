@@ -11,7 +11,7 @@ import { roomyMemory } from "./unlimited-memory.ts";
 export type TurnTimes = Readonly<{
   longestMs: number;
   allMs: number;
-  answer: string;
+  responseText: string;
 }>;
 
 const shownLength = 200;
@@ -24,12 +24,12 @@ const now = () => performance.now();
  * for a socket are copied instead.
  */
 export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
-  const waiting: (() => void)[] = [];
+  const pendingTurns: (() => void)[] = [];
   const asked: NodeCall[] = [];
   const { context } = createTestContext({
     settings: { tiers: { public: { ...limitlessTier, splitBlocks: 2_000 } } },
     now,
-    later: (run) => void waiting.push(run),
+    later: (run) => void pendingTurns.push(run),
     send: (call) => {
       // Copies the bytes, as a socket would.
       Buffer.from(call.body, "latin1");
@@ -42,7 +42,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   const handle = createMessageHandler({ ...context, meter: createPrometheusMeter(new Registry()) });
   const caller = { key: "a", listener: "internal" as const, tierName: "public" };
   return async (body) => {
-    let answer = "";
+    let responseText = "";
     let longestMs = 0;
     let allMs = 0;
     const timed = async (run: () => void) => {
@@ -58,14 +58,14 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
       allMs += ms;
     };
     const sink = createCopyingSink((text) => {
-      if (answer.length < shownLength) answer += text.slice(0, shownLength);
+      if (responseText.length < shownLength) responseText += text.slice(0, shownLength);
     });
     await timed(() => handle(body, { caller, memory: roomyMemory, traceContext: undefined }, sink));
-    while (waiting.length + asked.length > 0) {
-      const run = waiting.shift() ?? createAnswerStep(asked.shift());
+    while (pendingTurns.length + asked.length > 0) {
+      const run = pendingTurns.shift() ?? createResponseStep(asked.shift());
       await timed(run);
     }
-    return { longestMs, allMs, answer };
+    return { longestMs, allMs, responseText };
   };
 }
 
@@ -85,13 +85,13 @@ function createCopyingSink(took: (start: string) => void): ResponseSink {
   };
 }
 
-const answer = (id: string) => `{"jsonrpc":"2.0","id":${id},"result":"0x1"}`;
+const responseText = (id: string) => `{"jsonrpc":"2.0","id":${id},"result":"0x1"}`;
 
 /** Builds the node's response to a call or a batch, and returns a function that delivers it. */
-function createAnswerStep(call: NodeCall | undefined): () => void {
+function createResponseStep(call: NodeCall | undefined): () => void {
   if (call === undefined) return () => undefined;
   const { id, body, sink } = call;
   const ids = body.startsWith("[") ? [...body.matchAll(/"id":(\d+),"method"/g)].map(([, one = ""]) => one) : undefined;
-  const bytes = Buffer.from(ids === undefined ? answer(id) : `[${ids.map(answer).join(",")}]`, "latin1");
+  const bytes = Buffer.from(ids === undefined ? responseText(id) : `[${ids.map(responseText).join(",")}]`, "latin1");
   return () => sink.bytes(bytes, "node");
 }

@@ -7,7 +7,7 @@ export type WholeExchangeOptions = Readonly<{
   /** A request sent once the pieces have been answered or the peer is silent. */
   last: Buffer;
   /** End of the response to `last`; no other response may have the same end. */
-  lastAnswer: string;
+  lastResponse: string;
   /** Number of responses to wait for before `last` is sent. */
   expected: number;
   /** Silence after which `last` is sent, and the additional silence after which the connection is closed. */
@@ -37,7 +37,7 @@ export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promis
   const state = { text: "", step: "pieces" as "pieces" | "answers" | "last" | "end", isCutShort: false };
   let quiet: NodeJS.Timeout | undefined;
 
-  const proceed = () => {
+  const sendNext = () => {
     if (state.step === "answers") {
       state.step = "last";
       socket.write(options.last);
@@ -48,16 +48,16 @@ export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promis
     }
   };
   const wait = () => {
-    const before = state.text.length;
+    const lengthBefore = state.text.length;
     let steps = 0;
     clearTimeout(quiet);
     const step = () => {
       quiet = setTimeout(() => setImmediate(look), options.quietMs / quietSteps);
     };
     const look = () => {
-      if (state.text.length !== before) return wait();
+      if (state.text.length !== lengthBefore) return wait();
       steps += 1;
-      return steps < quietSteps ? step() : proceed();
+      return steps < quietSteps ? step() : sendNext();
     };
     step();
   };
@@ -67,8 +67,8 @@ export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promis
   }, exchangeMs);
   socket.on("data", (bytes: Buffer) => {
     state.text += bytes.toString("latin1");
-    if (state.text.endsWith(options.lastAnswer)) socket.destroy();
-    else if (state.step === "answers" && hasAnswers(state.text, options.expected)) proceed();
+    if (state.text.endsWith(options.lastResponse)) socket.destroy();
+    else if (state.step === "answers" && hasResponses(state.text, options.expected)) sendNext();
   });
   socket.on("end", () => socket.destroy());
   socket.on("error", (error: NodeJS.ErrnoException) => {
@@ -83,13 +83,13 @@ export function sendWhole(pieces: Stream, options: WholeExchangeOptions): Promis
     await sendAll(socket, pieces, options.turnsBetween);
     if (socket.destroyed) return;
     state.step = "answers";
-    if (hasAnswers(state.text, options.expected)) proceed();
+    if (hasResponses(state.text, options.expected)) sendNext();
     else wait();
   });
   return promise;
 }
 
-function hasAnswers(text: string, expected: number): boolean {
+function hasResponses(text: string, expected: number): boolean {
   return text.split("HTTP/1.1 ").length > expected;
 }
 

@@ -46,22 +46,22 @@ function sendPiece(count: number) {
   );
   piece.send();
   const turn = () => {
-    let served = 0;
+    let servedCount = 0;
     for (let run = later.shift(); run !== undefined; run = later.shift()) {
       run();
-      served += 1;
+      servedCount += 1;
     }
-    return served;
+    return servedCount;
   };
   return { node: sent[0]!.sink, sent, texts, flows, turn, held };
 }
 
-const answerTo = (id: number) => `{"jsonrpc":"2.0","id":${id},"result":"${"x".repeat(15_000)}"}`;
-const answers = Array.from({ length: 100 }, (_, id) => answerTo(id));
+const createResponse = (id: number) => `{"jsonrpc":"2.0","id":${id},"result":"${"x".repeat(15_000)}"}`;
+const responses = Array.from({ length: 100 }, (_, id) => createResponse(id));
 
-function answerInParts(node: ResponseSink): void {
+function respondInParts(node: ResponseSink): void {
   node.begin(undefined, "node");
-  const body = Buffer.from(`[${answers.join(",")}]`);
+  const body = Buffer.from(`[${responses.join(",")}]`);
   for (let at = 0; at < body.length; at += 65_536) node.chunk(body.subarray(at, at + 65_536));
   node.end();
 }
@@ -69,17 +69,17 @@ function answerInParts(node: ResponseSink): void {
 describe("a long batch response from the node", () => {
   it("is read over several ticks, and stays in memory until read", () => {
     const { node, texts, turn, held, sent } = sendPiece(100);
-    answerInParts(node);
+    respondInParts(node);
     expect(texts).toEqual([]);
     expect(held.bytes).toBeGreaterThan(1_500_000);
     expect(turn()).toBeGreaterThan(30);
-    expect(texts).toEqual(answers);
+    expect(texts).toEqual(responses);
     expect([held.bytes, sent.length]).toEqual([0, 1]);
   });
 
   it("is neither read further nor retained once all its clients have disconnected", () => {
     const { node, texts, flows, turn, held, sent } = sendPiece(100);
-    answerInParts(node);
+    respondInParts(node);
     for (const flow of flows) flow.cancel();
     expect(held.bytes).toBe(0);
     expect(turn()).toBeLessThan(3);
@@ -88,9 +88,9 @@ describe("a long batch response from the node", () => {
 
   it("reaches the remaining clients if others disconnect in the meantime", () => {
     const { node, texts, flows, turn } = sendPiece(100);
-    answerInParts(node);
+    respondInParts(node);
     for (const flow of flows.slice(1)) flow.cancel();
     turn();
-    expect(texts).toEqual([answerTo(0)]);
+    expect(texts).toEqual([createResponse(0)]);
   });
 });

@@ -1,5 +1,5 @@
 import type { ResponseFailure } from "../errors.ts";
-import { ResponseParts, type PartsFailure, type ResponseSink } from "../responses/response-sink.ts";
+import { ResponseParts, type BodyPartError, type ResponseSink } from "../responses/response-sink.ts";
 import { createTurns, type SharedTurns } from "../wire/shared-turns.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { batchErrorId, type NodeCall, type NodeFlow, type NodeSender } from "./node-call.ts";
@@ -70,8 +70,8 @@ export class BatchPiece implements ResponseSink {
   /** Replaces a plain call with an entry; the plain call goes to the node as this entry's call. */
   exchange(plain: PieceCall, call: NodeCall): PieceEntry {
     const entry = new PieceEntry(call, this);
-    const place = this.#entries.indexOf(plain);
-    if (place !== -1) this.#entries[place] = entry;
+    const position = this.#entries.indexOf(plain);
+    if (position !== -1) this.#entries[position] = entry;
     return entry;
   }
 
@@ -102,7 +102,7 @@ export class BatchPiece implements ResponseSink {
       traceContext,
       sink: this,
     });
-    for (const joined of this.#joiners) this.#flow.join(joined);
+    for (const joinedFlow of this.#joiners) this.#flow.join(joinedFlow);
   }
 
   /** Records that a call was cancelled. Once all calls are cancelled, the node's response is no longer needed. */
@@ -121,9 +121,9 @@ export class BatchPiece implements ResponseSink {
   bytes(body: Buffer): void {
     const typical = readTypicalResponses(body, this.#entries);
     if (typical !== undefined) return this.#answerTypical(typical);
-    const reading = this.#read(body, false);
-    while (reading.step() > 0);
-    this.#report(reading);
+    const readResult = this.#read(body, false);
+    while (readResult.step() > 0);
+    this.#report(readResult);
   }
 
   begin(lengthBytes: number | undefined): void {
@@ -152,16 +152,16 @@ export class BatchPiece implements ResponseSink {
   }
 
   /** Cuts off a response that exceeds the memory limit; its complete elements still count. */
-  #cut(why: PartsFailure): void {
+  #cut(why: BodyPartError): void {
     this.#flow?.cancel();
     this.#readInSteps(why);
   }
 
-  #readInSteps(why?: PartsFailure): void {
-    const reading = this.#read(this.#parts?.joined() ?? Buffer.alloc(0), why !== undefined);
+  #readInSteps(why?: BodyPartError): void {
+    const readResult = this.#read(this.#parts?.joined() ?? Buffer.alloc(0), why !== undefined);
     const step = () => {
-      const bytes = reading.step();
-      if (bytes === 0) this.#report(reading, why);
+      const bytes = readResult.step();
+      if (bytes === 0) this.#report(readResult, why);
       return bytes;
     };
     const { turns } = this.#dependencies;
@@ -180,13 +180,13 @@ export class BatchPiece implements ResponseSink {
 
   #answerTypical(answers: TypicalResponses): void {
     const calls = this.#clear();
-    let place = 0;
-    for (let call = calls[place]; call !== undefined; call = calls[place]) {
-      place += call.answerRun(calls, place, answers);
+    let position = 0;
+    for (let call = calls[position]; call !== undefined; call = calls[position]) {
+      position += call.answerRun(calls, position, answers);
     }
   }
 
-  #report({ answers }: BatchResponseReading, why?: PartsFailure): void {
+  #report({ answers }: BatchResponseReading, why?: BodyPartError): void {
     const cut = why !== undefined;
     if (answers === undefined && !cut) {
       this.#reject("its batch response does not have one response per call");
@@ -195,8 +195,8 @@ export class BatchPiece implements ResponseSink {
     // The memory available now does not predict the memory available for later responses.
     if (why === "tooLarge") this.#dependencies.cutAfter(answers?.filter((answer) => answer !== undefined).length ?? 0);
     let isLacking = false;
-    for (const [place, entry] of this.#clear().entries()) {
-      const answer = answers?.[place];
+    for (const [position, entry] of this.#clear().entries()) {
+      const answer = answers?.[position];
       if (answer !== undefined && answer !== failedInBatch) entry.answer(answer);
       else {
         isLacking ||= answer === undefined && !cut && !entry.isSettled;

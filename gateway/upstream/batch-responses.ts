@@ -3,7 +3,7 @@ import { ValueScan } from "../json-rpc/value-scan.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 
 /** Max nesting depth accepted in the node's responses. */
-export const answerDepth = 512;
+export const responseDepth = 512;
 
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
@@ -43,7 +43,7 @@ export class BatchResponseReading {
     this.#bytes = bytes;
     this.#text = bytes.toString("latin1");
     this.#ids = ids;
-    this.#scan = new ValueScan(bytes, answerDepth);
+    this.#scan = new ValueScan(bytes, responseDepth);
     this.#isCut = cut;
     this.#answers = Array.from({ length: ids.length });
     const start = skipSpace(bytes, 0);
@@ -62,12 +62,12 @@ export class BatchResponseReading {
     if (this.#isFinished) return 0;
     const scan = this.#scan;
     if (!this.#isScanning) scan.begin(this.#at);
-    const before = scan.at;
+    const startOffset = scan.at;
     const end = scan.step(stepBytes);
     this.#isScanning = end === undefined;
     if (end === notJson) this.#end(false);
     else if (end !== undefined) this.#finish(end);
-    return this.#isFinished ? 0 : Math.max(1, scan.at - before);
+    return this.#isFinished ? 0 : Math.max(1, scan.at - startOffset);
   }
 
   #finish(end: number): void {
@@ -81,9 +81,9 @@ export class BatchResponseReading {
   #keep(element: string): void {
     const id = readId(element);
     if (id === "null") return;
-    const place = id === undefined ? undefined : this.#findPlace(id);
-    if (place === undefined || this.#answers[place] !== undefined) this.#break();
-    else this.#answers[place] = isBatchError(element) ? failedInBatch : element;
+    const position = id === undefined ? undefined : this.#findPlace(id);
+    if (position === undefined || this.#answers[position] !== undefined) this.#break();
+    else this.#answers[position] = isBatchError(element) ? failedInBatch : element;
   }
 
   #findPlace(id: string): number | undefined {
@@ -91,7 +91,7 @@ export class BatchResponseReading {
       this.#next += 1;
       return this.#next - 1;
     }
-    this.#places ??= new Map(this.#ids.map((own, place) => [own, place]));
+    this.#places ??= new Map(this.#ids.map((own, position) => [own, position]));
     return this.#places.get(id);
   }
 

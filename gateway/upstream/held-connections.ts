@@ -1,10 +1,10 @@
-type Held = Readonly<{ caller: string; cut: () => void }>;
+type HeldConnection = Readonly<{ caller: string; cut: () => void }>;
 
 /**
  * Connections to the node whose responses are waiting for slow clients. When another would exceed `max`, drops the longest-waiting
  * connection of the caller that has the most, so that clients that read nothing can't starve others of node connections.
  */
-export class HeldConnections<Connection extends Held> {
+export class HeldConnections<Connection extends HeldConnection> {
   readonly #max: number;
   /** Connections in the order in which they started to wait. */
   readonly #held = new Set<Connection>();
@@ -17,10 +17,10 @@ export class HeldConnections<Connection extends Held> {
     this.#held.add(connection);
     if (this.#held.size <= this.#max) return;
     const callers = Map.groupBy(this.#held, ({ caller }) => caller).values();
-    const [slowest] = callers.reduce((heaviest, own) => (own.length > heaviest.length ? own : heaviest));
-    if (slowest === undefined) return;
-    this.#held.delete(slowest);
-    slowest.cut();
+    const [slowestGroup] = callers.reduce((heaviest, own) => (own.length > heaviest.length ? own : heaviest));
+    if (slowestGroup === undefined) return;
+    this.#held.delete(slowestGroup);
+    slowestGroup.cut();
   }
 
   delete(connection: Connection): void {

@@ -42,16 +42,16 @@ export function createNodeBatches(
   options: BatchPieceOptions,
   { pool, log, now, turns }: NodeBatchesDependencies,
 ): NodeBatches {
-  const served = new LatestEntries<Readonly<{ items: number; until: number }>>(rememberedCallers);
+  const servedItems = new LatestEntries<Readonly<{ items: number; until: number }>>(rememberedCallers);
   let quietUntil = Number.NEGATIVE_INFINITY;
   const items = (caller: string) => {
-    const known = served.get(caller);
+    const known = servedItems.get(caller);
     return known !== undefined && now() < known.until ? known.items : options.items;
   };
   const limit = (caller: string, most: number) => {
-    served.set(caller, { items: Math.max(1, Math.min(items(caller), most)), until: now() + smallForMs });
+    servedItems.set(caller, { items: Math.max(1, Math.min(items(caller), most)), until: now() + smallForMs });
   };
-  const rejected = (caller: string, why: string) => {
+  const logRejection = (caller: string, why: string) => {
     limit(caller, 1);
     if (now() < quietUntil) return;
     quietUntil = now() + smallForMs;
@@ -66,15 +66,15 @@ export function createNodeBatches(
       const ofCaller = {
         pool,
         turns,
-        rejected: (why: string) => rejected(caller, why),
+        rejected: (why: string) => logRejection(caller, why),
         cutAfter: (most: number) => limit(caller, most),
       };
       let piece: BatchPiece | undefined;
       let isGathering = false;
       const send = () => {
-        const filled = piece;
+        const filledPiece = piece;
         piece = undefined;
-        filled?.send();
+        filledPiece?.send();
       };
       const findPiece = (id: string, bytes: number): BatchPiece => {
         if (piece?.hasRoomFor(id, bytes) === false) send();

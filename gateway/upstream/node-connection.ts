@@ -6,7 +6,7 @@ import type { KeepMessageHead } from "../wire/message-head.ts";
 import { ResponseBody } from "./response-body.ts";
 import { type NodeAddress, openNodeSocket } from "./node-socket.ts";
 import {
-  beginsAsJsonRpc,
+  startsAsJsonRpc,
   readErrorResponse,
   errorBodyBytesMax,
   findFailure,
@@ -168,12 +168,12 @@ export class NodeConnection implements Disposable {
     this.#head = head;
     this.#sink = sink;
     if (head.lengthBytes === body.length) {
-      const isAnswer = failure !== undefined || beginsAsJsonRpc(body);
+      const isAnswer = failure !== undefined || startsAsJsonRpc(body);
       this.#finish(head, () => (isAnswer ? sink.bytes(body, "node") : sink.fail("badAnswer")));
       return;
     }
     const limitBytes = failure === undefined ? responseBytes : errorBodyBytesMax;
-    const mayBegin = failure === undefined ? beginsAsJsonRpc : undefined;
+    const mayBegin = failure === undefined ? startsAsJsonRpc : undefined;
     this.#body = new ResponseBody(head, limitBytes, { sink, mayBegin, hold: () => this.#hold() });
     this.#receiveBody(ticket, head, this.#body, body, false);
   }

@@ -7,7 +7,7 @@ import { type NodeResponse, formatCall } from "../json-rpc/read-answer.ts";
 import { formatRpcError, rpcErrors } from "../errors.ts";
 
 /** Response to a call while the link is down, is lost, or the node takes too long. */
-export const unanswered: NodeResponse = { kind: "error", json: formatRpcError(rpcErrors.nodeUnavailable) };
+export const unavailableError: NodeResponse = { kind: "error", json: formatRpcError(rpcErrors.nodeUnavailable) };
 
 /** Max size of a message from the node over WebSocket. */
 const messageBytes = 67_108_864;
@@ -53,7 +53,7 @@ export class NodeLink implements Disposable {
 
   /** Returns the node's response; an error if the link is down, is lost, or the node takes too long. */
   async call(method: string, params: string): Promise<NodeResponse> {
-    if (this.#socket === undefined || !this.isOpen) return unanswered;
+    if (this.#socket === undefined || !this.isOpen) return unavailableError;
     this.#lastId += 1;
     const id = String(this.#lastId);
     this.#socket.send(Buffer.from(formatCall(id, method, params), "latin1"), { binary: false });
@@ -67,7 +67,7 @@ export class NodeLink implements Disposable {
     await pauseWhileRunning(this.#options.timeoutMs, over.signal);
     if (over.signal.aborted) return promise;
     this.#calls.delete(id);
-    return unanswered;
+    return unavailableError;
   }
 
   /** Closes the connection and reconnects; meant for a connection that is open but silent. */
@@ -94,31 +94,31 @@ export class NodeLink implements Disposable {
     const socket = new WebSocket(url, { maxPayload: messageBytes, lookup: lookupName, perMessageDeflate: false });
     this.#socket = socket;
     let wasOpen = false;
-    const settled = new AbortController();
-    const failed = (error: Error) => {
+    const settledSignal = new AbortController();
+    const onFailure = (error: Error) => {
       if (!wasOpen && !this.#isClosed) this.#log("unreachable", error);
     };
-    const giveUp = async () => {
+    const abortLink = async () => {
       // The handshake timeout in `ws` would also count time during which this process was suspended.
-      await pauseWhileRunning(timeoutMs, settled.signal);
-      if (settled.signal.aborted) return;
-      failed(new Error(`no response to the handshake within ${timeoutMs} ms`));
+      await pauseWhileRunning(timeoutMs, settledSignal.signal);
+      if (settledSignal.signal.aborted) return;
+      onFailure(new Error(`no response to the handshake within ${timeoutMs} ms`));
       socket.terminate();
     };
-    void giveUp();
+    void abortLink();
     socket.on("open", () => {
       wasOpen = true;
-      settled.abort();
+      settledSignal.abort();
       this.#log("open");
       this.#events.opened();
     });
     socket.on("message", (data: Buffer) => this.#receive(data));
     // A "close" event follows.
-    socket.on("error", failed);
+    socket.on("error", onFailure);
     socket.on("close", () => {
-      settled.abort();
+      settledSignal.abort();
       this.#socket = undefined;
-      for (const answered of this.#calls.values()) answered(unanswered);
+      for (const onResponse of this.#calls.values()) onResponse(unavailableError);
       this.#calls.clear();
       if (wasOpen && !this.#isClosed) this.#log("lost");
       if (wasOpen) this.#events.lost();
@@ -134,14 +134,14 @@ export class NodeLink implements Disposable {
     const [result, error, id = ""] = ["result", "error", "id"].map((name) => message.get(name));
     if (message.get("method") === '"eth_subscription"') {
       const params = readObject(message.get("params") ?? "");
-      const [subscription, notified] = [params?.get("subscription"), params?.get("result")];
-      if (subscription !== undefined && notified !== undefined) this.#events.notified(subscription, notified);
+      const [subscription, notification] = [params?.get("subscription"), params?.get("result")];
+      if (subscription !== undefined && notification !== undefined) this.#events.notified(subscription, notification);
       return;
     }
-    const answered = this.#calls.get(id);
+    const onResponse = this.#calls.get(id);
     this.#calls.delete(id);
-    if (result !== undefined) answered?.({ kind: "result", json: result });
-    else answered?.(error === undefined ? unanswered : { kind: "error", json: error });
+    if (result !== undefined) onResponse?.({ kind: "result", json: result });
+    else onResponse?.(error === undefined ? unavailableError : { kind: "error", json: error });
   }
 }
 

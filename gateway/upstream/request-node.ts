@@ -1,12 +1,12 @@
 import { createTextSink } from "../responses/text-sink.ts";
-import { formatCall, readAnswer } from "../json-rpc/read-answer.ts";
+import { formatCall, readNodeResponse } from "../json-rpc/read-answer.ts";
 import type { NodeSender } from "./node-call.ts";
 
 /** Queries the node on behalf of the gateway itself. Returns the JSON text of the result; undefined if the node does not respond or responds with an error. */
 export type RequestNode = (method: string, params: string) => Promise<string | undefined>;
 
 /** Max size of the response to a query from the gateway itself. */
-const answerBytes = 8_388_608;
+const responseBytesMax = 8_388_608;
 
 /** Caller key of the gateway's own queries; no caller from a listener has this key. */
 const ownCaller = "gateway";
@@ -20,9 +20,9 @@ export function createRequestNode(pool: NodeSender, timeoutMs: number): RequestN
         body: formatCall("1", method, params),
         timeoutMs,
         repeatable: true,
-        sink: createTextSink(answerBytes, undefined, (response) => {
-          const answer = typeof response === "string" ? undefined : readAnswer(response.text, "1");
-          resolve(answer?.kind === "result" ? answer.json : undefined);
+        sink: createTextSink(responseBytesMax, undefined, (response) => {
+          const nodeResponse = typeof response === "string" ? undefined : readNodeResponse(response.text, "1");
+          resolve(nodeResponse?.kind === "result" ? nodeResponse.json : undefined);
         }),
       });
     });

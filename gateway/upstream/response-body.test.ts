@@ -4,7 +4,7 @@ import { ResponseBody, type BodyState } from "./response-body.ts";
 
 type Framing = Readonly<{ chunked: boolean; lengthBytes: number | undefined }>;
 type Taken = Readonly<{ kind: "whole" | "chunk" | "begin" | "end"; text: string }>;
-type Reading = Readonly<{ wantsWhole?: boolean; mostBytes?: number; framing?: Framing; onChunk?: () => boolean }>;
+type Reading = Readonly<{ wantsWhole?: boolean; maxBytes?: number; framing?: Framing; onChunk?: () => boolean }>;
 
 const inChunks = { chunked: true, lengthBytes: undefined };
 
@@ -13,7 +13,7 @@ const inChunks = { chunked: true, lengthBytes: undefined };
  * sink received.
  */
 function read(reads: readonly string[], options: Reading = {}) {
-  const { wantsWhole = true, mostBytes = 1_000_000, framing = inChunks, onChunk = () => true } = options;
+  const { wantsWhole = true, maxBytes = 1_000_000, framing = inChunks, onChunk = () => true } = options;
   const taken: Taken[] = [];
   const kept: Buffer[] = [];
   let holds = 0;
@@ -32,7 +32,7 @@ function read(reads: readonly string[], options: Reading = {}) {
   const hold = () => {
     holds += 1;
   };
-  const body = new ResponseBody({ status: 200, keepAlive: true, ...framing }, mostBytes, { sink, hold });
+  const body = new ResponseBody({ status: 200, keepAlive: true, ...framing }, maxBytes, { sink, hold });
   const place = Buffer.alloc(200_000);
   let state: BodyState = "more";
   for (const text of reads) {
@@ -42,11 +42,11 @@ function read(reads: readonly string[], options: Reading = {}) {
     place.fill("?");
   }
   const chunks = kept.map((bytes) => ({ kind: "chunk", text: bytes.toString("latin1") }) as const);
-  const [first, ...others] = taken;
-  return { state, holds, body, taken: first?.kind === "begin" ? [first, ...chunks, ...others] : taken };
+  const [first, ...otherBodies] = taken;
+  return { state, holds, body, taken: first?.kind === "begin" ? [first, ...chunks, ...otherBodies] : taken };
 }
 
-const answer = { kind: "whole", text: "answer" };
+const wholeResponse = { kind: "whole", text: "answer" };
 
 describe("a response body", () => {
   test.each([
@@ -57,7 +57,7 @@ describe("a response body", () => {
     [["1\r\na\r\n1 ;of=six\r\nn\r\n4\r\ns", "wer", "\r\n00\r\n\r\n"]],
     [["2\r\nan\r\n3\r\nsw", "e\r\n1\r", "\nr\r\n0\r\n", "\r\n"]],
   ])("is decoded from chunks into one piece: %j", (reads) => {
-    expect(read(reads)).toMatchObject({ state: "done", taken: [answer] });
+    expect(read(reads)).toMatchObject({ state: "done", taken: [wholeResponse] });
   });
 
   test("is streamed read by read to a streaming sink, or at once if complete", () => {
@@ -71,7 +71,9 @@ describe("a response body", () => {
     expect(read(["2\r\nan\r\n1\r\ns\r\n", "1\r\nw\r\n2\r\ner\r\n0\r\n\r\n"], { wantsWhole: false })).toMatchObject({
       taken,
     });
-    expect(read(["3\r\nans\r\n3\r\nwer\r\n0\r\n\r\n"], { wantsWhole: false })).toMatchObject({ taken: [answer] });
+    expect(read(["3\r\nans\r\n3\r\nwer\r\n0\r\n\r\n"], { wantsWhole: false })).toMatchObject({
+      taken: [wholeResponse],
+    });
   });
 
   test.each([
@@ -99,11 +101,11 @@ describe("a response body", () => {
 
   test("has a length or ends with its chunks, and is rejected beyond its limit", () => {
     const framing = { chunked: false, lengthBytes: 6 };
-    expect(read(["", "ans", "wer"], { framing })).toMatchObject({ state: "done", taken: [answer] });
+    expect(read(["", "ans", "wer"], { framing })).toMatchObject({ state: "done", taken: [wholeResponse] });
     expect(read(["ans", "wers"], { framing })).toMatchObject({ state: "badAnswer", taken: [] });
     const reads = ["3\r\nans\r\n", "3\r\nwer\r\n0\r\n\r\n"];
-    expect(read(reads, { mostBytes: 6 })).toMatchObject({ state: "done", taken: [answer] });
-    expect(read(reads, { mostBytes: 5 })).toMatchObject({ state: "tooLarge", taken: [] });
+    expect(read(reads, { maxBytes: 6 })).toMatchObject({ state: "done", taken: [wholeResponse] });
+    expect(read(reads, { maxBytes: 5 })).toMatchObject({ state: "tooLarge", taken: [] });
   });
 
   test("pauses while its sink is full, and stops once the sink is gone", () => {
@@ -121,9 +123,9 @@ describe("a response body", () => {
     fc.assert(
       fc.property(parts, cuts, fc.boolean(), (texts, places, wantsWhole) => {
         const body = `${texts.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join("")}0\r\n\r\n`;
-        const sorted = [0, ...places.filter((at) => at < body.length).toSorted((one, other) => one - other)];
+        const sortedCuts = [0, ...places.filter((at) => at < body.length).toSorted((one, other) => one - other)];
         const { state, taken } = read(
-          sorted.map((at, place) => body.slice(at, sorted[place + 1])),
+          sortedCuts.map((at, place) => body.slice(at, sortedCuts[place + 1])),
           { wantsWhole },
         );
         const got = taken.filter(({ kind }) => kind === "whole" || kind === "chunk");

@@ -111,9 +111,9 @@ export class ResponseBody {
       }
       this.#isStreaming = true;
       sink.begin(this.#head.lengthBytes, "node");
-      const gathered = this.#gathered.bytes;
-      this.#gathered.drop(gathered.length);
-      if (gathered.length > 0) this.#deliver(copyToOwnMemory(gathered));
+      const gatheredBytes = this.#gathered.bytes;
+      this.#gathered.drop(gatheredBytes.length);
+      if (gatheredBytes.length > 0) this.#deliver(copyToOwnMemory(gatheredBytes));
     }
     if (inRead !== undefined) this.#deliver(isKept ? inRead : Buffer.from(inRead));
   }

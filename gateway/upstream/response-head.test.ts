@@ -4,8 +4,8 @@ import { createMessageHead } from "../wire/message-head.ts";
 import { findFailure, createResponseHeadReader } from "./response-head.ts";
 
 const head = (...lines: readonly string[]) => Buffer.from(["HTTP/1.1 200 OK", ...lines, "", "body"].join("\r\n"));
-const answered = { status: 200, chunked: false, keepAlive: true };
-const about = (status: number, lengthBytes: number) => ({ ...answered, status, lengthBytes });
+const defaultHead = { status: 200, chunked: false, keepAlive: true };
+const about = (status: number, lengthBytes: number) => ({ ...defaultHead, status, lengthBytes });
 
 describe("the reader of node response heads", () => {
   it("finds the length of each body, even if only the length changes", () => {
@@ -13,7 +13,7 @@ describe("the reader of node response heads", () => {
     for (const length of ["4", "17", "0", "123456789", "1234567890", "4"]) {
       const bytes = head("Content-Type: application/json", `Content-Length: ${length}`, "Vary: Origin");
       expect(read(bytes)).toEqual({
-        head: { ...answered, lengthBytes: Number(length) },
+        head: { ...defaultHead, lengthBytes: Number(length) },
         bodyAt: bytes.length - "body".length,
       });
     }

@@ -34,10 +34,10 @@ export function createResponseHeadReader(keep: KeepMessageHead): (bytes: Buffer)
   let known: Readonly<{ bytes: MessageHead; head: ResponseHead }> | undefined;
   let knownInChunks: Readonly<{ bytes: Uint8Array; head: ResponseHead }> | undefined;
   return (bytes) => {
-    const place = known === undefined ? undefined : findBodyLocation(bytes, known.bytes);
-    if (known !== undefined && place !== undefined) {
+    const location = known === undefined ? undefined : findBodyLocation(bytes, known.bytes);
+    if (known !== undefined && location !== undefined) {
       const { status, chunked, keepAlive } = known.head;
-      return { head: { status, lengthBytes: place.lengthBytes, chunked, keepAlive }, bodyAt: place.startsAt };
+      return { head: { status, lengthBytes: location.lengthBytes, chunked, keepAlive }, bodyAt: location.startsAt };
     }
     if (knownInChunks !== undefined && beginsWith(bytes, knownInChunks.bytes)) {
       return { head: knownInChunks.head, bodyAt: knownInChunks.bytes.length };
@@ -93,7 +93,7 @@ const openBrace = 0x7b;
 const openBracket = 0x5b;
 
 /** Returns whether a body starts like JSON-RPC. A proxy's error page does not, and would make a client's whole batch unreadable. */
-export function beginsAsJsonRpc(body: Uint8Array): boolean {
+export function startsAsJsonRpc(body: Uint8Array): boolean {
   const first = body[0] === openBrace ? openBrace : body[skipSpace(body, 0)];
   return first === openBrace || first === openBracket;
 }

@@ -1,8 +1,8 @@
 import { createUnlimitedBudget, isAt, notJson, skipValue } from "../json-rpc/json-scanner.ts";
-import { answerDepth } from "./batch-responses.ts";
+import { responseDepth } from "./batch-responses.ts";
 
 /** Start of most nodes' results, up to the id, and the text that follows the id. */
-const answerStart = '{"jsonrpc":"2.0","id":';
+const responseStart = '{"jsonrpc":"2.0","id":';
 const resultStart = ',"result":';
 
 const openBracket = 0x5b;
@@ -48,10 +48,10 @@ export function readTypicalResponses(
   const last = calls.length - 1;
   let at = 1;
   for (const { id } of calls) {
-    const resultAt = at + answerStart.length + id.length + resultStart.length;
-    if (!isAt(bytes, at, answerStart) || !isAt(bytes, at + answerStart.length, id)) return undefined;
+    const resultAt = at + responseStart.length + id.length + resultStart.length;
+    if (!isAt(bytes, at, responseStart) || !isAt(bytes, at + responseStart.length, id)) return undefined;
     if (!isAt(bytes, resultAt - resultStart.length, resultStart)) return undefined;
-    const end = skipValue(bytes, resultAt, answerDepth, budget);
+    const end = skipValue(bytes, resultAt, responseDepth, budget);
     if (end === notJson || bytes[end] !== closeBrace) return undefined;
     if (bytes[end + 1] !== (ends.length === last ? closeBracket : comma)) return undefined;
     ends.push(end + 1);

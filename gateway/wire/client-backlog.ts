@@ -13,7 +13,7 @@ type WrittenTo = Readonly<{
 const pieceBytes = 65_536;
 /** Max bytes written without copying if nothing is waiting. */
 const directBytes = 81_920;
-const nothing = Buffer.alloc(0);
+const emptyBuffer = Buffer.alloc(0);
 /** Size up to which bytes are copied behind their head: for larger bodies, writing both costs less than the copy and its garbage. */
 const copiedBytes = 16_384;
 /** Number of waiting bytes at which no more are requested. */
@@ -59,7 +59,7 @@ export class ClientBacklog implements Disposable {
    * Writes bytes, in call order. Returns false if the caller should wait until `drained` returns true. A `head` is sent before the bytes in
    * the same write, and is joined to them when the client reads them; at most `pieceBytes` may follow a head.
    */
-  write(bytes: Buffer, head: Buffer = nothing): boolean {
+  write(bytes: Buffer, head: Buffer = emptyBuffer): boolean {
     if (!this.isWaiting && bytes.length <= directBytes) {
       if (!this.#send(head, bytes)) this.#count();
       return true;
@@ -98,7 +98,7 @@ export class ClientBacklog implements Disposable {
       const { head, bytes } = first;
       const end = Math.min(bytes.length, this.#at + pieceBytes);
       const piece = bytes.subarray(this.#at, end);
-      const before = this.#at === 0 ? head : nothing;
+      const prefix = this.#at === 0 ? head : emptyBuffer;
       this.#at = end;
       if (end === bytes.length) {
         this.#at = 0;
@@ -106,7 +106,7 @@ export class ClientBacklog implements Disposable {
         this.#bytes -= bytes.length;
         this.#hold(-bytes.length);
       }
-      this.#send(before, piece);
+      this.#send(prefix, piece);
     }
     this.#count();
     if (this.#queue.length > 0) return;

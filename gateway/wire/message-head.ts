@@ -16,20 +16,20 @@ const contentLength = /\r\ncontent-length: ?/gi;
 
 /** Stores a head, including its empty line; returns undefined unless it has exactly one Content-Length. */
 export function createMessageHead(head: string): MessageHead | undefined {
-  const [match, ...others] = head.matchAll(contentLength);
-  if (match === undefined || others.length > 0) return undefined;
+  const [match, ...otherLengths] = head.matchAll(contentLength);
+  if (match === undefined || otherLengths.length > 0) return undefined;
   const start = match.index + match[0].length;
   return { before: toBytes(head.slice(0, start)), after: toBytes(head.slice(head.indexOf("\r\n", start))) };
 }
 
 /** Max number of shared heads, and max length of each. */
-const shared = { max: 64, nameLength: 2_048 };
+const sharedLimits = { max: 64, nameLength: 2_048 };
 
 export type KeepMessageHead = typeof createMessageHead;
 
 /** Creates a store that shares one object among heads that differ only in length: it is compared so often that it stays in the CPU's caches. */
 export function shareMessageHeads(): KeepMessageHead {
-  const keep = memoize(shared, (text) => ({ head: createMessageHead(text) }));
+  const keep = memoize(sharedLimits, (text) => ({ head: createMessageHead(text) }));
   return (head) => keep(head.replace(lengthDigits, "$<name>0")).head;
 }
 

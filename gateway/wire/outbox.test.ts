@@ -66,10 +66,10 @@ test("data that a slow reader has not taken yet is unaffected by later writes", 
   outbox.flush();
   slow.near.end();
   quick.near.end();
-  const received = await buffer(slow.far);
-  expect(received.length).toBe(count * outboxBytes);
+  const receivedBytes = await buffer(slow.far);
+  expect(receivedBytes.length).toBe(count * outboxBytes);
   const expected = Buffer.concat(Array.from({ length: count }, (_, index) => Buffer.alloc(outboxBytes, index % 256)));
-  expect(received.equals(expected)).toBe(true);
+  expect(receivedBytes.equals(expected)).toBe(true);
 });
 
 test("memory is reused only after its release", () => {
@@ -85,9 +85,9 @@ test("memory is reused only after its release", () => {
 test("a message reserves at most twice its length", () => {
   const scratch = new ScratchBuffers();
   for (let length = 9_000; length < 500_000; length += 1_000) {
-    const acquired = scratch.acquire(length);
-    expect(acquired.length).toBe(length);
-    expect(acquired.buffer.byteLength).toBeLessThanOrEqual(2 * length);
-    scratch.release(acquired);
+    const acquiredBuffer = scratch.acquire(length);
+    expect(acquiredBuffer.length).toBe(length);
+    expect(acquiredBuffer.buffer.byteLength).toBeLessThanOrEqual(2 * length);
+    scratch.release(acquiredBuffer);
   }
 });

@@ -63,9 +63,9 @@ describe("SharedTurns", () => {
     for (let turn = 0; turn < 5; turn += 1) hand.nextTurn();
     hand.turns.wait("b", () => done.push("b"));
     flood(hand, "c", 1, done);
-    const before = done.length;
+    const countBefore = done.length;
     for (let turn = 0; turn < 4; turn += 1) hand.nextTurn();
-    expect(done.slice(before).join("")).toBe("aaabcccaaaccc");
+    expect(done.slice(countBefore).join("")).toBe("aaabcccaaaccc");
   });
 
   it("starts only a few reads per tick", () => {
@@ -96,12 +96,12 @@ describe("SharedTurns", () => {
 function turnsAtSetTime() {
   const state = { now: 0 };
   const later: (() => void)[] = [];
-  const shared = new SharedTurns({ now: () => state.now, later: (run) => void later.push(run) });
+  const sharedTurns = new SharedTurns({ now: () => state.now, later: (run) => void later.push(run) });
   return {
-    shared,
+    sharedTurns,
     /** Another caller uses up this tick's time. */
     use: () => {
-      shared.isTickUsedUp();
+      sharedTurns.isTickUsedUp();
       state.now += 100;
     },
     next: () => later.shift()?.(),
@@ -110,18 +110,18 @@ function turnsAtSetTime() {
 
 describe("work in a tick whose time is used up", () => {
   it("waits for its caller's turn even at its start, then continues", () => {
-    const { shared, use, next } = turnsAtSetTime();
+    const { sharedTurns, use, next } = turnsAtSetTime();
     let steps = 0;
     const step = () => ((steps += 1) <= 3 ? turnBytes : 0);
     use();
-    createTurns(shared, "a").run(step, () => false);
+    createTurns(sharedTurns, "a").run(step, () => false);
     expect(steps).toBe(0);
     next();
     expect(steps).toBe(4);
   });
 
   it("is not postponed forever if each tick has time for only one step", () => {
-    const { shared, use, next } = turnsAtSetTime();
+    const { sharedTurns, use, next } = turnsAtSetTime();
     let steps = 0;
     const step = () => {
       steps += 1;
@@ -129,7 +129,7 @@ describe("work in a tick whose time is used up", () => {
       return steps <= 3 ? turnBytes : 0;
     };
     use();
-    createTurns(shared, "a").run(step, () => false);
+    createTurns(sharedTurns, "a").run(step, () => false);
     for (let turn = 1; turn <= 4; turn += 1) {
       next();
       expect(steps).toBe(turn);
@@ -139,7 +139,7 @@ describe("work in a tick whose time is used up", () => {
 
 it("alternates between callers, and keeps each caller's order", () => {
   const rounds = new CallerRounds<string>();
-  for (const waiting of ["a1", "a2", "a3"]) rounds.add("a", waiting);
+  for (const pendingCall of ["a1", "a2", "a3"]) rounds.add("a", pendingCall);
   rounds.add("b", "b1");
   expect(rounds.next()).toBe("a1");
   rounds.add("c", "c1");

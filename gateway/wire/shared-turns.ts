@@ -48,8 +48,8 @@ export class SharedTurns {
   }
 
   /** Continues a caller's work when its turn comes. */
-  wait(caller: string, proceed: () => void): void {
-    this.#waiting.add(caller, proceed);
+  wait(caller: string, runNext: () => void): void {
+    this.#waiting.add(caller, runNext);
     if (this.#endsAt === undefined) this.#begin();
   }
 
@@ -63,10 +63,10 @@ export class SharedTurns {
     this.#endsAt = undefined;
     if (this.#waiting.isEmpty) return;
     this.#begin();
-    for (let served = 0; served < perTurnMax; served += 1) {
-      const proceed = this.#waiting.next();
-      if (proceed === undefined) return;
-      proceed();
+    for (let servedCount = 0; servedCount < perTurnMax; servedCount += 1) {
+      const runNext = this.#waiting.next();
+      if (runNext === undefined) return;
+      runNext();
       if (this.isTickUsedUp()) return;
     }
   }
@@ -83,21 +83,21 @@ export type Turns = Readonly<{
 
 export function createTurns(turns: SharedTurns, caller: string): Turns {
   /** Continues in a caller's turn, however little time is left. */
-  const proceed: Turns["run"] = (step, isDone) => {
+  const runNext: Turns["run"] = (step, isDone) => {
     let doneBytes = 0;
     while (!isDone()) {
       const bytes = step();
       if (bytes === 0) return;
       doneBytes += bytes;
       if (doneBytes < turnBytes || !turns.isTickUsedUp()) continue;
-      turns.wait(caller, () => proceed(step, isDone));
+      turns.wait(caller, () => runNext(step, isDone));
       return;
     }
   };
   // Work started by the node's responses is treated like work from clients: both wait when a tick's time is over.
   return {
     run: (step, isDone) =>
-      turns.isTickUsedUp() ? turns.wait(caller, () => proceed(step, isDone)) : proceed(step, isDone),
+      turns.isTickUsedUp() ? turns.wait(caller, () => runNext(step, isDone)) : runNext(step, isDone),
   };
 }
 
@@ -108,9 +108,9 @@ export class PendingTurn {
   #isWaiting = false;
 
   /** `proceed` is called when the turn comes, even if the connection is closed by then. */
-  constructor(turns: SharedTurns, proceed: () => void) {
+  constructor(turns: SharedTurns, runNext: () => void) {
     this.#turns = turns;
-    this.#proceed = proceed;
+    this.#proceed = runNext;
   }
 
   get isWaiting(): boolean {
@@ -155,19 +155,19 @@ export class CallerRounds<Waiting> {
     return this.#waiting.has(caller);
   }
 
-  add(caller: string, waiting: Waiting): void {
+  add(caller: string, nextWaiting: Waiting): void {
     const own = this.#waiting.get(caller);
-    if (own === undefined) this.#waiting.set(caller, [waiting]);
-    else own.push(waiting);
+    if (own === undefined) this.#waiting.set(caller, [nextWaiting]);
+    else own.push(nextWaiting);
   }
 
   /** Removes and returns the next item; returns undefined if nothing is waiting. */
   next(): Waiting | undefined {
     for (const [caller, own] of this.#waiting) {
-      const waiting = own.shift();
+      const nextWaiting = own.shift();
       this.#waiting.delete(caller);
       if (own.length > 0) this.#waiting.set(caller, own);
-      return waiting;
+      return nextWaiting;
     }
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { listServicesWithSettings, listStackServices } from "../stack-services.ts";
-import { apiKeyHolder, apiKeyShape } from "#gateway/settings/api-keys.ts";
+import { apiKeyHolder, apiKeyFields } from "#gateway/settings/api-keys.ts";
 
 const limits = z.strictObject({
   cpus: z.number().min(0.05).max(256).describe("Max CPUs"),
@@ -24,7 +24,7 @@ export const serviceKeys = {
     .meta({ expected: `settings by service: ${services.join(", ")}` })
     .describe("Settings by service that override the deployment's: {sidecar: {gateway: {…}}}"),
   gatewayApiKeys: z
-    .record(apiKeyHolder, z.strictObject(apiKeyShape))
+    .record(apiKeyHolder, z.strictObject(apiKeyFields))
     .default({})
     .meta({ expected: "{sha256, tier} by the name of the key's holder" })
     .describe("API keys for the gateway's private listener by holder, as SHA-256: {ops: {sha256: …, tier: paid}}"),

@@ -1,4 +1,4 @@
-import { policyShape } from "#gateway/settings/policy.ts";
+import { policyFields } from "#gateway/settings/policy.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { liveFilesDirectory, type FileSpec } from "./service-spec.ts";
@@ -38,7 +38,7 @@ export function renderApiKeys(keys: GatewayApiKeys = {}, settings: SettingsTree 
 
 /** Reports key holders whose tier does not exist in the gateway, which would respond to them with an error. */
 function findUnknownTiers(keys: GatewayApiKeys, settings: SettingsTree): readonly ConfigProblem[] {
-  const tiers = policyShape.tiers.safeParse(findRenderedValue(settings, ["gateway", "tiers"]));
+  const tiers = policyFields.tiers.safeParse(findRenderedValue(settings, ["gateway", "tiers"]));
   // Problems with the tiers themselves are reported by a separate check.
   if (!tiers.success) return [];
   const known = Object.keys(tiers.data);

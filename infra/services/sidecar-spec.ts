@@ -1,6 +1,6 @@
 import { formatAuthority } from "#daemon/http/address.ts";
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
-import { policyShape } from "#gateway/settings/policy.ts";
+import { policyFields } from "#gateway/settings/policy.ts";
 import { stackServices } from "../stack-services.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import type { StackConfig } from "../config/config-schema.ts";
@@ -26,7 +26,7 @@ import { listOperatorHosts, type StackContext } from "./stack-context.ts";
 import { findPublicProxies } from "./trusted-proxies.ts";
 
 /** The gateway's policy, in a hot-reloaded file; not used if the operator configures their own file. */
-const livePolicy = { at: ["gateway"], keys: Object.keys(policyShape), file: "policy.json5" } as const;
+const livePolicy = { at: ["gateway"], keys: Object.keys(policyFields), file: "policy.json5" } as const;
 
 /**
  * All other settings, in a separate file. When the file changes, a new process replaces the sidecar while the gateway keeps responding.

@@ -9,15 +9,15 @@ import { facilitateChannels } from "./channel-facilitation.ts";
 import { createChannelMetrics } from "./channel-metrics.ts";
 
 /** Opens a seller's channel of 100 units on the chain, with a facilitator that responds to settlements with `answer`. */
-function openDesk(answer: Partial<SettleResponse>, log = pino({ level: "silent" })) {
+function openDesk(response: Partial<SettleResponse>, log = pino({ level: "silent" })) {
   const ledger = openTestChannels(Date.now, { log });
   const chain = { balance: "100", totalClaimed: "0", withdrawRequestedAt: 0, refundNonce: "0" };
-  const sent: Record<string, unknown>[] = [];
+  const sentRequests: Record<string, unknown>[] = [];
   const facilitation = {
     verify: async () => ({ isValid: true, payer, extra: { ...chain } }),
     settle: async (payment: PresentedPayment) => {
-      sent.push(payment.sent.payload);
-      return { success: false, transaction: "", network: "eip155:1672", ...answer };
+      sentRequests.push(payment.sent.payload);
+      return { success: false, transaction: "", network: "eip155:1672", ...response };
     },
   } as unknown as Facilitation;
   const registry = new Registry();
@@ -33,25 +33,33 @@ function openDesk(answer: Partial<SettleResponse>, log = pino({ level: "silent" 
     const amount = payment.sent.payload["type"] === "refund" ? "0" : offer.amount;
     return (await desk.settle(payment, { ...offer, amount }, `sale-${(sales += 1)}`)).errorReason;
   };
-  const unclaimed = async () =>
+  const findUnclaimed = async () =>
     (await registry.getSingleMetric("gatehouse_channels_unclaimed_units")?.get())?.values.map(({ value }) => value);
-  return { pay, settle, sent, chain, ledger, unclaimed, [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose]() };
+  return {
+    pay,
+    settle,
+    sentRequests,
+    chain,
+    ledger,
+    findUnclaimed,
+    [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose](),
+  };
 }
 
 test("refunds the deposit minus the charges even if the buyer requests all of it", async () => {
   await using desk = openDesk({ success: true });
   expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
   expect(await desk.pay(sign("refund", 10n, 2n ** 128n - 1n))).toBeUndefined();
-  expect(desk.sent).toMatchObject([{ type: "refund", amount: "90", claims: [{ totalClaimed: "10" }] }]);
+  expect(desk.sentRequests).toMatchObject([{ type: "refund", amount: "90", claims: [{ totalClaimed: "10" }] }]);
 });
 
 test("immediately counts a charge as unclaimed, until a refund claims it", async () => {
   await using desk = openDesk({ success: true });
   expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
   expect(await desk.pay(sign("voucher", 20n))).toBeUndefined();
-  expect(await desk.unclaimed()).toEqual([20]);
+  expect(await desk.findUnclaimed()).toEqual([20]);
   expect(await desk.pay(sign("refund", 20n))).toBeUndefined();
-  expect(await desk.unclaimed()).toEqual([0]);
+  expect(await desk.findUnclaimed()).toEqual([0]);
 });
 
 test("subtracts a failed refund from the balance until the chain counts its nonce", async () => {
@@ -61,7 +69,7 @@ test("subtracts a failed refund from the balance until the chain counts its nonc
   expect(await desk.pay(sign("voucher", 20n)), "100 minus 80 covers 20").toBeUndefined();
   expect(await desk.pay(sign("voucher", 30n))).toBe("invalid_batch_settlement_evm_cumulative_exceeds_balance");
   expect(await desk.pay(sign("refund", 20n, 1n))).toMatch(/refund_transaction_failed/);
-  expect(desk.sent.at(-1), "the larger signed refund of the nonce stays valid").toMatchObject({ amount: "80" });
+  expect(desk.sentRequests.at(-1), "the larger signed refund of the nonce stays valid").toMatchObject({ amount: "80" });
   expect(await desk.pay(sign("voucher", 30n))).toBe("invalid_batch_settlement_evm_cumulative_exceeds_balance");
   Object.assign(desk.chain, { balance: "99", refundNonce: "1" });
   expect(await desk.pay(sign("voucher", 30n))).toBeUndefined();
@@ -105,9 +113,9 @@ test("rejects a sale with cumulative_amount_mismatch after another ledger claime
     { id, network: "eip155:1672", config },
     { balance: 100n, totalClaimed: 30n, withdrawRequestedAt: 0, refundNonce: 0n },
   );
-  const rejected = { success: false, errorReason: "invalid_batch_settlement_evm_cumulative_amount_mismatch" };
-  expect(await desk.settle(sign("voucher", 20n), "overtaken")).toMatchObject(rejected);
+  const rejectedResponse = { success: false, errorReason: "invalid_batch_settlement_evm_cumulative_amount_mismatch" };
+  expect(await desk.settle(sign("voucher", 20n), "overtaken")).toMatchObject(rejectedResponse);
   Object.assign(desk.chain, { totalClaimed: "30" });
   expect(await desk.pay(sign("voucher", 40n)), "the channel continues").toBeUndefined();
-  expect(await desk.settle(sign("voucher", 20n), "overtaken"), "after another sale").toMatchObject(rejected);
+  expect(await desk.settle(sign("voucher", 20n), "overtaken"), "after another sale").toMatchObject(rejectedResponse);
 });

@@ -43,8 +43,8 @@ export function facilitateChannels(facilitation: Facilitation, parts: ChannelPar
     },
     settlesInLedger: ({ accepted, payload }) => isChannel(accepted) && payload["type"] === "voucher",
     supported() {
-      const { kinds, ...supported } = facilitation.supported();
-      return { ...supported, kinds: completeKinds(kinds) };
+      const { kinds, ...otherSupport } = facilitation.supported();
+      return { ...otherSupport, kinds: completeKinds(kinds) };
     },
   };
 }
@@ -73,27 +73,28 @@ async function verifyChannelPayment(
   const price = isRefund ? 0n : BigInt(requirements.amount);
   const rejection = rejectConfig({ config, voucher }, requirements);
   if (rejection !== undefined) return rejectVerdict(rejection, payer);
-  const known = await ledger.find(id);
-  if (known?.isRejected === true && !isRefund) return rejectVerdict(unclaimable, payer);
+  const knownChannel = await ledger.find(id);
+  if (knownChannel?.isRejected === true && !isRefund) return rejectVerdict(rejectedClaims, payer);
   if (config.payerAuthorizer !== zeroAddress) {
-    const judged = await checkVoucher({ config, voucher, isRefund }, requirements, keysOnly);
-    if ("reason" in judged) return rejectVerdict(judged, payer);
+    const judgedVoucher = await checkVoucher({ config, voucher, isRefund }, requirements, keysOnly);
+    if ("reason" in judgedVoucher) return rejectVerdict(judgedVoucher, payer);
     // A buyer that claims a higher total than this ledger may be right, so the chain decides.
-    if (known !== undefined && judged.max < known.charged + price) return rejectTotal(known, payer);
+    if (knownChannel !== undefined && judgedVoucher.max < knownChannel.charged + price)
+      return rejectTotal(knownChannel, payer);
     const freshMs = Math.min(stateFreshMsMax, (withdrawDelaySeconds * 1_000) / 3);
-    const ageMs = known === undefined ? freshMs : Math.abs(clock() - known.syncedAtMs);
-    const isCounted = known !== undefined && judged.max === known.charged + price;
-    if (type === "voucher" && isCounted && known.state.withdrawRequestedAt === 0 && ageMs < freshMs) {
-      if (rejectState(judged, deductRefund(known, known.state)) === undefined)
-        return { isValid: true, payer, extra: formatState(id, known.state) };
+    const ageMs = knownChannel === undefined ? freshMs : Math.abs(clock() - knownChannel.syncedAtMs);
+    const isCounted = knownChannel !== undefined && judgedVoucher.max === knownChannel.charged + price;
+    if (type === "voucher" && isCounted && knownChannel.state.withdrawRequestedAt === 0 && ageMs < freshMs) {
+      if (rejectState(judgedVoucher, deductRefund(knownChannel, knownChannel.state)) === undefined)
+        return { isValid: true, payer, extra: formatState(id, knownChannel.state) };
     }
   }
   const verdict = await ask();
   if (!verdict.isValid) return verdict;
   const state = readReportedState(verdict.extra);
-  if (state === undefined) return rejectVerdict(unreported, payer);
+  if (state === undefined) return rejectVerdict(missingState, payer);
   // An unknown channel's deposit may never be made, so nothing is recorded before its settlement.
-  const isOpen = type === "voucher" || known !== undefined;
+  const isOpen = type === "voucher" || knownChannel !== undefined;
   const { network } = requirements;
   const channel = isOpen
     ? await ledger.observe({ id, config, network }, state)
@@ -102,19 +103,19 @@ async function verifyChannelPayment(
   if (max !== channel.charged + price) return rejectTotal(channel, payer);
   if (isRefund) return verdict;
   const added = type === "deposit" ? read.deposit.amount : 0n;
-  const uncovered = rejectState({ channelId: id, max, isRefund, added }, deductRefund(channel, state));
-  if (uncovered !== undefined) return rejectVerdict(uncovered, payer);
+  const stateRejection = rejectState({ channelId: id, max, isRefund, added }, deductRefund(channel, state));
+  if (stateRejection !== undefined) return rejectVerdict(stateRejection, payer);
   const isWithdrawn = clock() > computeClaimableUntilMs(state, withdrawDelaySeconds);
   return isWithdrawn ? rejectVerdict(withdrawn, payer) : verdict;
 }
 
-const unreported = { reason: reason.channelState, message: "the facilitator does not report the channel's state." };
-const noMore = (why: string) => ({
+const missingState = { reason: reason.channelState, message: "the facilitator does not report the channel's state." };
+const buildFinalError = (why: string) => ({
   reason: reason.voucherAboveBalance,
   message: `${why}; pay through another channel.`,
 });
-const withdrawn = noMore("the payer withdraws the channel's balance");
-const unclaimable = noMore("the chain rejects the claims of this channel");
+const withdrawn = buildFinalError("the payer withdraws the channel's balance");
+const rejectedClaims = buildFinalError("the chain rejects the claims of this channel");
 
 function rejectVerdict({ reason: invalidReason, message: invalidMessage }: Rejection, payer: string): VerifyResponse {
   return { isValid: false, invalidReason, invalidMessage, payer };

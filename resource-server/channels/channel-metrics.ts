@@ -27,8 +27,8 @@ export function createChannelMetrics(registry: Registry) {
     registers,
   });
   return {
-    countClaim: (answer: SettleResponse | undefined): void =>
-      claims.inc({ result: answer === undefined ? "unknown" : answer.success ? "claimed" : "rejected" }),
+    countClaim: (response: SettleResponse | undefined): void =>
+      claims.inc({ result: response === undefined ? "unknown" : response.success ? "claimed" : "rejected" }),
     /** Adds a charge, or a claim if negative; valid until the next {@link setChannels}. */
     addUnclaimed: ({ network, config }: MeteredChannel, amount: bigint): void =>
       unclaimedUnits.inc({ network, token: config.token.toLowerCase() }, Number(amount)),

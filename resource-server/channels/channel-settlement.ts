@@ -36,32 +36,33 @@ export async function settleChannelPayment(
   const { channelConfig: config, voucher } = read;
   const { network } = requirements;
   const price = payment.sent.accepted.amount;
-  let told: SettleResponse = { success: true, transaction: "", network, payer: config.payer, amount: "" };
+  let reportedResponse: SettleResponse = { success: true, transaction: "", network, payer: config.payer, amount: "" };
   if (read.type === "deposit") {
-    told = await settle(payment, { ...requirements, amount: price });
-    if (!told.success) return told;
-    await observe({ id, config, network }, told, ledger);
+    reportedResponse = await settle(payment, { ...requirements, amount: price });
+    if (!reportedResponse.success) return reportedResponse;
+    await observe({ id, config, network }, reportedResponse, ledger);
   }
   const amount = BigInt(requirements.amount);
   const { maxClaimableAmount: max, signature } = voucher;
-  const before = max - BigInt(price);
-  const isCharged = amount === 0n || (await ledger.charge(id, { before, amount, max, signature: signature as Hex }));
+  const chargedBefore = max - BigInt(price);
+  const isCharged =
+    amount === 0n || (await ledger.charge(id, { before: chargedBefore, amount, max, signature: signature as Hex }));
   if (isCharged) metrics.addUnclaimed({ network, config }, amount);
   const channel = await ledger.find(id);
-  if (channel === undefined || (!isCharged && !isChargedBefore(channel, before))) {
+  if (channel === undefined || (!isCharged && !isChargedBefore(channel, chargedBefore))) {
     const message = "the channel was charged for another request in the meantime; nothing was charged for this one.";
-    return reject({ reason: reason.channelTotal, message }, order, told.transaction);
+    return reject({ reason: reason.channelTotal, message }, order, reportedResponse.transaction);
   }
   const extra = { chargedAmount: String(amount), channelState: formatCharged(id, channel.state, channel.charged) };
-  return { ...told, extra };
+  return { ...reportedResponse, extra };
 }
 
 /**
  * Returns whether a sale that can't be charged was already charged by a process that exited before it recorded that. Only one claim at a
  * time can follow a total (`batchSettlement.key`), so a higher total includes this sale, unless the chain reported it first.
  */
-function isChargedBefore({ charged, adopted }: Channel, before: bigint): boolean {
-  return charged > before && before >= adopted;
+function isChargedBefore({ charged, adopted }: Channel, chargedBefore: bigint): boolean {
+  return charged > chargedBefore && chargedBefore >= adopted;
 }
 
 type RefundPayload = Extract<BuyerPayload, { type: "refund" }>;
@@ -77,18 +78,18 @@ async function refundChannel(
   const channel = await ledger.find(id);
   if (channel === undefined)
     return reject({ reason: reason.channelUnknown, message: `channel ${id} is not known here.` }, order);
-  const isBegun = channel.refund?.sale === sale;
-  const payload = isBegun ? channel.refund.payload : await signRefund(order, channel, authorizer);
+  const isStarted = channel.refund?.sale === sale;
+  const payload = isStarted ? channel.refund.payload : await signRefund(order, channel, authorizer);
   if (payload === undefined)
     return reject({ reason: reason.nothingToRefund, message: `channel ${id} has nothing to refund.` }, order);
-  if (!isBegun) await ledger.beginRefund(id, { sale, payload });
+  if (!isStarted) await ledger.beginRefund(id, { sale, payload });
   const { payment, terms } = buildSellerRequest(payload, channel);
-  const answer = await settle(payment, terms);
-  if (!answer.success) return answer;
+  const response = await settle(payment, terms);
+  if (!response.success) return response;
   await ledger.claimed(id, channel.charged, clock());
   metrics.addUnclaimed(channel, channel.state.totalClaimed - channel.charged);
-  const { state } = (await observe(channel, answer, ledger)) ?? channel;
-  return { ...answer, extra: { channelState: formatCharged(id, state, channel.charged) } };
+  const { state } = (await observe(channel, response, ledger)) ?? channel;
+  return { ...response, extra: { channelState: formatCharged(id, state, channel.charged) } };
 }
 
 /**
@@ -102,9 +103,9 @@ async function signRefund(
 ): Promise<Record<string, unknown> | undefined> {
   const { channelConfig, voucher } = read;
   const { balance, totalClaimed, refundNonce } = state;
-  const left = balance - charged;
-  const asked = [read.amount ?? left, readOpenRefund(refund, state)].reduce((a, b) => (a > b ? a : b));
-  const amount = asked < left ? asked : left;
+  const remaining = balance - charged;
+  const requestedRefund = [read.amount ?? remaining, readOpenRefund(refund, state)].reduce((a, b) => (a > b ? a : b));
+  const amount = requestedRefund < remaining ? requestedRefund : remaining;
   if (amount <= 0n) return undefined;
   const chainId = readChainId(requirements);
   const max = voucher.maxClaimableAmount;

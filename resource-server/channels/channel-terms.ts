@@ -34,8 +34,8 @@ export function readChannelPayment(payment: PresentedPayment, requirements: Paym
   return { payment, read, id: read.voucher.channelId.toLowerCase() as Hex, requirements };
 }
 
-export function formatCharged(id: Hex, state: ChannelState, charged: bigint): Record<string, unknown> {
-  return { ...formatState(id, state), chargedCumulativeAmount: String(charged) };
+export function formatCharged(id: Hex, state: ChannelState, chargedAmount: bigint): Record<string, unknown> {
+  return { ...formatState(id, state), chargedCumulativeAmount: String(chargedAmount) };
 }
 
 /** Returns a channel's state minus its last signed refund, which anyone can submit until the chain has counted it. */
@@ -54,8 +54,8 @@ export function computeClaimableUntilMs(
 /** Returns the amount of a signed refund that the chain has not counted; 0 if there is none. */
 export function readOpenRefund(refund: Channel["refund"], { refundNonce }: Pick<ChannelState, "refundNonce">): bigint {
   if (refund === undefined) return 0n;
-  const signed = signedRefund.parse(refund.payload);
-  return signed.refundNonce >= refundNonce ? signed.amount : 0n;
+  const signedPayload = signedRefund.parse(refund.payload);
+  return signedPayload.refundNonce >= refundNonce ? signedPayload.amount : 0n;
 }
 
 const integer = z.string().transform(BigInt);

@@ -36,20 +36,20 @@ export async function claimAll(
   atMs: number,
   parts: ClaimParts,
 ): Promise<readonly Channel[]> {
-  const shared = Map.groupBy(
+  const sharedBatches = Map.groupBy(
     channels.filter((channel) => !isClaimedSeparately(channel)),
     getBatchKey,
   );
-  const alone = channels.filter(isClaimedSeparately).slice(0, separateMax);
-  const claimed: Channel[] = [];
-  for (const batches of [[...shared.values()].flatMap(splitBatches), alone.map((channel) => [channel])]) {
-    const waiting = batches.values();
+  const separate = channels.filter(isClaimedSeparately).slice(0, separateMax);
+  const claimedChannels: Channel[] = [];
+  for (const batches of [[...sharedBatches.values()].flatMap(splitBatches), separate.map((channel) => [channel])]) {
+    const pendingBatches = batches.values();
     const worker = async () => {
-      for (const batch of waiting) claimed.push(...(await claimBatch(batch, atMs, parts)));
+      for (const batch of pendingBatches) claimedChannels.push(...(await claimBatch(batch, atMs, parts)));
     };
     await Promise.all(Array.from({ length: parallelMax }, worker));
   }
-  return claimed;
+  return claimedChannels;
 }
 
 function getBatchKey({ network, config: { receiver, token, receiverAuthorizer } }: Channel): string {
@@ -73,28 +73,28 @@ function splitBatches(channels: readonly Channel[]): readonly (readonly Channel[
 async function claimBatch(channels: readonly Channel[], atMs: number, parts: ClaimParts): Promise<readonly Channel[]> {
   const { ledger, authorizer, log } = parts;
   const claims = channels.flatMap(buildClaim);
-  const [first] = channels;
-  if (first === undefined || claims.length === 0) return [];
-  const signature = await authorizer.signClaims(claims, readChainId(first));
+  const [firstChannel] = channels;
+  if (firstChannel === undefined || claims.length === 0) return [];
+  const signature = await authorizer.signClaims(claims, readChainId(firstChannel));
   const payload = { type: "claim", claims: formatClaims(claims), claimAuthorizerSignature: signature };
-  const answer = await sendSellerRequest(payload, first, parts);
-  parts.metrics.countClaim(answer);
-  if (answer === undefined) return [];
-  if (answer.success) {
+  const response = await sendSellerRequest(payload, firstChannel, parts);
+  parts.metrics.countClaim(response);
+  if (response === undefined) return [];
+  if (response.success) {
     await Promise.all(channels.map(({ id, charged }) => ledger.claimed(id, charged, atMs)));
-    const facts = { channels: claims.length, transaction: answer.transaction };
+    const facts = { channels: claims.length, transaction: response.transaction };
     log.info({ event: "channels-claimed", ...facts }, "claimed the charges of channels");
     return channels;
   }
-  const { errorReason, errorMessage } = answer;
+  const { errorReason, errorMessage } = response;
   const isOfChain = errorReason !== undefined && chainReasons.has(errorReason);
   if (isOfChain && channels.length > 1) {
-    const half = Math.ceil(channels.length / 2);
-    const claimed = await claimBatch(channels.slice(0, half), atMs, parts);
-    return [...claimed, ...(await claimBatch(channels.slice(half), atMs, parts))];
+    const halfLength = Math.ceil(channels.length / 2);
+    const claimedHalf = await claimBatch(channels.slice(0, halfLength), atMs, parts);
+    return [...claimedHalf, ...(await claimBatch(channels.slice(halfLength), atMs, parts))];
   }
   await Promise.all(channels.map(({ id }) => ledger.postpone(id, { isRejected: isOfChain })));
-  const facts = { channel: first.id, channels: channels.length, reason: errorReason, cause: errorMessage };
+  const facts = { channel: firstChannel.id, channels: channels.length, reason: errorReason, cause: errorMessage };
   log.error(
     { event: "channel-not-claimed", ...facts },
     "the claim was rejected; its channels will be claimed again later",
@@ -116,8 +116,8 @@ export async function sendSellerRequest(
 ): Promise<SettleResponse | undefined> {
   const { payment, terms } = buildSellerRequest(payload, channel);
   try {
-    const answer = await facilitation.settle(payment, terms, hash("sha256", JSON.stringify(payload)));
-    return readSettleState(answer) === "pending" ? undefined : answer;
+    const response = await facilitation.settle(payment, terms, hash("sha256", JSON.stringify(payload)));
+    return readSettleState(response) === "pending" ? undefined : response;
   } catch (error) {
     if (!(error instanceof FacilitationError)) throw error;
     log.warn(

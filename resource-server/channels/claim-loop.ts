@@ -38,23 +38,32 @@ export function claimChannels(options: ClaimLoopOptions, parts: ClaimLoopParts):
 
   /** Claims the due channels of a page, and collects the payees whose claimed amounts are to be transferred. */
   async function claimPage(page: readonly Channel[], atMs: number, payees: Map<string, Payee>): Promise<void> {
-    const [unclaimed, claimed] = partition(page, ({ charged, state }) => charged !== state.totalClaimed);
-    const [claimable, keyless] = partition(unclaimed, ({ config }) => authorizer.hasKey(config));
+    const [unclaimedChannels, claimedChannels] = partition(
+      page,
+      ({ charged, state }) => charged !== state.totalClaimed,
+    );
+    const [claimableChannels, keylessChannels] = partition(unclaimedChannels, ({ config }) =>
+      authorizer.hasKey(config),
+    );
     const isDue = (channel: Channel) => isClaimDue(channel, atMs, options.claimWithinMs);
-    const due = new Set(claimable.filter(isDue).map(getPayeeKey));
-    const ready = claimable.filter((channel) =>
+    const due = new Set(claimableChannels.filter(isDue).map(getPayeeKey));
+    const dueChannels = claimableChannels.filter((channel) =>
       channel.rejectedClaims > 0 ? isDue(channel) : due.has(getPayeeKey(channel)),
     );
-    const [lacking] = keyless;
-    if (lacking !== undefined) {
-      const facts = { channel: lacking.id, channels: keyless.length, authorizer: lacking.config.receiverAuthorizer };
+    const [keyless] = keylessChannels;
+    if (keyless !== undefined) {
+      const facts = {
+        channel: keyless.id,
+        channels: keylessChannels.length,
+        authorizer: keyless.config.receiverAuthorizer,
+      };
       lines.error(
         { event: "channel-key-missing", ...facts },
         "channels can't be claimed without the key that opened them",
       );
     }
-    for (const channel of claimed) addClaimed(payees, channel, false);
-    for (const channel of await claimAll(ready, atMs, parts)) addClaimed(payees, channel, true);
+    for (const channel of claimedChannels) addClaimed(payees, channel, false);
+    for (const channel of await claimAll(dueChannels, atMs, parts)) addClaimed(payees, channel, true);
   }
 
   async function reconcile(signal: AbortSignal): Promise<void> {
@@ -75,9 +84,9 @@ export function claimChannels(options: ClaimLoopOptions, parts: ClaimLoopParts):
     metrics.setChannels(await ledger.count(), await sumUnclaimed(ledger));
   }
 
-  const failed = (error: unknown) =>
+  const reportFailure = (error: unknown) =>
     log.warn({ event: "channels-not-claimed", err: error }, "channels can't be claimed; this will be retried");
-  return repeat(reconcile, { intervalMs: options.intervalMs, failed }, { pause });
+  return repeat(reconcile, { intervalMs: options.intervalMs, failed: reportFailure }, { pause });
 }
 
 function partition(
@@ -116,11 +125,11 @@ function addClaimed(payees: Map<string, Payee>, channel: Channel, isClaimedNow: 
 async function settlePayee({ channel, ids }: Payee, beforeMs: number, parts: ClaimLoopParts): Promise<boolean> {
   const { ledger, log } = parts;
   const { receiver, token } = channel.config;
-  const answer = await sendSellerRequest({ type: "settle", receiver, token }, channel, parts);
-  if (answer === undefined) return false;
-  const { amount, transaction, errorReason, errorMessage } = answer;
+  const response = await sendSellerRequest({ type: "settle", receiver, token }, channel, parts);
+  if (response === undefined) return false;
+  const { amount, transaction, errorReason, errorMessage } = response;
   const facts = { payee: receiver, asset: token };
-  if (!answer.success && errorReason !== reason.nothingToSettle) {
+  if (!response.success && errorReason !== reason.nothingToSettle) {
     const why = { reason: errorReason, cause: errorMessage };
     log.warn(
       { event: "channels-not-settled", ...facts, ...why },
@@ -128,7 +137,7 @@ async function settlePayee({ channel, ids }: Payee, beforeMs: number, parts: Cla
     );
     return true;
   }
-  if (answer.success)
+  if (response.success)
     log.info(
       { event: "channels-settled", ...facts, amount, transaction },
       "transferred the claimed amounts to their payee",
@@ -138,14 +147,14 @@ async function settlePayee({ channel, ids }: Payee, beforeMs: number, parts: Cla
 }
 
 function createSettleBackoff(initialMs: number, clock: () => number) {
-  const waiting = new Map<string, Readonly<{ untilMs: number; failures: number }>>();
+  const backoffs = new Map<string, Readonly<{ untilMs: number; failures: number }>>();
   return {
-    isWaiting: (name: string) => (waiting.get(name)?.untilMs ?? 0) > clock(),
+    isWaiting: (name: string) => (backoffs.get(name)?.untilMs ?? 0) > clock(),
     note(name: string, isRejected: boolean): void {
-      if (!isRejected) return void waiting.delete(name);
-      const failures = (waiting.get(name)?.failures ?? 0) + 1;
+      if (!isRejected) return void backoffs.delete(name);
+      const failures = (backoffs.get(name)?.failures ?? 0) + 1;
       const waitMs = doubleWait(failures, { initialMs, maxMs: settleBackoffMsMax });
-      waiting.set(name, { untilMs: clock() + waitMs, failures });
+      backoffs.set(name, { untilMs: clock() + waitMs, failures });
     },
   };
 }

@@ -14,7 +14,7 @@ import { claimChannels } from "./claim-loop.ts";
 /** Responses to the first claims. */
 type Fault = "none" | "chain rejects three" | "facilitator rejects three" | "facilitator is down for two minutes";
 
-const rejected = (errorReason: string): SettleResponse => ({
+const buildRejection = (errorReason: string): SettleResponse => ({
   success: false,
   errorReason,
   transaction: "",
@@ -27,7 +27,7 @@ const rejected = (errorReason: string): SettleResponse => ({
  */
 function createWorld(clock: () => number, fault: Fault) {
   const channel = { balance: 10_000n, totalClaimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n };
-  let read = { state: { ...channel }, atMs: Number.NEGATIVE_INFINITY };
+  let readState = { state: { ...channel }, atMs: Number.NEGATIVE_INFINITY };
   const claims = { count: 0, firstMs: Number.POSITIVE_INFINITY };
   const fail = (): SettleResponse | undefined => {
     claims.count += 1;
@@ -35,13 +35,13 @@ function createWorld(clock: () => number, fault: Fault) {
     if (fault === "facilitator is down for two minutes" && clock() - claims.firstMs < 120_000)
       throw new FacilitationError("unreachable", "down");
     if (claims.count > 3) return undefined;
-    if (fault === "chain rejects three") return rejected("invalid_batch_settlement_evm_claim_transaction_failed");
-    return fault === "facilitator rejects three" ? rejected("invalid_payment_requirements") : undefined;
+    if (fault === "chain rejects three") return buildRejection("invalid_batch_settlement_evm_claim_transaction_failed");
+    return fault === "facilitator rejects three" ? buildRejection("invalid_payment_requirements") : undefined;
   };
   const facilitation = {
     async verify() {
-      if (clock() - read.atMs >= 60_000) read = { state: { ...channel }, atMs: clock() };
-      return { isValid: true, payer, extra: formatState(id, read.state) };
+      if (clock() - readState.atMs >= 60_000) readState = { state: { ...channel }, atMs: clock() };
+      return { isValid: true, payer, extra: formatState(id, readState.state) };
     },
     async settle({ sent }: PresentedPayment) {
       const payment = channelPayload.parse(sent.payload);
@@ -50,7 +50,8 @@ function createWorld(clock: () => number, fault: Fault) {
       const failure = fail();
       if (failure !== undefined) return failure;
       for (const { totalClaimed } of payment.claims) {
-        if (totalClaimed > channel.balance) return rejected("invalid_batch_settlement_evm_claim_simulation_failed");
+        if (totalClaimed > channel.balance)
+          return buildRejection("invalid_batch_settlement_evm_claim_simulation_failed");
         if (totalClaimed > channel.totalClaimed) channel.totalClaimed = totalClaimed;
       }
       return fine;
@@ -80,18 +81,18 @@ async function sellUntilWithdrawal(
   const metrics = createChannelMetrics(new Registry());
   const dependencies = { ledger, authorizer, clock, log, metrics, facilitation: world.facilitation };
   const desk = facilitateChannels(world.facilitation, { ...dependencies, withdrawDelaySeconds: withdrawDelay });
-  let charged = 0n;
+  let chargedAmount = 0n;
   const buy = async () => {
-    const payment = sign("voucher", charged + 10n);
+    const payment = sign("voucher", chargedAmount + 10n);
     if (!(await desk.verify(payment, offer)).isValid) return;
-    if ((await desk.settle(payment, offer, `sale-${charged}`)).success) charged += 10n;
+    if ((await desk.settle(payment, offer, `sale-${chargedAmount}`)).success) chargedAmount += 10n;
   };
   const events = [
     ...Array.from({ length: 60 }, (_, index) => ({ atMs: index * 20_000, act: buy })),
     { atMs: requestMs, act: world.requestWithdrawal },
     { atMs: requestMs + withdrawDelay * 1_000, act: world.withdraw },
   ].toSorted((one, other) => one.atMs - other.atMs);
-  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const { promise: completion, resolve: end } = Promise.withResolvers<void>();
   const pause = async (ms: number) => {
     nowMs += ms;
     while ((events[0]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs - startMs) await events.shift()?.act();
@@ -100,19 +101,19 @@ async function sellUntilWithdrawal(
   };
   const options = { intervalMs: 3_000, claimWithinMs: 300_000, nodeLagMs: 60_000, retentionMs: 1e12 };
   await using loop = claimChannels(options, { ...dependencies, pause });
-  await ended;
+  await completion;
   await loop[Symbol.asyncDispose]();
-  return [charged, world.channel.totalClaimed];
+  return [chargedAmount, world.channel.totalClaimed];
 }
 
 test.each<Fault>(["none", "chain rejects three", "facilitator rejects three", "facilitator is down for two minutes"])(
   "claims all charges before a forced withdrawal requested at any time (fault: %s)",
   async (fault) => {
     for (let requestMs = 1_000; requestMs < 1_200_000; requestMs += 240_000) {
-      const [charged, claimed] = await sellUntilWithdrawal(requestMs, fault);
-      expect(charged).toBeGreaterThan(0n);
+      const [chargedAmount, claimedAmount] = await sellUntilWithdrawal(requestMs, fault);
+      expect(chargedAmount).toBeGreaterThan(0n);
       // After the withdrawal, the seller continues only if it knows of no loss.
-      expect(claimed, `withdrawal requested after ${requestMs} ms`).toBe(charged);
+      expect(claimedAmount, `withdrawal requested after ${requestMs} ms`).toBe(chargedAmount);
     }
   },
 );

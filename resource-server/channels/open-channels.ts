@@ -31,15 +31,15 @@ export async function openChannels(
   const { ledger } = parts;
   const metrics = createChannelMetrics(registry);
   const isSold = kinds.some(({ scheme }) => scheme === batchSettlement.name);
-  const [owed] = await ledger.owed(1);
-  if (!isSold && owed === undefined) return { ...facilitation, [Symbol.asyncDispose]: async () => undefined };
+  const [owedChannel] = await ledger.owed(1);
+  if (!isSold && owedChannel === undefined) return { ...facilitation, [Symbol.asyncDispose]: async () => undefined };
   const [privateKey, ...oldKeys] = channels.privateKey ?? settlement.privateKey ?? [];
-  if (privateKey === undefined) throw owed === undefined ? explainNoKey() : explainMissingKey(owed);
+  if (privateKey === undefined) throw owedChannel === undefined ? explainNoKey() : explainMissingKey(owedChannel);
   const { withdrawDelaySeconds, claimWithinSeconds } = channels;
   const claimWithinMs = Math.min(claimWithinSeconds, withdrawDelaySeconds / 3) * 1_000;
   const authorizer = createChannelAuthorizer(privateKey, oldKeys);
   await requireKeys(ledger, authorizer);
-  const claiming = { ...parts, facilitation, metrics, authorizer, withdrawDelaySeconds };
+  const claimParts = { ...parts, facilitation, metrics, authorizer, withdrawDelaySeconds };
   const claims = claimChannels(
     {
       intervalMs: Math.max(payment.resumeIntervalMs, claimWithinMs / 100),
@@ -47,10 +47,10 @@ export async function openChannels(
       nodeLagMs,
       retentionMs: retentionSeconds * 1_000,
     },
-    claiming,
+    claimParts,
   );
   return {
-    ...(isSold ? facilitateChannels(facilitation, claiming) : facilitation),
+    ...(isSold ? facilitateChannels(facilitation, claimParts) : facilitation),
     [Symbol.asyncDispose]: () => claims[Symbol.asyncDispose](),
   };
 }
@@ -61,10 +61,10 @@ export async function requireKeys(
   authorizer: Pick<ChannelAuthorizer, "hasKey">,
 ): Promise<void> {
   for await (const page of listOwed(ledger)) {
-    const lacking = page.find(
+    const channelWithoutKey = page.find(
       ({ config, charged, state }) => charged > state.totalClaimed && !authorizer.hasKey(config),
     );
-    if (lacking !== undefined) throw explainMissingKey(lacking);
+    if (channelWithoutKey !== undefined) throw explainMissingKey(channelWithoutKey);
   }
 }
 

@@ -81,7 +81,7 @@ const row = z
 const isLarger = (text: string, other: string) =>
   `(length(${text}) > length(${other}) OR (length(${text}) = length(${other}) AND ${text} > ${other}))`;
 const isClaimedAbove = isLarger("excluded.claimed", "channels.charged");
-const owed = "SELECT * FROM channels WHERE owed_since_ms IS NOT NULL";
+const owedSql = "SELECT * FROM channels WHERE owed_since_ms IS NOT NULL";
 
 const sql = {
   find: "SELECT * FROM channels WHERE id = $1",
@@ -98,8 +98,8 @@ const sql = {
   charge: `UPDATE channels SET charged = $3, max_claimable = $4, signature = $5, owed_since_ms = coalesce(owed_since_ms, $6)
     WHERE id = $1 AND charged = $2`,
   beginRefund: "UPDATE channels SET refund = $2 WHERE id = $1",
-  owed: `${owed} AND owed_since_ms < $2 AND (owed_since_ms, id) > ($3, $4) ORDER BY owed_since_ms, id LIMIT $1`,
-  withdrawing: `${owed} AND withdraw_requested_at > 0 ORDER BY withdraw_requested_at LIMIT $1`,
+  owed: `${owedSql} AND owed_since_ms < $2 AND (owed_since_ms, id) > ($3, $4) ORDER BY owed_since_ms, id LIMIT $1`,
+  withdrawing: `${owedSql} AND withdraw_requested_at > 0 ORDER BY withdraw_requested_at LIMIT $1`,
   count: "SELECT count(*) AS channels FROM channels",
   claimed: `UPDATE channels SET claimed = $2, owed_since_ms = CASE WHEN charged = $2 THEN CAST($4 AS bigint) ELSE CAST($3 AS bigint) END,
       rejected_at_ms = NULL, rejected_claims = 0 WHERE id = $1`,
@@ -132,9 +132,9 @@ export function createChannelLedger({
      */
     observe: async ({ id, network, config }: Pick<Channel, "id" | "network" | "config">, state: ChannelState) => {
       const { balance, totalClaimed, withdrawRequestedAt, refundNonce } = state;
-      const known = await find(id);
-      if (known !== undefined && totalClaimed > known.charged) {
-        const facts = { channel: id, charged: String(known.charged), claimed: String(totalClaimed) };
+      const knownChannel = await find(id);
+      if (knownChannel !== undefined && totalClaimed > knownChannel.charged) {
+        const facts = { channel: id, charged: String(knownChannel.charged), claimed: String(totalClaimed) };
         lines.error(
           { event: "channel-claimed-elsewhere", ...facts },
           "the chain claimed more than this ledger charged",

@@ -26,16 +26,16 @@ function fillLedger(file: string, claims: number): void {
 function measureStatements(): Readonly<{ stop: () => number }> {
   let longestMs = 0;
   const restore = (["run", "all"] as const).map((name) => {
-    const original = StatementSync.prototype[name] as (...parameters: unknown[]) => unknown;
-    const measured = function (this: StatementSync, ...parameters: unknown[]): unknown {
-      const before = process.threadCpuUsage();
-      const result = original.apply(this, parameters);
-      const { user, system } = process.threadCpuUsage(before);
+    const originalMethod = StatementSync.prototype[name] as (...parameters: unknown[]) => unknown;
+    const measuredMethod = function (this: StatementSync, ...parameters: unknown[]): unknown {
+      const cpuBefore = process.threadCpuUsage();
+      const result = originalMethod.apply(this, parameters);
+      const { user, system } = process.threadCpuUsage(cpuBefore);
       longestMs = Math.max(longestMs, (user + system) / 1_000);
       return result;
     };
-    Object.assign(StatementSync.prototype, { [name]: measured });
-    return () => Object.assign(StatementSync.prototype, { [name]: original });
+    Object.assign(StatementSync.prototype, { [name]: measuredMethod });
+    return () => Object.assign(StatementSync.prototype, { [name]: originalMethod });
   });
   return { stop: () => (restore.forEach((put) => put()), longestMs) };
 }
@@ -56,12 +56,12 @@ describe("claim ledger in SQLite", () => {
     const file = ledgerFile();
     await (await openTestLedger(file))[Symbol.asyncDispose]();
     fillLedger(file, 12_000);
-    const longest = measureStatements();
+    const longestStatements = measureStatements();
     await using ledger = await openTestLedger(file);
     await ledger.trim(0);
     expect(await ledger.forget(Date.now())).toBeGreaterThan(0);
     expect(await ledger.count()).toEqual({ delivered: expect.any(Number) });
-    expect(longest.stop()).toBeLessThan(50);
+    expect(longestStatements.stop()).toBeLessThan(50);
   });
 
   it("rejects a second process", async () => {
@@ -79,23 +79,23 @@ describe("claim ledger in a SQLite file shared during a hot restart", () => {
 
   it("lets one of two processes claim a payment, and rejects transitions by the other", async () => {
     const file = ledgerFile();
-    await using old = await joinTestLedger(file);
-    await using next = await joinTestLedger(file);
-    expect([await old.claim(createClaim()), await next.claim(createClaim())]).toEqual([true, false]);
+    await using oldLedger = await joinTestLedger(file);
+    await using nextLedger = await joinTestLedger(file);
+    expect([await oldLedger.claim(createClaim()), await nextLedger.claim(createClaim())]).toEqual([true, false]);
     const { key } = createClaim();
-    expect(await next.acquire(key)).toBeUndefined();
-    expect(await next.releaseAbandoned()).toBe(0);
-    await expect(next.release(key)).rejects.toThrow("no longer belongs to this process");
-    expect(await old.owned(10)).toEqual([{ key, isWorking: true }]);
+    expect(await nextLedger.acquire(key)).toBeUndefined();
+    expect(await nextLedger.releaseAbandoned()).toBe(0);
+    await expect(nextLedger.release(key)).rejects.toThrow("no longer belongs to this process");
+    expect(await oldLedger.owned(10)).toEqual([{ key, isWorking: true }]);
   });
 
   it("lets the second process release claims of the first after it exited", async () => {
     const file = ledgerFile();
-    const old = await joinTestLedger(file);
-    await using next = await joinTestLedger(file);
-    await old.claim(createClaim());
-    await old[Symbol.asyncDispose]();
-    expect(await next.releaseAbandoned()).toBe(1);
+    const oldLedger = await joinTestLedger(file);
+    await using nextLedger = await joinTestLedger(file);
+    await oldLedger.claim(createClaim());
+    await oldLedger[Symbol.asyncDispose]();
+    expect(await nextLedger.releaseAbandoned()).toBe(1);
   });
 
   it("releases claims of an earlier process that had locked the file", async () => {
@@ -104,8 +104,8 @@ describe("claim ledger in a SQLite file shared during a hot restart", () => {
     await sole.claim(createClaim());
     await expect(joinTestLedger(file)).rejects.toThrow(/is in use; stop the other test/);
     await sole[Symbol.asyncDispose]();
-    await using shared = await joinTestLedger(file);
-    expect(await shared.releaseAbandoned()).toBe(1);
+    await using sharedLedger = await joinTestLedger(file);
+    expect(await sharedLedger.releaseAbandoned()).toBe(1);
   });
 });
 
@@ -116,11 +116,11 @@ it("evicts the oldest delivered responses at the limit, and is full while undeli
   await using ledger = await openTestLedger(":memory:", () => now, 40);
   const keep = async (nonce: string, isDelivered: boolean, payer = createClaim().key.payer) => {
     const { key, ...claim } = createClaim(nonce);
-    const own = { ...key, payer };
-    await ledger.claim({ ...claim, key: own });
-    await ledger.settling(own, response, "10000");
-    await ledger.settled(own, settledResponse);
-    await (isDelivered ? ledger.delivered(own) : ledger.disown(own));
+    const ownKey = { ...key, payer };
+    await ledger.claim({ ...claim, key: ownKey });
+    await ledger.settling(ownKey, response, "10000");
+    await ledger.settled(ownKey, settledResponse);
+    await (isDelivered ? ledger.delivered(ownKey) : ledger.disown(ownKey));
     now += 1_000;
   };
   const { payer } = createClaim().key;

@@ -53,7 +53,7 @@ export function createClaimLedger(
   { store, owner, clock }: LedgerDependencies & Readonly<{ owner: Pick<ClaimOwner, "id" | "graceMs"> }>,
 ) {
   const sql = buildClaimSql(store.nowMs);
-  const mine = (key: ClaimKey) => [...listKeyValues(key), owner.id] as const;
+  const listOwnKeyValues = (key: ClaimKey) => [...listKeyValues(key), owner.id] as const;
   const move = async (
     state: string,
     text: string,
@@ -62,7 +62,7 @@ export function createClaimLedger(
     by: WriteOptions = {},
   ) => {
     const write = by.isUnsynced === true ? store.changeUnsynced : store.change;
-    if ((await write(text, [...mine(key), ...values])) !== 1) throw new ClaimMovedError(state);
+    if ((await write(text, [...listOwnKeyValues(key), ...values])) !== 1) throw new ClaimMovedError(state);
   };
   return {
     find: async (key: ClaimKey): Promise<FoundClaim | undefined> =>
@@ -76,15 +76,15 @@ export function createClaimLedger(
     claim: async ({ key, route, fingerprint, digest, payload, requirements, ...claim }: NewClaim) => {
       const texts = [route, fingerprint, digest, JSON.stringify(payload), JSON.stringify(requirements)] as const;
       const { idempotencyKey, validBefore, holder = null, identifier = null } = claim;
-      const values = [...mine(key), ...texts, idempotencyKey, validBefore, clock(), holder, identifier];
+      const values = [...listOwnKeyValues(key), ...texts, idempotencyKey, validBefore, clock(), holder, identifier];
       return (await store.changeUnsynced(sql.claim, values)) === 1;
     },
     /**
      * Makes this process the owner of a claim that no live process owns; returns undefined if one does, or if nothing is left to deliver.
      */
     acquire: async (key: ClaimKey): Promise<PaymentClaim | undefined> =>
-      (await store.rows(sql.acquire, [...mine(key), owner.graceMs()])).map(parseClaim)[0],
-    disown: async (key: ClaimKey) => void (await store.change(sql.disown, mine(key))),
+      (await store.rows(sql.acquire, [...listOwnKeyValues(key), owner.graceMs()])).map(parseClaim)[0],
+    disown: async (key: ClaimKey) => void (await store.change(sql.disown, listOwnKeyValues(key))),
     /** working → settling, with the upstream's response and the amount to settle. */
     settling: (key: ClaimKey, { status, headers, body }: SoldResponse, amount: string, by?: WriteOptions) =>
       move("settling", sql.settling, key, [status, JSON.stringify(headers), body, clock(), amount], by),
@@ -104,9 +104,9 @@ export function createClaimLedger(
       })),
     /** Releases the claims that exited processes were working on, and clears the owner of their remaining claims; returns the number released. */
     releaseAbandoned: async () => {
-      const released = await store.change(sql.releaseAbandonedWork, [owner.graceMs()]);
+      const releasedCount = await store.change(sql.releaseAbandonedWork, [owner.graceMs()]);
       await store.change(sql.disownAbandoned, [owner.graceMs()]);
-      return released;
+      return releasedCount;
     },
     /** Returns claims with an unknown settlement outcome that no other process owns, least recently updated first. */
     unsettled: async (countMax: number) =>
@@ -131,7 +131,7 @@ function createTrimming(
 ) {
   const commonBytes = bytesMax * commonPart;
   let bytes = 0;
-  let large: ReadonlySet<string> = new Set();
+  let largeResponses: ReadonlySet<string> = new Set();
   const responseBytes = async () => Number((await store.rows(sql.responseBytes))[0]?.["bytes"] ?? 0);
   const payersAbove = async (each: number): Promise<ReadonlySet<string>> =>
     new Set((await store.rows(sql.payersAbove, [each])).map((row) => String(row["payer"])));
@@ -158,11 +158,11 @@ function createTrimming(
       bytes = await responseBytes();
       for (const which of ["delivered", "untaken"] as const)
         while (bytes > commonBytes && (await forgetResponses(which)) > 0) bytes = await responseBytes();
-      large = bytes > commonBytes ? await payersAbove(bytesMax * payerPart) : new Set();
+      largeResponses = bytes > commonBytes ? await payersAbove(bytesMax * payerPart) : new Set();
       await deleteInRounds(() => forget(beforeMs));
     },
     /** Returns whether another response for this payer may be retained, as of the last trim; if not, it can't buy anything new. */
-    hasRoom: (payer: string) => bytes <= commonBytes || (bytes <= bytesMax && !large.has(payer)),
+    hasRoom: (payer: string) => bytes <= commonBytes || (bytes <= bytesMax && !largeResponses.has(payer)),
   };
 }
 
@@ -181,10 +181,11 @@ function listKeyValues({ network, asset, payer, nonce }: ClaimKey) {
  */
 function buildClaimSql(nowMs: string) {
   const byKey = "network = $1 AND asset = $2 AND payer = $3 AND nonce = $4";
-  const mine = `${byKey} AND owner = $5`;
+  const ownRow = `${byKey} AND owner = $5`;
   // The parameter is how long an owner counts as alive after its expiry; see `ClaimOwner.graceMs`.
-  const living = (graceMs: string) => `SELECT id FROM claim_owner WHERE expires_at_ms > ${nowMs} - ${graceMs}`;
-  const free = (graceMs: string) => `(owner IS NULL OR owner NOT IN (${living(graceMs)}))`;
+  const selectLivingOwners = (graceMs: string) =>
+    `SELECT id FROM claim_owner WHERE expires_at_ms > ${nowMs} - ${graceMs}`;
+  const free = (graceMs: string) => `(owner IS NULL OR owner NOT IN (${selectLivingOwners(graceMs)}))`;
   return {
     find: `SELECT ${foundClaimColumns} FROM claims WHERE ${byKey}`,
     findIdentified: "SELECT network, asset, payer, nonce FROM claims WHERE payer = $1 AND identifier = $2",
@@ -194,13 +195,13 @@ function buildClaimSql(nowMs: string) {
       ON CONFLICT DO NOTHING`,
     acquire: `UPDATE claims SET owner = $5
       WHERE ${byKey} AND (state <> 'delivered' OR status IS NOT NULL) AND (owner = $5 OR ${free("$6")}) RETURNING *`,
-    disown: `UPDATE claims SET owner = NULL WHERE ${mine}`,
+    disown: `UPDATE claims SET owner = NULL WHERE ${ownRow}`,
     settling: `UPDATE claims SET state = 'settling', status = $6, headers = $7, body = $8, updated_at_ms = $9, amount = $10
-      WHERE ${mine} AND state = 'working'`,
-    pending: `UPDATE claims SET settlement = $6, updated_at_ms = $7 WHERE ${mine} AND state = 'settling'`,
-    settled: `UPDATE claims SET state = 'settled', settlement = $6, updated_at_ms = $7 WHERE ${mine} AND state = 'settling'`,
+      WHERE ${ownRow} AND state = 'working'`,
+    pending: `UPDATE claims SET settlement = $6, updated_at_ms = $7 WHERE ${ownRow} AND state = 'settling'`,
+    settled: `UPDATE claims SET state = 'settled', settlement = $6, updated_at_ms = $7 WHERE ${ownRow} AND state = 'settling'`,
     delivered: `UPDATE claims SET state = 'delivered', payload = NULL, owner = NULL, updated_at_ms = $6
-      WHERE ${mine} AND state IN ('settled', 'delivered')`,
+      WHERE ${ownRow} AND state IN ('settled', 'delivered')`,
     forgetResponses: `UPDATE claims SET state = 'delivered', payload = NULL, status = NULL, headers = NULL, body = NULL
       WHERE (network, asset, payer, nonce) IN (SELECT network, asset, payer, nonce FROM claims
         WHERE status IS NOT NULL AND state = $1 AND owner IS NULL AND valid_before < $2 AND updated_at_ms < $4
@@ -208,7 +209,7 @@ function buildClaimSql(nowMs: string) {
         AND status IS NOT NULL AND owner IS NULL`,
     responseBytes: "SELECT sum(length(body)) AS bytes FROM claims WHERE status IS NOT NULL",
     payersAbove: "SELECT payer FROM claims WHERE status IS NOT NULL GROUP BY payer HAVING sum(length(body)) > $1",
-    release: `DELETE FROM claims WHERE ${mine} AND state IN ('working', 'settling')`,
+    release: `DELETE FROM claims WHERE ${ownRow} AND state IN ('working', 'settling')`,
     owned: "SELECT network, asset, payer, nonce, state FROM claims WHERE owner = $1 LIMIT $2",
     releaseAbandonedWork: `DELETE FROM claims WHERE state = 'working' AND ${free("$1")}`,
     disownAbandoned: `UPDATE claims SET owner = NULL WHERE owner IS NOT NULL AND ${free("$1")}`,

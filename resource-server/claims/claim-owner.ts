@@ -46,7 +46,7 @@ export async function joinClaimOwners({
   log,
 }: Readonly<{ store: SqlStore; log: Logger }>): Promise<ClaimOwner & Pick<StoreState, "readiness">> {
   const id = randomUUID();
-  const { readiness, responded, failed } = trackStore({ log });
+  const { readiness, responded: recordResponse, failed: reportFailure } = trackStore({ log });
   let renewedAt = performance.now();
   let steadySince = renewedAt;
 
@@ -59,21 +59,21 @@ export async function joinClaimOwners({
     );
     if (startedMs - renewedAt > lifeMs) steadySince = performance.now();
     renewedAt = startedMs;
-    responded();
+    recordResponse();
   };
 
   // A sole owner can't be alive; otherwise the store could not have been opened.
-  const gone = `expires_at_ms < ${store.nowMs} - $1 OR expires_at_ms = $2`;
-  await store.change(`DELETE FROM claim_owner WHERE ${gone}`, [forgottenAfterMs, neverMs]);
+  const expiredOwner = `expires_at_ms < ${store.nowMs} - $1 OR expires_at_ms = $2`;
+  await store.change(`DELETE FROM claim_owner WHERE ${expiredOwner}`, [forgottenAfterMs, neverMs]);
   await renew();
-  const options = { intervalMs: renewIntervalMs, failed, waitsFirst: true };
-  const renewing = repeat(renew, options, { pause: pauseInBackground });
+  const options = { intervalMs: renewIntervalMs, failed: reportFailure, waitsFirst: true };
+  const renewal = repeat(renew, options, { pause: pauseInBackground });
   return {
     id,
     graceMs: () => (performance.now() - steadySince > lifeMs ? 0 : graceAllMs),
     readiness,
     async [Symbol.asyncDispose]() {
-      await renewing[Symbol.asyncDispose]();
+      await renewal[Symbol.asyncDispose]();
       try {
         await store.change("DELETE FROM claim_owner WHERE id = $1", [id]);
       } catch (error) {

@@ -31,7 +31,7 @@ const createOwners = ({ integer }: Types) => `CREATE INDEX claims_by_owner ON cl
    CREATE TABLE claim_owner (id TEXT PRIMARY KEY, expires_at_ms ${integer} NOT NULL)`;
 
 /** Migrations common to both databases. Channels: amounts are decimal text; see `channel-ledger.ts`. */
-const addLater = ({ integer }: Types): Migrations => [
+const addLaterColumns = ({ integer }: Types): Migrations => [
   "CREATE INDEX claims_with_response ON claims (state, updated_at_ms) WHERE status IS NOT NULL",
   "ALTER TABLE claims ADD COLUMN holder TEXT",
   // A payer's identifier buys only once (x402 extension `payment-identifier`).
@@ -71,7 +71,7 @@ export const sqliteClaimMigrations: Migrations = [
   `ALTER TABLE claims ADD COLUMN owner TEXT; ${createOwners(sqlite)} STRICT`,
   `ALTER TABLE claims ADD COLUMN idempotency_key TEXT;
    UPDATE claims SET idempotency_key = lower(hex(randomblob(16)))`,
-  ...addLater(sqlite),
+  ...addLaterColumns(sqlite),
 ];
 
 /** The same tables in PostgreSQL; append-only. */
@@ -79,11 +79,11 @@ export const postgresClaimMigrations: Migrations = [
   `${createClaims(postgres, "owner TEXT,")}; ${indexStates}; ${createOwners(postgres)}`,
   // The default serves replicas of the previous version, which keep running for a while.
   `ALTER TABLE claims ADD COLUMN idempotency_key text NOT NULL DEFAULT gen_random_uuid()::text`,
-  ...addLater(postgres),
+  ...addLaterColumns(postgres),
 ];
 
 const json = <Value>() => z.string().transform((text) => JSON.parse(text) as Value);
-const absent = <Value>(value: Value | null): Value | undefined => value ?? undefined;
+const toUndefined = <Value>(value: Value | null): Value | undefined => value ?? undefined;
 
 const keyRow = z.object({ network: z.string(), asset: z.string(), payer: z.string(), nonce: z.string() });
 
@@ -105,7 +105,7 @@ export const foundClaimColumns = `${Object.keys(row.shape).join(", ")},
   coalesce(length(body), 0) AS response_bytes, CASE WHEN status IS NULL THEN 0 ELSE 1 END AS has_response`;
 
 const foundRow = row.extend({ response_bytes: z.number(), has_response: z.number() });
-const wholeRow = row.extend({
+const fullRow = row.extend({
   status: z.number().nullable(),
   headers: json<SoldResponse["headers"]>().nullable(),
   body: z.instanceof(Uint8Array<ArrayBuffer>).nullable(),
@@ -116,7 +116,7 @@ export function parseClaimKey(raw: unknown): ClaimKey {
 }
 
 export function parseClaim(raw: unknown): PaymentClaim {
-  const { status, headers, body, ...columns } = wholeRow.parse(raw);
+  const { status, headers, body, ...columns } = fullRow.parse(raw);
   const response = status === null || headers === null || body === null ? undefined : { status, headers, body };
   return { ...buildClaim(columns), response };
 }
@@ -132,10 +132,10 @@ function buildClaim(columns: z.output<typeof row>): Omit<PaymentClaim, "response
     ...same,
     key: { network, asset, payer, nonce },
     amount: same.amount ?? same.requirements.amount,
-    payload: absent(payload),
+    payload: toUndefined(payload),
     idempotencyKey: idempotency_key,
     validBefore: valid_before,
-    holder: absent(holder),
-    settlement: absent(settlement),
+    holder: toUndefined(holder),
+    settlement: toUndefined(settlement),
   };
 }

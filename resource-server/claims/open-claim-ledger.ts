@@ -40,15 +40,16 @@ export async function openClaimLedger(
       ? openFile(path ?? defaultPath, { setting: nameSetting("ledger", "path"), isShared: isHandedOver })
       : await openDatabase({ ...limits, url }, nameSetting("ledger", "url"), log),
   );
-  const shared = isHandedOver || url !== undefined ? resources.use(await joinClaimOwners({ store, log })) : undefined;
-  const owner = shared ?? resources.use(await createSoleClaimOwner({ store }));
-  const { readiness } = shared ?? resources.use(watchStore(store, { log }));
-  const owned = resources.move();
+  const sharedOwner =
+    isHandedOver || url !== undefined ? resources.use(await joinClaimOwners({ store, log })) : undefined;
+  const owner = sharedOwner ?? resources.use(await createSoleClaimOwner({ store }));
+  const { readiness } = sharedOwner ?? resources.use(watchStore(store, { log }));
+  const ownedResources = resources.move();
   return {
     ledger: createClaimLedger(limits, { store, owner, clock }),
     channels: createChannelLedger({ store, clock, log }),
     readiness,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    [Symbol.asyncDispose]: () => ownedResources.disposeAsync(),
   };
 }
 

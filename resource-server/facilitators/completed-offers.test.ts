@@ -29,8 +29,8 @@ test("accepts a payment that needs the facilitator's address even after its kind
   const find = completeRoutes(routes, () => ({ ...state, extensions: [] }));
   const extra = { facilitatorAddress: `0x${"05".repeat(20)}` };
   state.kinds = [{ x402Version: 2, scheme: "upto", network: "eip155:1672", extra }];
-  const [completed] = find("GET", "/data")?.taken() ?? [];
-  expect(completed?.extra).toMatchObject(extra);
+  const [completedOffer] = find("GET", "/data")?.taken() ?? [];
+  expect(completedOffer?.extra).toMatchObject(extra);
   state.kinds = [];
-  expect(find("GET", "/data")?.taken()).toEqual([completed]);
+  expect(find("GET", "/data")?.taken()).toEqual([completedOffer]);
 });

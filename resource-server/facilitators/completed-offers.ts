@@ -44,33 +44,36 @@ export function completeRoutes(
   routes: Pick<SoldRoutes, "find" | "taken" | "kinds">,
   supported: Facilitation["supported"],
 ): FindOfferedRoute {
-  let last: Completion | undefined;
+  let lastCompletion: Completion | undefined;
   return (method, path) => {
     const route = routes.find(method, path);
     if (route === undefined) return undefined;
     const { kinds, extensions } = supported();
-    if (last?.kinds !== kinds || last.extensions !== extensions) {
+    if (lastCompletion?.kinds !== kinds || lastCompletion.extensions !== extensions) {
       // A payment signed before its kind became unavailable stays valid.
-      const accepted = routes.kinds.flatMap(
-        (kind) => findKind(kinds, kind) ?? findKind(last?.accepted ?? [], kind) ?? [],
+      const acceptedKinds = routes.kinds.flatMap(
+        (kind) => findKind(kinds, kind) ?? findKind(lastCompletion?.accepted ?? [], kind) ?? [],
       );
-      last = { kinds, extensions, accepted, routes: new WeakMap() };
+      lastCompletion = { kinds, extensions, accepted: acceptedKinds, routes: new WeakMap() };
     }
-    const { accepted, routes: completed } = last;
-    const taken = () => completeOffers(routes.taken(route), accepted);
-    const offered = completed.get(route) ?? { route: completeRoute(route, { kinds, extensions }), taken };
-    completed.set(route, offered);
-    return offered;
+    const { accepted: acceptedKinds, routes: completed } = lastCompletion;
+    const listTakenOffers = () => completeOffers(routes.taken(route), acceptedKinds);
+    const offeredRoute = completed.get(route) ?? {
+      route: completeRoute(route, { kinds, extensions }),
+      taken: listTakenOffers,
+    };
+    completed.set(route, offeredRoute);
+    return offeredRoute;
   };
 }
 
 function completeRoute(route: Route, { kinds, extensions }: Listed): Route {
   // No buyer should sign for a network whose signer can't pay.
-  const settled = route.accepts.filter((offer) => kinds.length === 0 || findKind(kinds, offer) !== undefined);
+  const settledOffers = route.accepts.filter((offer) => kinds.length === 0 || findKind(kinds, offer) !== undefined);
   // Most offers are complete.
-  if (settled.length === route.accepts.length && settled.every(isPaidToToken)) return route;
-  const sponsoring = extensions.includes(sponsoringExtension) ? offeredSponsoring : undefined;
-  return { ...route, accepts: completeOffers(settled, kinds), extensions: sponsoring };
+  if (settledOffers.length === route.accepts.length && settledOffers.every(isPaidToToken)) return route;
+  const sponsoredExtension = extensions.includes(sponsoringExtension) ? offeredSponsoring : undefined;
+  return { ...route, accepts: completeOffers(settledOffers, kinds), extensions: sponsoredExtension };
 }
 
 function isPaidToToken({ scheme, extra }: PaymentRequirements): boolean {

@@ -30,7 +30,7 @@ export type Facilitation = AsyncDisposable &
     /** Returns the kinds of payment and the extensions in its last list; the same objects until they change. */
     supported(): Pick<SupportedKinds, "kinds" | "extensions">;
     /** Returns whether it settles none of the current offers, or became unusable, so that no client should sign a payment. */
-    settlesNothing(): boolean;
+    isSettlingPaused(): boolean;
   }>;
 
 /**
@@ -76,14 +76,14 @@ function removeAbsent<T extends object>(value: { [Key in keyof T]: T[Key] | null
  * Text with which a facilitator reports that the chain itself rejected a call before anything was sent: its RPC library's text for a revert
  * (viem, go-ethereum or alloy, which may have only the code of a revert: geth 3, Nethermind -32015).
  */
-const reverted = /^The contract function "\w+" reverted|\bexecution reverted\b|\berror code (?:3|-32015)\b/i;
+const callReverted = /^The contract function "\w+" reverted|\bexecution reverted\b|\berror code (?:3|-32015)\b/i;
 
 /** Text with which x402-rs reports that a transaction's receipt shows a revert. */
-const failed = /^Transaction 0x[0-9a-f]{64} reverted/i;
+const transactionReverted = /^Transaction 0x[0-9a-f]{64} reverted/i;
 
 function nameRevert(text: string): Reason | undefined {
-  if (failed.test(text)) return reason.transaction;
-  return reverted.test(text) ? reason.simulation : undefined;
+  if (transactionReverted.test(text)) return reason.transaction;
+  return callReverted.test(text) ? reason.simulation : undefined;
 }
 
 /** Cleans a reason and its message. The reference appends to some reasons its RPC library's text, which contains its node's URL. */
@@ -106,10 +106,10 @@ const definite: ReadonlySet<string> = new Set(Object.values(reason)).difference(
 );
 
 /** Error instead of a verdict, as returned by the published Go facilitator: `{error: "<reason>: <message>"}`. */
-const worded = z.object({ error: z.string() }).transform(({ error }, context) => {
-  const { reason: found = "", message, revert } = readReason(error, undefined);
+const errorSchema = z.object({ error: z.string() }).transform(({ error }, context) => {
+  const { reason: foundReason = "", message, revert } = readReason(error, undefined);
   // If it adds nothing, it knows from the receipt that a transaction failed.
-  if (definite.has(found) || /^\w+_transaction_failed$/.test(error)) return { reason: found, message };
+  if (definite.has(foundReason) || /^\w+_transaction_failed$/.test(error)) return { reason: foundReason, message };
   if (revert !== undefined) return { reason: revert, message };
   const isUnsigned = /_failed_to_verify_signature: (?:recovery failed|invalid EOA)/.test(error);
   if (isUnsigned) return { reason: reason.signature, message };
@@ -119,19 +119,19 @@ const worded = z.object({ error: z.string() }).transform(({ error }, context) =>
 
 const text = z.string().nullish();
 const extra = z.record(z.string(), z.unknown()).nullish();
-const common = { payer: text, extensions: extra, extra };
+const extras = { payer: text, extensions: extra, extra };
 
 /** Facilitator's response to `/verify` (x402 version 2, VerifyResponse); `invalidReasonDetails` is x402-rs's name for the message. */
 export const verifyResponse = z.union([
   z
-    .object({ ...common, isValid: z.boolean(), invalidReason: text, invalidMessage: text, invalidReasonDetails: text })
-    .transform(({ invalidReasonDetails, invalidMessage: said, ...answer }) => {
-      const { reason: code, message, revert } = readReason(answer.invalidReason, said ?? invalidReasonDetails);
+    .object({ ...extras, isValid: z.boolean(), invalidReason: text, invalidMessage: text, invalidReasonDetails: text })
+    .transform(({ invalidReasonDetails, invalidMessage: said, ...response }) => {
+      const { reason: code, message, revert } = readReason(response.invalidReason, said ?? invalidReasonDetails);
       const invalidReason = code === "unexpected_error" ? (revert ?? code) : code;
-      const told = answer.isValid ? answer.extra : undefined;
-      return removeAbsent<VerifyResponse>({ ...answer, invalidReason, invalidMessage: message, extra: told });
+      const channelExtra = response.isValid ? response.extra : undefined;
+      return removeAbsent<VerifyResponse>({ ...response, invalidReason, invalidMessage: message, extra: channelExtra });
     }),
-  worded.transform(({ reason: invalidReason, message: invalidMessage }) =>
+  errorSchema.transform(({ reason: invalidReason, message: invalidMessage }) =>
     removeAbsent<VerifyResponse>({ isValid: false, invalidReason, invalidMessage }),
   ),
 ]);
@@ -140,7 +140,7 @@ export const verifyResponse = z.union([
 export const settleResponse = z.union([
   z
     .object({
-      ...common,
+      ...extras,
       success: z.boolean(),
       errorReason: text,
       errorMessage: text,
@@ -149,21 +149,21 @@ export const settleResponse = z.union([
       amount: text,
     })
     .refine(({ success, ...at }) => !success || (typeof at.transaction === "string" && typeof at.network === "string"))
-    .transform(({ transaction: hash, network, errorMessage: said, ...answer }) => {
-      const { reason: code, message: errorMessage, revert } = readReason(answer.errorReason, said);
+    .transform(({ transaction: hash, network, errorMessage: message, ...response }) => {
+      const { reason: code, message: errorMessage, revert } = readReason(response.errorReason, message);
       const transaction = hash ?? "";
       // Without a hash, a failed transaction may have been sent: the node responded with an error or not at all.
       const isUnsure = transaction === "" && (code === "unexpected_error" || code?.endsWith("transaction_failed"));
       const errorReason = isUnsure === true ? (revert ?? "unexpected_settle_error") : code;
       return removeAbsent<SettleResponse>({
-        ...answer,
+        ...response,
         errorReason,
         errorMessage,
         transaction,
         network: (network ?? "") as Network,
       });
     }),
-  worded.transform(({ reason: errorReason, message: errorMessage }) => {
+  errorSchema.transform(({ reason: errorReason, message: errorMessage }) => {
     const nowhere = { transaction: "", network: "" as Network };
     return removeAbsent<SettleResponse>({ success: false, errorReason, errorMessage, ...nowhere });
   }),

@@ -55,15 +55,15 @@ export async function createFacilitatorInProcess(
   dependencies: FacilitationDependencies,
 ): Promise<Facilitation> {
   const { rpcTimeoutMs, ledgerPath, networks } = settlement;
-  const usual = { network: `eip155:${chain.id}`, asset: token.address, extra: token } as const;
-  const offers = [usual, ...sold.offers];
-  const further = networks.map((each) => ({ chain: each, assets: listAssets(`eip155:${each.id}`, offers) }));
+  const defaultToken = { network: `eip155:${chain.id}`, asset: token.address, extra: token } as const;
+  const offers = [defaultToken, ...sold.offers];
+  const furtherNetworks = networks.map((each) => ({ chain: each, assets: listAssets(`eip155:${each.id}`, offers) }));
   const facilitator = await createFacilitator(
     {
       chain: { ...facilitatorDefaults.chain, id: chain.id, rpcUrl, rpcTimeoutMs },
       signer: { privateKey: keys },
-      assets: listAssets(usual.network, offers),
-      networks: further.filter(({ assets }) => assets.length > 0),
+      assets: listAssets(defaultToken.network, offers),
+      networks: furtherNetworks.filter(({ assets }) => assets.length > 0),
       payees: [],
       // Replicas that share their claims also share their settlements, because they settle with the same signers.
       ledger: {
@@ -77,13 +77,13 @@ export async function createFacilitatorInProcess(
     { ...dependencies, monotonicMs: systemClock.monotonicMs },
   );
   dependencies.yields(facilitator.yieldTerm);
-  const followed = tolerateLaterFailures();
-  const explainUsualDecimals = rememberLast((listed: ReturnType<Facilitator["supported"]>) =>
-    explainDecimals(listed, [{ ...usual, extra: {} }]),
+  const trackFailures = tolerateLaterFailures();
+  const explainDefaultDecimals = rememberLast((supportedKinds: ReturnType<Facilitator["supported"]>) =>
+    explainDecimals(supportedKinds, [{ ...defaultToken, extra: {} }]),
   );
   const readiness = () => {
-    const fault = explainUsualDecimals(facilitator.supported());
-    return followed(fault === undefined ? deriveReadiness(facilitator) : { ok: false, message: fault });
+    const fault = explainDefaultDecimals(facilitator.supported());
+    return trackFailures(fault === undefined ? deriveReadiness(facilitator) : { ok: false, message: fault });
   };
   // The node may already be down by the time of the first request.
   readiness();
@@ -91,9 +91,9 @@ export async function createFacilitatorInProcess(
     ...callInProcess(facilitator),
     readiness,
     supported: facilitator.supported,
-    settlesNothing: () => {
-      const listed = facilitator.supported();
-      return listed.kinds.length === 0 || explainUsualDecimals(listed) !== undefined;
+    isSettlingPaused: () => {
+      const supportedKinds = facilitator.supported();
+      return supportedKinds.kinds.length === 0 || explainDefaultDecimals(supportedKinds) !== undefined;
     },
     [Symbol.asyncDispose]: () => facilitator[Symbol.asyncDispose](),
   };
@@ -137,12 +137,12 @@ function deriveReadiness(facilitator: Pick<Facilitator, "readiness">): Readiness
   return { ok: ready, message: ready ? "in this process" : problems.map(({ message }) => message).join("; ") };
 }
 
-async function waitForVerdict<T>(answer: Promise<T>): Promise<T> {
+async function waitForVerdict<T>(verdict: Promise<T>): Promise<T> {
   try {
-    return await answer;
+    return await verdict;
   } catch (cause) {
-    const malformed = cause instanceof Error && cause.name === "MalformedPaymentError";
-    const code = malformed ? "rejected" : "failed";
+    const isMalformed = cause instanceof Error && cause.name === "MalformedPaymentError";
+    const code = isMalformed ? "rejected" : "failed";
     throw new FacilitationError(code, cause instanceof Error ? cause.message : String(cause), { cause });
   }
 }

@@ -3,7 +3,7 @@ import { generousMs } from "#daemon/testing/until.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { createLog, type Logger } from "#daemon/log/log.ts";
 import { createHttpClient } from "#daemon/http/http-client.ts";
-import { startAnsweringServer } from "../testing/stub-server.ts";
+import { startStubServer } from "../testing/stub-server.ts";
 import type { SoldKind } from "../routes/route.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 import { offer, createPayload } from "../testing/payments.ts";
@@ -31,7 +31,7 @@ async function facilitator(
     ...options
   }: Options = {},
 ) {
-  const server = await startAnsweringServer(async (request) => {
+  const server = await startStubServer(async (request) => {
     const text = await request.text();
     const body: unknown = text === "" ? undefined : JSON.parse(text);
     return answer(new URL(request.url).pathname, body, request.headers);
@@ -131,7 +131,7 @@ describe("createFacilitatorOverHttp", () => {
   it("requests payments, but isn't ready, until its facilitator was reached", async () => {
     await using client = await facilitator(() => Response.json({}), { url: () => "http://127.0.0.1:1" });
     await client.checked;
-    expect(client.settlesNothing()).toBe(false);
+    expect(client.isSettlingPaused()).toBe(false);
     expect(client.readiness()).toEqual({ ok: false, message: expect.stringContaining("no response from") });
   });
 
@@ -143,10 +143,10 @@ describe("createFacilitatorOverHttp", () => {
     await expect.poll(() => client.readiness()).toEqual({ ok: true, message: "answers" });
     isDown = true;
     await expect(client.verify({ sent: createPayload() }, offer)).rejects.toMatchObject({ code: "unknown" });
-    await expect.poll(() => client.settlesNothing()).toBe(true);
+    await expect.poll(() => client.isSettlingPaused()).toBe(true);
     expect(client.readiness()).toMatchObject({ ok: false, tolerated: true });
     isDown = false;
-    await expect.poll(() => client.settlesNothing()).toBe(false);
+    await expect.poll(() => client.isSettlingPaused()).toBe(false);
   });
 
   it("does not warn about a facilitator if its check is interrupted by a shutdown", async () => {
@@ -229,7 +229,7 @@ describe("createFacilitatorOverHttp", () => {
     await using client = await facilitator(answer, { offers: () => [offer] });
     const readiness = () => expect(client.readiness()).toEqual({ ok: message === "answers", message });
     await vi.waitFor(readiness, { timeout: generousMs });
-    expect(client.settlesNothing()).toBe(message !== "answers");
+    expect(client.isSettlingPaused()).toBe(message !== "answers");
   });
 
   it.each([400, 500])("ignores a success with status %i", async (status) => {
@@ -252,7 +252,7 @@ describe("createFacilitatorOverHttp", () => {
   ])("checks whether a facilitator for %s settles its kinds", async (network, state) => {
     await using client = await facilitator(() => Response.json(kinds(network)));
     await expect.poll(() => client.readiness()).toEqual(state);
-    expect(client.settlesNothing()).toBe(!state.ok);
+    expect(client.isSettlingPaused()).toBe(!state.ok);
   });
 
   it("checks a facilitator immediately after it returned an error instead of a verdict", async () => {
@@ -264,7 +264,7 @@ describe("createFacilitatorOverHttp", () => {
     await client.checked;
     isChainDown = true;
     await expect(client.verify({ sent: createPayload() }, offer)).rejects.toMatchObject({ code: "failed" });
-    await expect.poll(() => client.settlesNothing()).toBe(true);
+    await expect.poll(() => client.isSettlingPaused()).toBe(true);
   });
 
   const both = ["eip155:1672", "eip155:1673"] as const;
@@ -285,13 +285,13 @@ describe("createFacilitatorOverHttp", () => {
     await using client = await facilitator(answer, { kinds: sold, offers: () => offersOnBoth });
     const state = { ok: false, message: expect.stringMatching(message), tolerated: true };
     await expect.poll(() => client.readiness()).toEqual(state);
-    expect(client.settlesNothing()).toBe(false);
+    expect(client.isSettlingPaused()).toBe(false);
   });
 
   it("reports why a facilitator settles nothing", async () => {
     await using client = await facilitator(() => Response.json({ kinds: [], error: "0xs holds 0 to pay for gas" }));
     const message = "does not settle exact on eip155:1672: 0xs holds 0 to pay for gas";
     await expect.poll(() => client.readiness()).toEqual({ ok: false, message });
-    expect(client.settlesNothing()).toBe(true);
+    expect(client.isSettlingPaused()).toBe(true);
   });
 });

@@ -33,7 +33,7 @@ export type FacilitatorOverHttpOptions = Omit<ResourceServerSettings["facilitato
 /** A facilitator that takes longer for /supported counts as down; a verification may take longer. */
 const supportedTimeoutMs = 5_000;
 
-const answerLimitBytes = 65_536;
+const responseBytesMax = 65_536;
 const decoder = new TextDecoder();
 
 type RequestHeaders = Readonly<Record<string, string>>;
@@ -75,7 +75,7 @@ export function createFacilitatorOverHttp(
         headers: { "Content-Type": "application/json", ...credentials, ...headers },
         body: body === undefined ? undefined : JSON.stringify(body),
         timeoutMs,
-        limitBytes: answerLimitBytes,
+        limitBytes: responseBytesMax,
       });
     } catch (cause) {
       const code = hasNeverConnected(cause) ? "unreachable" : "unknown";
@@ -90,12 +90,12 @@ export function createFacilitatorOverHttp(
     const message = `${origin}${root}/verify answered ${verdict.invalidReason} to a valid signature; check its node's RPC`;
     throw new FacilitationError("failed", message);
   }
-  const supported = () =>
+  const fetchSupported = () =>
     send("/supported", supportedResponse, { timeoutMs: Math.min(verifyTimeoutMs, supportedTimeoutMs) });
   const rejectedTerms = createTermsCheck(options.offers, (sent, offer) =>
     verify(sent, offer, { [termsCheckHeader]: "1" }),
   );
-  const { suspect, ...watch } = watchFacilitator(options, { log, signal, supported, rejectedTerms });
+  const { suspect, ...watch } = watchFacilitator(options, { log, signal, supported: fetchSupported, rejectedTerms });
   return {
     ...watch,
     verify: async ({ sent }, requirements, request) => {
@@ -107,13 +107,13 @@ export function createFacilitatorOverHttp(
       }
     },
     async settle({ sent }, requirements, idempotencyKey, request) {
-      const answer = await send("/settle", settleResponse, {
+      const response = await send("/settle", settleResponse, {
         timeoutMs: settleTimeoutMs,
         body: buildRequestBody(sent, requirements),
         headers: { "Idempotency-Key": idempotencyKey, ...(request && requestTraceHeaders(request)) },
       });
-      const isContrary = await isContradicted(answer.errorReason, sent, requirements);
-      return isContrary ? { ...answer, errorReason: "unexpected_settle_error" } : answer;
+      const isContrary = await isContradicted(response.errorReason, sent, requirements);
+      return isContrary ? { ...response, errorReason: "unexpected_settle_error" } : response;
     },
   };
 }

@@ -3,12 +3,12 @@ import { evaluateReadiness } from "#daemon/http/readiness.ts";
 import { tolerateLaterFailures } from "./facilitator-watch.ts";
 
 test("tolerates failures only after the first successful check", () => {
-  const followed = tolerateLaterFailures();
-  const ready = (ok: boolean) => {
-    const check = followed({ ok, message: "m" });
+  const trackFailures = tolerateLaterFailures();
+  const checkReadiness = (ok: boolean) => {
+    const check = trackFailures({ ok, message: "m" });
     return [check.ok, evaluateReadiness({ check }).ready];
   };
-  expect(ready(false)).toEqual([false, false]);
-  expect(ready(true)).toEqual([true, true]);
-  expect(ready(false)).toEqual([false, true]);
+  expect(checkReadiness(false)).toEqual([false, false]);
+  expect(checkReadiness(true)).toEqual([true, true]);
+  expect(checkReadiness(false)).toEqual([false, true]);
 });

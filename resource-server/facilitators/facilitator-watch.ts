@@ -19,7 +19,7 @@ type WatchedFacilitator = Readonly<{
 }>;
 
 export type FacilitatorWatch = AsyncDisposable &
-  Pick<Facilitation, "readiness" | "settlesNothing" | "supported"> &
+  Pick<Facilitation, "readiness" | "isSettlingPaused" | "supported"> &
   Readonly<{
     /** Checks at once, because a call failed. */
     suspect: () => void;
@@ -29,7 +29,7 @@ export type FacilitatorWatch = AsyncDisposable &
 
 type LastCheck = Readonly<{
   check: ReadinessCheck;
-  settlesNothing: boolean;
+  isSettlingPaused: boolean;
   wasReached: boolean;
   listed: Pick<SupportedKinds, "kinds" | "extensions">;
 }>;
@@ -41,74 +41,77 @@ type LastCheck = Readonly<{
  * unready, but responds with 402 to unpaid requests (specification, "Errors").
  */
 export function watchFacilitator(
-  { kinds: sold }: Readonly<{ kinds: readonly SoldKind[] }>,
+  { kinds: soldKinds }: Readonly<{ kinds: readonly SoldKind[] }>,
   { log, signal, supported, rejectedTerms }: WatchedFacilitator,
 ): FacilitatorWatch {
-  const followed = tolerateLaterFailures();
-  const first = Promise.withResolvers<void>();
-  let last: LastCheck = {
+  const trackFailures = tolerateLaterFailures();
+  const firstCheck = Promise.withResolvers<void>();
+  let lastCheck: LastCheck = {
     check: { ok: false, message: "not checked yet" },
-    settlesNothing: false,
+    isSettlingPaused: false,
     wasReached: false,
     listed: { kinds: [], extensions: [] },
   };
 
-  async function judge(answer: SupportedKinds): Promise<Pick<LastCheck, "check" | "settlesNothing">> {
-    const missing = sold.filter((kind) => findKind(answer.kinds, kind) === undefined);
+  async function judge(supportedKinds: SupportedKinds): Promise<Pick<LastCheck, "check" | "isSettlingPaused">> {
+    const missingKinds = soldKinds.filter((kind) => findKind(supportedKinds.kinds, kind) === undefined);
     const isPartial =
-      new Set(missing.map(({ network }) => network)).size < new Set(sold.map(({ network }) => network)).size;
-    if (missing.length > 0) {
-      const check = tolerateIf(isPartial, describeMissing(missing, answer));
-      return { check, settlesNothing: missing.length === sold.length };
+      new Set(missingKinds.map(({ network }) => network)).size < new Set(soldKinds.map(({ network }) => network)).size;
+    if (missingKinds.length > 0) {
+      const check = tolerateIf(isPartial, describeMissing(missingKinds, supportedKinds));
+      return { check, isSettlingPaused: missingKinds.length === soldKinds.length };
     }
-    const rejected = await rejectedTerms(answer);
-    if (rejected === undefined) return { check: { ok: true, message: "answers" }, settlesNothing: false };
-    return { check: tolerateIf(rejected.isPartial, rejected.message), settlesNothing: rejected.areAll };
+    const newRejectedTerms = await rejectedTerms(supportedKinds);
+    if (newRejectedTerms === undefined) return { check: { ok: true, message: "answers" }, isSettlingPaused: false };
+    return {
+      check: tolerateIf(newRejectedTerms.isPartial, newRejectedTerms.message),
+      isSettlingPaused: newRejectedTerms.areAll,
+    };
   }
 
   async function checkFacilitator(): Promise<LastCheck> {
-    let { wasReached, listed } = last;
+    let { wasReached, listed: listedKinds } = lastCheck;
     try {
-      const answer = await supported();
+      const supportedKinds = await supported();
       wasReached = true;
-      const { kinds, extensions } = answer;
-      if (!isDeepStrictEqual(listed, { kinds, extensions })) listed = { kinds, extensions };
-      return { ...(await judge(answer)), wasReached, listed };
+      const { kinds, extensions } = supportedKinds;
+      if (!isDeepStrictEqual(listedKinds, { kinds, extensions })) listedKinds = { kinds, extensions };
+      return { ...(await judge(supportedKinds)), wasReached, listed: listedKinds };
     } catch (error) {
       const check = { ok: false, message: error instanceof Error ? error.message : String(error) };
-      return { check, settlesNothing: wasReached, wasReached, listed };
+      return { check, isSettlingPaused: wasReached, wasReached, listed: listedKinds };
     }
   }
 
-  async function checkAndLog(stopping: AbortSignal): Promise<void> {
-    const next = await checkFacilitator();
-    if (stopping.aborted) return;
-    const { ok, message: check } = next.check;
-    if (ok !== last.check.ok || check !== last.check.message) {
+  async function checkAndLog(stopSignal: AbortSignal): Promise<void> {
+    const nextCheck = await checkFacilitator();
+    if (stopSignal.aborted) return;
+    const { ok, message: check } = nextCheck.check;
+    if (ok !== lastCheck.check.ok || check !== lastCheck.check.message) {
       if (ok) log.info({ event: "facilitator-available", check }, "the facilitator is usable");
       else log.warn({ event: "facilitator-unavailable", check }, "the facilitator is not usable");
     }
-    last = { ...next, check: followed(next.check) };
-    first.resolve();
+    lastCheck = { ...nextCheck, check: trackFailures(nextCheck.check) };
+    firstCheck.resolve();
   }
 
-  const intervalMs = () => (last.check.ok ? fitPauseMs : unfitPauseMs);
+  const intervalMs = () => (lastCheck.check.ok ? fitPauseMs : unfitPauseMs);
   const noteFailure = (error: unknown) => {
-    const check = followed({ ok: false, message: `it could not be checked: ${String(error)}` });
-    last = { ...last, check, settlesNothing: last.wasReached };
-    first.resolve();
+    const check = trackFailures({ ok: false, message: `it could not be checked: ${String(error)}` });
+    lastCheck = { ...lastCheck, check, isSettlingPaused: lastCheck.wasReached };
+    firstCheck.resolve();
   };
   const options = { name: "facilitator watch", failed: noteFailure, intervalMs, signal };
-  const watching = poll(options, checkAndLog, { log, pause: pauseInBackground });
+  const repetition = poll(options, checkAndLog, { log, pause: pauseInBackground });
   return {
-    readiness: () => last.check,
-    settlesNothing: () => last.settlesNothing,
-    supported: () => last.listed,
-    checked: first.promise,
+    readiness: () => lastCheck.check,
+    isSettlingPaused: () => lastCheck.isSettlingPaused,
+    supported: () => lastCheck.listed,
+    checked: firstCheck.promise,
     suspect: () => {
-      if (last.check.ok) watching.wake();
+      if (lastCheck.check.ok) repetition.wake();
     },
-    [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => repetition[Symbol.asyncDispose](),
   };
 }
 
@@ -117,8 +120,8 @@ function tolerateIf(isPartial: boolean, message: string): ReadinessCheck {
   return isPartial ? { ok: false, message, tolerated: true } : { ok: false, message };
 }
 
-function describeMissing(missing: readonly SoldKind[], { error }: Pick<SupportedKinds, "error">): string {
-  const byNetwork = [...Map.groupBy(missing, ({ network }) => network)];
+function describeMissing(missingKinds: readonly SoldKind[], { error }: Pick<SupportedKinds, "error">): string {
+  const byNetwork = [...Map.groupBy(missingKinds, ({ network }) => network)];
   const parts = byNetwork.map(([network, kinds]) => `${kinds.map(({ scheme }) => scheme).join(" and ")} on ${network}`);
   return `does not settle ${parts.join(", ")}${error === undefined ? "" : `: ${error}`}`;
 }

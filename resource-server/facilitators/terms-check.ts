@@ -38,23 +38,23 @@ export function createTermsCheck(
   offers: () => readonly PaymentRequirements[],
   verify: VerifyInvented,
 ): (supported: SupportedKinds) => Promise<RejectedTerms | undefined> {
-  let known: Readonly<{ terms: string; rejected: RejectedTerms | undefined; atMs: number }> | undefined;
+  let lastCheck: Readonly<{ terms: string; rejected: RejectedTerms | undefined; atMs: number }> | undefined;
   return async (supported) => {
     const decimals = explainDecimals(supported, offers());
     if (decimals !== undefined) return { message: decimals, areAll: true, isPartial: false };
-    const payable = completeOffers(offers(), supported.kinds);
-    const byPayee = Map.groupBy(payable, ({ payTo, asset, scheme, network }) =>
+    const payableRoutes = completeOffers(offers(), supported.kinds);
+    const byPayee = Map.groupBy(payableRoutes, ({ payTo, asset, scheme, network }) =>
       [payTo, asset, scheme, network].join(" "),
     );
-    const checked = [...byPayee.values()]
+    const checkedOffers = [...byPayee.values()]
       .slice(0, payeesMax)
       .map((each) => each.reduce((one, other) => (BigInt(other.amount) < BigInt(one.amount) ? other : one)));
-    const terms = JSON.stringify(checked);
-    const isFresh = known?.rejected === undefined || performance.now() - known.atMs < recheckMs;
-    if (known?.terms === terms && isFresh) return known.rejected;
-    const rejected = await judgeOffers(checked, verify);
-    known = { terms, rejected, atMs: performance.now() };
-    return rejected;
+    const terms = JSON.stringify(checkedOffers);
+    const isFresh = lastCheck?.rejected === undefined || performance.now() - lastCheck.atMs < recheckMs;
+    if (lastCheck?.terms === terms && isFresh) return lastCheck.rejected;
+    const rejectedTerms = await judgeOffers(checkedOffers, verify);
+    lastCheck = { terms, rejected: rejectedTerms, atMs: performance.now() };
+    return rejectedTerms;
   };
 }
 
@@ -63,7 +63,7 @@ async function judgeOffers(
   offers: readonly PaymentRequirements[],
   verify: VerifyInvented,
 ): Promise<RejectedTerms | undefined> {
-  const judged = await Promise.all(
+  const judgedOffers = await Promise.all(
     offers.map(async (offer) => {
       try {
         return { ...offer, messages: await explainRejection(offer, verify), fault: undefined };
@@ -73,16 +73,16 @@ async function judgeOffers(
       }
     }),
   );
-  const failing = judged.filter(({ messages, fault }) => messages.length > 0 || fault !== undefined);
-  if (failing.length === 0) return undefined;
-  const isPartial = judged.some(({ network }) => failing.every((one) => one.network !== network));
-  const fault = failing.find((one) => one.fault !== undefined)?.fault;
+  const failedOffers = judgedOffers.filter(({ messages, fault }) => messages.length > 0 || fault !== undefined);
+  if (failedOffers.length === 0) return undefined;
+  const isPartial = judgedOffers.some(({ network }) => failedOffers.every((one) => one.network !== network));
+  const fault = failedOffers.find((one) => one.fault !== undefined)?.fault;
   if (fault !== undefined && !isPartial) throw fault;
-  const messages = [...new Set(failing.flatMap((one) => one.messages))].join("; ");
+  const messages = [...new Set(failedOffers.flatMap((one) => one.messages))].join("; ");
   const rejection = `it rejects every payment to the seller's terms (token, payTo, price): ${messages}`;
-  const faults = failing.flatMap((one) => (one.fault ? `no verdict on ${one.network}: ${one.fault.message}` : []));
+  const faults = failedOffers.flatMap((one) => (one.fault ? `no verdict on ${one.network}: ${one.fault.message}` : []));
   const message = [...(messages === "" ? [] : [rejection]), ...new Set(faults)].join("; ");
-  return { message, areAll: judged.every((one) => one.messages.length > 0), isPartial };
+  return { message, areAll: judgedOffers.every((one) => one.messages.length > 0), isPartial };
 }
 
 /** Returns why an offer's payments are rejected regardless of their signer, in one sentence; empty if they are not. */
@@ -90,8 +90,8 @@ async function explainRejection(offer: PaymentRequirements, verify: VerifyInvent
   const judge = async (each: PaymentRequirements) => verify(await signEmpty(each), each);
   const { invalidReason, invalidMessage = "without a message" } = await judge(offer);
   if (ofTerms.has(invalidReason)) return [`${invalidReason}: ${invalidMessage}`];
-  const nothing = { ...offer, amount: "0" };
-  if (!ofAccount.has(invalidReason) || (await judge(nothing)).invalidReason !== reason.simulation) return [];
+  const emptyOffer = { ...offer, amount: "0" };
+  if (!ofAccount.has(invalidReason) || (await judge(emptyOffer)).invalidReason !== reason.simulation) return [];
   const { name, version } = offer.extra;
   return [
     `token ${offer.asset} does not have the EIP-712 domain name "${name}", version "${version}"; correct token.name, token.version`,
@@ -112,13 +112,13 @@ export function explainDecimals(
   offers: readonly Pick<PaymentRequirements, "asset" | "extra" | "network">[],
 ): string | undefined {
   for (const { asset, extra, network } of offers) {
-    const charged = Number(extra["decimals"] ?? tokenDecimals);
-    const settled = assets.find(
+    const chargedDecimals = Number(extra["decimals"] ?? tokenDecimals);
+    const settledAsset = assets.find(
       (each) => (each.network ?? network) === network && each.address.toLowerCase() === asset.toLowerCase(),
     );
-    if (settled?.decimals === undefined || settled.decimals === charged) continue;
+    if (settledAsset?.decimals === undefined || settledAsset.decimals === chargedDecimals) continue;
     const setting = "decimals" in extra ? "the route's asset.decimals" : "token.address";
-    return `token ${settled.address} has ${settled.decimals} decimals, but prices use ${charged}; correct ${setting}`;
+    return `token ${settledAsset.address} has ${settledAsset.decimals} decimals, but prices use ${chargedDecimals}; correct ${setting}`;
   }
   return undefined;
 }

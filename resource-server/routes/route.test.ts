@@ -23,27 +23,27 @@ async function read(text: string, networks?: readonly number[]) {
 
 const offer = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
 
-const unspendable = `{ scheme: "exact", price: "1", network: "eip155:1672", payTo: "${zeroAddress}" }`;
+const unspendableOffer = `{ scheme: "exact", price: "1", network: "eip155:1672", payTo: "${zeroAddress}" }`;
 
 describe("a routes file", () => {
   it("converts prices to offers", async () => {
-    const other = "0x0000000000000000000000000000000000000001";
+    const otherPayee = "0x0000000000000000000000000000000000000001";
     const text = `{
       // comments are welcome
       "GET /data": { accepts: ${offer}, description: "Data", mimeType: "application/json", upstream: "http://u.test/d" },
       "POST /api/info": {
-        accepts: [${offer}, { scheme: "exact", price: "2", network: "eip155:1672", payTo: "${other}" }],
+        accepts: [${offer}, { scheme: "exact", price: "2", network: "eip155:1672", payTo: "${otherPayee}" }],
         upstream: "http://u.test/i",
       },
     }`;
-    const common = { scheme: "exact", network: "eip155:1672", asset: token.address, maxTimeoutSeconds: 300 };
+    const commonFields = { scheme: "exact", network: "eip155:1672", asset: token.address, maxTimeoutSeconds: 300 };
     const extra = { token: "USDC", name: "USDC", version: "2" };
     expect(await read(text)).toEqual([
       {
         key: "GET /data",
         method: "GET",
         path: "/data",
-        accepts: [{ ...common, amount: "10000", payTo, extra }],
+        accepts: [{ ...commonFields, amount: "10000", payTo, extra }],
         description: "Data",
         mimeType: "application/json",
         upstream: new URL("http://u.test/d"),
@@ -51,8 +51,8 @@ describe("a routes file", () => {
       expect.objectContaining({
         key: "POST /api/info",
         accepts: [
-          { ...common, amount: "10000", payTo, extra },
-          { ...common, amount: "2000000", payTo: other, extra },
+          { ...commonFields, amount: "10000", payTo, extra },
+          { ...commonFields, amount: "2000000", payTo: otherPayee, extra },
         ],
       }),
     ]);
@@ -83,7 +83,7 @@ describe("a routes file", () => {
       /GET \/d: accepts\.price: "10000" means 10000 dollars; write "\$10000" if you want that, or "0\.01" for 10000 of the token's/,
     ],
     [
-      `{ "GET /a": { accepts: ${unspendable}, upstream: "http://u.test" }, "GET /b": { accepts: ${unspendable}, upstream: "http://u.test" } }`,
+      `{ "GET /a": { accepts: ${unspendableOffer}, upstream: "http://u.test" }, "GET /b": { accepts: ${unspendableOffer}, upstream: "http://u.test" } }`,
       /^[^\n]*GET \/a, GET \/b: accepts\.payTo [^\n]*$/,
     ],
     ...[token.address, zeroAddress].map((lost): [string, RegExp] => [
@@ -111,8 +111,8 @@ describe("a routes file", () => {
   });
 
   it("reports all problems at once", async () => {
-    const bad = `{ scheme: "exact", price: "x", network: "eip155:1" }`;
-    const text = `{ "GET /a": { accepts: ${bad}, upstream: "http://u.test" }, "GET /b": { accepts: ${bad}, upstream: "http://u.test" } }`;
+    const invalidRoute = `{ scheme: "exact", price: "x", network: "eip155:1" }`;
+    const text = `{ "GET /a": { accepts: ${invalidRoute}, upstream: "http://u.test" }, "GET /b": { accepts: ${invalidRoute}, upstream: "http://u.test" } }`;
     expect(String(await read(text)).split("\n")).toHaveLength(4);
   });
 

@@ -17,9 +17,9 @@ const ownPaths = new Set(["/health", "/.well-known/jwks.json"]);
 const plainPath = /^\/$|^(\/[A-Za-z0-9._~-]+)+$/;
 
 const routeKey = z.string().superRefine((key, context) => {
-  const [method = "", path = "", ...rest] = key.split(" ");
+  const [method = "", path = "", ...extraWords] = key.split(" ");
   const reject = (message: string) => context.addIssue({ code: "custom", message });
-  if (rest.length > 0 || path === "") return reject('expected "<METHOD> <path>", e.g. "GET /data"');
+  if (extraWords.length > 0 || path === "") return reject('expected "<METHOD> <path>", e.g. "GET /data"');
   if (findMethod(method) === undefined) reject(`method "${method}" is not one of ${routeMethods.join(", ")}`);
   if (!plainPath.test(path) || path.split("/").some((segment) => segment === "." || segment === "..")) {
     reject(`path "${path}" must begin with / and contain only letters, digits and . _ ~ - between single slashes`);
@@ -27,7 +27,7 @@ const routeKey = z.string().superRefine((key, context) => {
   if (ownPaths.has(path)) reject(`${path} is reserved by the server; use another path`);
 });
 
-const findMethod = (method: string | undefined) => routeMethods.find((known) => known === method);
+const findMethod = (method: string | undefined) => routeMethods.find((routeMethod) => routeMethod === method);
 
 const offer = z.strictObject({
   scheme: z.literal(schemes.map(({ name }) => name)),
@@ -125,13 +125,13 @@ export async function buildRoutes(content: unknown, options: RouteOptions): Prom
 
 /** Lists the payees whose payments nobody could spend, each once with its routes. */
 function findUnspendable(routes: readonly Route[]): readonly string[] {
-  const lost = routes.flatMap(({ key, accepts: offers }) =>
+  const forfeitedOffers = routes.flatMap(({ key, accepts: offers }) =>
     offers
       .filter(({ payTo, asset }) => isSameHex(payTo, asset) || isSameHex(payTo, zeroAddress))
       .map(({ payTo }) => ({ key, payTo })),
   );
-  return [...Map.groupBy(lost, ({ payTo }) => payTo)].map(([payTo, found]) => {
-    const keys = new Set(found.map(({ key }) => key));
+  return [...Map.groupBy(forfeitedOffers, ({ payTo }) => payTo)].map(([payTo, payeeOffers]) => {
+    const keys = new Set(payeeOffers.map(({ key }) => key));
     return `${[...keys].join(", ")}: accepts.payTo (default: setting payTo): no one can spend what ${payTo} is paid; use your own account.`;
   });
 }
@@ -142,15 +142,15 @@ async function buildRoute(key: string, entry: Product, options: RouteOptions): P
   if (method === undefined) throw new TypeError(`${key}: the routes file's schema accepted an unknown method`);
   const build = async (each: z.output<typeof offer>): Promise<PaymentRequirements> => {
     const { scheme, price, assetTransferMethod } = each;
-    const selling = schemes.find(({ name }) => name === scheme);
-    if (selling === undefined) throw new TypeError(`${key}: the routes file's schema accepted an unknown scheme`);
+    const sellingScheme = schemes.find(({ name }) => name === scheme);
+    if (sellingScheme === undefined) throw new TypeError(`${key}: the routes file's schema accepted an unknown scheme`);
     // The schema guarantees the network's format, which its type does not express.
     const network = each.network as ChargedToken["network"];
     const token = each.asset === undefined ? options.token : { network, ...each.asset };
-    const { amount, asset, extra } = await selling.quote(price, token, assetTransferMethod);
+    const { amount, asset, extra } = await sellingScheme.quote(price, token, assetTransferMethod);
     const { payTo = options.payTo } = each;
-    const own = each.asset === undefined ? extra : { ...extra, decimals: each.asset.decimals };
-    return { scheme, network, amount, asset, payTo, maxTimeoutSeconds: options.validitySeconds, extra: own };
+    const ownExtra = each.asset === undefined ? extra : { ...extra, decimals: each.asset.decimals };
+    return { scheme, network, amount, asset, payTo, maxTimeoutSeconds: options.validitySeconds, extra: ownExtra };
   };
   return { ...entry, key, method, path, accepts: await Promise.all([entry.accepts].flat().map(build)) };
 }
@@ -192,8 +192,8 @@ type Issue = z.core.$ZodIssue;
 
 function describeIssue(issue: Issue): readonly string[] {
   return listInnermost(issue).map(({ path, message }) => {
-    const place = [...issue.path, ...path].map(String).join(": ") || "the whole file";
-    return `${place}: ${message}.`;
+    const location = [...issue.path, ...path].map(String).join(": ") || "the whole file";
+    return `${location}: ${message}.`;
   });
 }
 
@@ -207,24 +207,26 @@ function listInnermost(issue: Issue): readonly Problem[] {
 }
 
 /** A price that is probably meant in smallest units, as a buyer's cap without `$` and point is. */
-const wholeThousands = /^\d{4,30}$/;
+const groupedThousands = /^\d{4,30}$/;
 
 function findOfferProblems(
   { scheme, price, network, asset, assetTransferMethod }: z.output<typeof offer>,
-  usual: string,
+  defaultNetwork: string,
   networks: readonly string[] | undefined,
 ): string[] {
   const problems: string[] = [];
   const found = `network: found "${network}"; this server`;
-  if (network !== usual && asset === undefined) {
-    problems.push(`${found} charges only on "${usual}" (setting chain.id), unless the offer specifies its asset.`);
+  if (network !== defaultNetwork && asset === undefined) {
+    problems.push(
+      `${found} charges only on "${defaultNetwork}" (setting chain.id), unless the offer specifies its asset.`,
+    );
   } else if (networks?.includes(network) === false) {
-    const settled = networks.map((each) => `"${each}"`).join(" or ");
-    problems.push(`${found} settles on ${settled} (setting settlement.networks).`);
+    const settledNetworks = networks.map((each) => `"${each}"`).join(" or ");
+    problems.push(`${found} settles on ${settledNetworks} (setting settlement.networks).`);
   }
   if (assetTransferMethod !== undefined && scheme === "upto")
     problems.push(`assetTransferMethod: scheme "${scheme}" determines it; remove it.`);
-  if (wholeThousands.test(price)) {
+  if (groupedThousands.test(price)) {
     const inDollars = formatAmount(BigInt(price), asset?.decimals ?? tokenDecimals);
     problems.push(
       `price: "${price}" means ${price} dollars; write "$${price}" if you want that, or "${inDollars}" for ${price} of the token's smallest units.`,

@@ -7,15 +7,15 @@ import { openTestRoutes, payTo as first } from "../testing/sample-settings.ts";
 const folder = mkdtempSync(join(tmpdir(), "sold-routes-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const path = join(folder, "routes.json5");
-const second = `0x${"02".repeat(20)}`;
+const secondPayee = `0x${"02".repeat(20)}`;
 
 type Offered = Readonly<{ price: string; payTo?: string }>;
 
-const offerOf = ({ price, payTo = first }: Offered) => ({ scheme: "exact", price, network: "eip155:1672", payTo });
+const buildOffer = ({ price, payTo = first }: Offered) => ({ scheme: "exact", price, network: "eip155:1672", payTo });
 
 /** Writes a routes file with one route; `product` is everything in it but its offer. */
-function write(offered: Offered, product: object = { upstream: "http://upstream.test/data" }) {
-  writeFileSync(path, JSON.stringify({ "GET /data": { accepts: offerOf(offered), ...product } }));
+function write(offeredTerms: Offered, product: object = { upstream: "http://upstream.test/data" }) {
+  writeFileSync(path, JSON.stringify({ "GET /data": { accepts: buildOffer(offeredTerms), ...product } }));
 }
 
 const listAmounts = (offers: readonly { amount: string }[]) => offers.map(({ amount }) => amount);
@@ -30,10 +30,10 @@ async function openRoutes(product?: object) {
   return {
     routes,
     pass: (ms: number) => void (now += ms),
-    change: async (offered: Offered, changed = product) => {
-      const read = new Promise<void>((resolve) => (onRoutes = () => setImmediate(resolve)));
-      write(offered, changed);
-      await read;
+    change: async (offeredTerms: Offered, changed = product) => {
+      const reloaded = new Promise<void>((resolve) => (onRoutes = () => setImmediate(resolve)));
+      write(offeredTerms, changed);
+      await reloaded;
     },
     amounts: () => {
       const route = findRoute();
@@ -44,8 +44,8 @@ async function openRoutes(product?: object) {
 }
 
 it("accepts a former offer for a minute, unless it pays a removed account", async () => {
-  await using opened = await openRoutes();
-  const { routes, pass, change, amounts } = opened;
+  await using openedRoutes = await openRoutes();
+  const { routes, pass, change, amounts } = openedRoutes;
   expect(amounts()).toEqual({ made: ["1000000"], taken: ["1000000"] });
   await change({ price: "2" });
   expect(amounts()).toEqual({ made: ["2000000"], taken: ["2000000", "1000000"] });
@@ -54,23 +54,23 @@ it("accepts a former offer for a minute, unless it pays a removed account", asyn
   expect(amounts()).toEqual({ made: ["3000000"], taken: ["3000000", "1000000", "2000000"] });
   pass(30_000);
   expect(amounts()).toEqual({ made: ["3000000"], taken: ["3000000", "2000000"] });
-  await change({ price: "4", payTo: second });
+  await change({ price: "4", payTo: secondPayee });
   expect(amounts()).toEqual({ made: ["4000000"], taken: ["4000000"] });
   expect(routes.find("POST", "/data") ?? routes.find("GET", "/data/")).toBeUndefined();
 });
 
 it("accepts the latest 64 former offers of a route", async () => {
-  await using opened = await openRoutes();
-  const several = 14;
-  const pricesFrom = (from: number) => Array.from({ length: several }, (_, at) => String(from + at));
-  for (let from = 2; from <= 2 + 5 * several; from += several) {
-    const [price = "", ...others] = pricesFrom(from);
-    const accepts = [price, ...others].map((each) => offerOf({ price: each }));
-    await opened.change({ price }, { upstream: "http://upstream.test/data", accepts });
+  await using openedRoutes = await openRoutes();
+  const formerOfferCount = 14;
+  const listPrices = (from: number) => Array.from({ length: formerOfferCount }, (_, at) => String(from + at));
+  for (let from = 2; from <= 2 + 5 * formerOfferCount; from += formerOfferCount) {
+    const [price = "", ...otherPrices] = listPrices(from);
+    const accepts = [price, ...otherPrices].map((each) => buildOffer({ price: each }));
+    await openedRoutes.change({ price }, { upstream: "http://upstream.test/data", accepts });
   }
-  const { made = [], taken = [] } = opened.amounts() ?? {};
+  const { made = [], taken = [] } = openedRoutes.amounts() ?? {};
   expect(made[0]).toBe("72000000");
-  expect(taken.slice(several)).toEqual(Array.from({ length: 64 }, (_, at) => `${at + 8}000000`));
+  expect(taken.slice(formerOfferCount)).toEqual(Array.from({ length: 64 }, (_, at) => `${at + 8}000000`));
 });
 
 const upstream = "http://upstream.test/data";
@@ -79,11 +79,11 @@ it.each([
   ["another upstream", { upstream }, { upstream: "http://upstream.test/dearer" }],
   ["another media type", { upstream, mimeType: "text/plain" }, { upstream, mimeType: "application/pdf" }],
 ])("rejects former offers after a change to %s", async (_, before, after) => {
-  await using opened = await openRoutes(before);
-  await opened.change({ price: "2" });
-  expect(opened.amounts()?.taken).toEqual(["2000000", "1000000"]);
-  await opened.change({ price: "50" }, after);
-  expect(opened.amounts()?.taken).toEqual(["50000000"]);
-  await opened.change({ price: "51" }, after);
-  expect(opened.amounts()?.taken).toEqual(["51000000", "50000000"]);
+  await using openedRoutes = await openRoutes(before);
+  await openedRoutes.change({ price: "2" });
+  expect(openedRoutes.amounts()?.taken).toEqual(["2000000", "1000000"]);
+  await openedRoutes.change({ price: "50" }, after);
+  expect(openedRoutes.amounts()?.taken).toEqual(["50000000"]);
+  await openedRoutes.change({ price: "51" }, after);
+  expect(openedRoutes.amounts()?.taken).toEqual(["51000000", "50000000"]);
 });

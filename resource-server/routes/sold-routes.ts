@@ -39,36 +39,39 @@ export async function openSoldRoutes(
   clock: () => number = Date.now,
 ): Promise<SoldRoutes> {
   const network = `eip155:${chain.id}` as const;
-  const further = settlement.networks.map(({ id }) => `eip155:${id}`);
+  const furtherNetworks = settlement.networks.map(({ id }) => `eip155:${id}`);
   const { validitySeconds, formerOfferMs } = payment;
-  const networks = facilitator.url === undefined ? [network, ...further] : undefined;
+  const networks = facilitator.url === undefined ? [network, ...furtherNetworks] : undefined;
   const options = { token: { network, ...token }, networks, payTo, validitySeconds };
   let kinds: readonly SoldKind[] | undefined;
   let routes: ReadonlyMap<string, Route> = new Map();
-  let former: ReadonlyMap<string, readonly FormerOffer[]> = new Map();
-  const listFormer = (key: string) => (former.get(key) ?? []).filter(({ until }) => clock() < until);
+  let formerOffers: ReadonlyMap<string, readonly FormerOffer[]> = new Map();
+  const listFormer = (key: string) => (formerOffers.get(key) ?? []).filter(({ until: untilMs }) => clock() < untilMs);
   const findFormer = ({ key, ...now }: Route): readonly FormerOffer[] => {
-    const before = routes.get(key);
-    if (before === undefined || !isSameProduct(before, { key, ...now })) return [];
-    const replaced = before.accepts.filter((offer) => !now.accepts.some((one) => isDeepStrictEqual(one, offer)));
-    const until = clock() + formerOfferMs;
-    const offers = [...listFormer(key), ...replaced.map((offer) => ({ offer, until }))];
-    const paid = offers.filter(({ offer }) => now.accepts.some((one) => one.payTo === offer.payTo));
-    return paid.slice(-formerOffersMax);
+    const previous = routes.get(key);
+    if (previous === undefined || !isSameProduct(previous, { key, ...now })) return [];
+    const replacedOffers = previous.accepts.filter(
+      (offer) => !now.accepts.some((one) => isDeepStrictEqual(one, offer)),
+    );
+    const untilMs = clock() + formerOfferMs;
+    const offers = [...listFormer(key), ...replacedOffers.map((offer) => ({ offer, until: untilMs }))];
+    const payableOffers = offers.filter(({ offer }) => now.accepts.some((one) => one.payTo === offer.payTo));
+    return payableOffers.slice(-formerOffersMax);
   };
   const watcher = await openWatchedFile(
     {
       path: routesPath,
       setting: nameSetting("routesPath"),
       read: async (content) => {
-        const reading = await buildRoutes(content, options);
-        if (!reading.ok) return reading;
-        const problem = explainUnsignedTokens(reading.value, accessTokens) ?? rejectNewKinds(reading.value, kinds);
-        return problem === undefined ? reading : { ok: false, problems: [problem] };
+        const routesResult = await buildRoutes(content, options);
+        if (!routesResult.ok) return routesResult;
+        const problem =
+          explainUnsignedTokens(routesResult.value, accessTokens) ?? rejectNewKinds(routesResult.value, kinds);
+        return problem === undefined ? routesResult : { ok: false, problems: [problem] };
       },
       apply: (read: readonly Route[]) => {
         mask.hide(read.map(({ upstream }) => upstream?.href));
-        former = new Map(read.map((route) => [route.key, findFormer(route)]));
+        formerOffers = new Map(read.map((route) => [route.key, findFormer(route)]));
         routes = new Map(read.map((route) => [route.key, route]));
       },
     },
@@ -85,8 +88,11 @@ export async function openSoldRoutes(
 }
 
 /** Returns whether two routes deliver the same product for a payment, regardless of price. */
-function isSameProduct({ accepts: _before, ...before }: Route, { accepts: _after, ...after }: Route): boolean {
-  return isDeepStrictEqual(before, after);
+function isSameProduct(
+  { accepts: _previousAccepts, ...previous }: Route,
+  { accepts: _currentAccepts, ...current }: Route,
+): boolean {
+  return isDeepStrictEqual(previous, current);
 }
 
 /** The key that signs sold tokens: its setting and its form, for messages. */
@@ -109,11 +115,11 @@ function listKinds(routes: readonly Route[]): readonly SoldKind[] {
   return [...new Map(all.map((offer) => [nameKind(offer), offer])).values()];
 }
 
-function rejectNewKinds(routes: readonly Route[], known: readonly SoldKind[] | undefined): string | undefined {
-  if (known === undefined) return undefined;
-  const added = new Set(listKinds(routes).map(nameKind)).difference(new Set(known.map(nameKind)));
-  if (added.size === 0) return undefined;
-  return `no route used ${[...added].join(", ")} when the server started; restart it to use a new scheme or network.`;
+function rejectNewKinds(routes: readonly Route[], knownKinds: readonly SoldKind[] | undefined): string | undefined {
+  if (knownKinds === undefined) return undefined;
+  const addedKinds = new Set(listKinds(routes).map(nameKind)).difference(new Set(knownKinds.map(nameKind)));
+  if (addedKinds.size === 0) return undefined;
+  return `no route used ${[...addedKinds].join(", ")} when the server started; restart it to use a new scheme or network.`;
 }
 
 function nameKind({ scheme, network }: SoldKind): string {

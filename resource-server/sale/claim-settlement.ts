@@ -21,7 +21,7 @@ export type PaymentsInFlight = ReturnType<typeof createPaymentsInFlight>;
 
 export function createPaymentsInFlight() {
   const requests = new KeyCounts();
-  const owned = new Set<string>();
+  const ownedKeys = new Set<string>();
   return {
     /** Counts a request with a payment until it is disposed of: a buyer may send copies of one payment at the same time. */
     enter(key: PaymentKey): Disposable & Readonly<{ hasOthers: () => boolean }> {
@@ -32,12 +32,12 @@ export function createPaymentsInFlight() {
     /** Owns a payment until its release, during which no other request touches its claim. Returns false if it is already owned. */
     acquire(key: PaymentKey): boolean {
       const name = namePayment(key);
-      if (owned.has(name)) return false;
-      owned.add(name);
+      if (ownedKeys.has(name)) return false;
+      ownedKeys.add(name);
       return true;
     },
-    release: (key: PaymentKey) => void owned.delete(namePayment(key)),
-    count: () => owned.size,
+    release: (key: PaymentKey) => void ownedKeys.delete(namePayment(key)),
+    count: () => ownedKeys.size,
   };
 }
 
@@ -52,10 +52,10 @@ export type SaleParts = Readonly<{
 }>;
 
 /** Reason for a payment that the facilitator reports as malformed. */
-export const malformed = "invalid_payload";
+export const malformedReason = "invalid_payload";
 
 /** Faults after which nothing can have been charged. */
-const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "rejected", "denied"]);
+const failuresWithoutEffect: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "rejected", "denied"]);
 
 /**
  * Settles a claim whose payment payload is available. An unknown outcome is `pending`, with the transaction if known. An error means that
@@ -69,13 +69,13 @@ export async function settleClaim(
 ): Promise<SettleResponse | FacilitationError> {
   try {
     const requirements = { ...claim.requirements, amount: claim.amount };
-    const answer = await facilitation.settle(payment, requirements, claim.idempotencyKey, request);
-    const settlement = { ...answer, payer: answer.payer ?? claim.key.payer };
-    const isFault = readSettleState(answer) === "pending" && answer.errorReason !== reason.pending;
-    return isFault ? buildPendingSettlement(claim, answer.transaction) : settlement;
+    const response = await facilitation.settle(payment, requirements, claim.idempotencyKey, request);
+    const settlement = { ...response, payer: response.payer ?? claim.key.payer };
+    const isFault = readSettleState(response) === "pending" && response.errorReason !== reason.pending;
+    return isFault ? buildPendingSettlement(claim, response.transaction) : settlement;
   } catch (error) {
     if (!(error instanceof FacilitationError)) throw error;
-    return didNothing.has(error.code) ? error : buildPendingSettlement(claim);
+    return failuresWithoutEffect.has(error.code) ? error : buildPendingSettlement(claim);
   }
 }
 
@@ -101,17 +101,20 @@ export async function resumeClaim(
   return { success: true, transaction, network: network as SettleResponse["network"], payer };
 }
 
-function isOwnSettlement({ errorReason, transaction }: SettleResponse, namedBefore: string): boolean {
+function isOwnSettlement({ errorReason, transaction }: SettleResponse, previousTransaction: string): boolean {
   if (errorReason === reason.nonceUsed || errorReason === reason.permit2Nonce) return transaction === "";
-  return errorReason === reason.duplicate && transaction === namedBefore;
+  return errorReason === reason.duplicate && transaction === previousTransaction;
 }
 
 /** Builds a pending settlement. `named` is the transaction that the facilitator reports now; without it, the earlier one is used. */
-function buildPendingSettlement({ settlement, requirements, key }: PaymentClaim, named = ""): SettleResponse {
+function buildPendingSettlement(
+  { settlement, requirements, key }: PaymentClaim,
+  namedTransaction = "",
+): SettleResponse {
   return {
     success: false,
     errorReason: reason.pending,
-    transaction: named === "" ? (settlement?.transaction ?? "") : named,
+    transaction: namedTransaction === "" ? (settlement?.transaction ?? "") : namedTransaction,
     network: requirements.network,
     payer: key.payer,
   };
@@ -126,7 +129,7 @@ export async function recordOutcome(
   const { key, payload } = claim;
   if (settlement instanceof FacilitationError) {
     await ledger.release(key);
-    if (settlement.code === "rejected") return { kind: "invalid", reason: malformed };
+    if (settlement.code === "rejected") return { kind: "invalid", reason: malformedReason };
     return { kind: "no-verdict", cause: settlement };
   }
   switch (readSettleState(settlement)) {

@@ -8,9 +8,9 @@ const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("
 
 describe("readPayment", () => {
   it("lowercases asset and payer, and reads nonce and expiry", () => {
-    const sent = createPayload();
-    const { authorization } = sent.payload as { authorization: { nonce: string } };
-    expect(readPayment(encodePaymentSignatureHeader(sent))).toMatchObject({
+    const sentPayload = createPayload();
+    const { authorization } = sentPayload.payload as { authorization: { nonce: string } };
+    expect(readPayment(encodePaymentSignatureHeader(sentPayload))).toMatchObject({
       ok: true,
       payment: {
         key: {
@@ -26,8 +26,8 @@ describe("readPayment", () => {
 
   it("derives the digest from the signature too", () => {
     const one = createPayload();
-    const other = { ...one, payload: { ...one.payload, signature: "0x00" } };
-    expect(createPayment(one).digest).not.toBe(createPayment(other).digest);
+    const otherPayload = { ...one, payload: { ...one.payload, signature: "0x00" } };
+    expect(createPayment(one).digest).not.toBe(createPayment(otherPayload).digest);
     expect(createPayment(one).digest).toBe(createPayment(structuredClone(one)).digest);
   });
 
@@ -60,10 +60,10 @@ describe("readPayment", () => {
 
 describe("findAcceptedOffer", () => {
   it("finds the offer for an address in another letter case", () => {
-    const paid = createPayment(
+    const paidPayment = createPayment(
       createPayload((p) => ({ ...p, accepted: { ...offer, asset: offer.asset.toLowerCase() } })),
     );
-    expect(findAcceptedOffer(paid, [offer])).toBe(offer);
+    expect(findAcceptedOffer(paidPayment, [offer])).toBe(offer);
   });
 
   it.each([
@@ -74,7 +74,7 @@ describe("findAcceptedOffer", () => {
     { maxTimeoutSeconds: 1_000_000 },
     { extra: { ...offer.extra, version: "1" } },
   ])("rejects an offer that the route does not have: %j", (change) => {
-    const paid = createPayment(createPayload((p) => ({ ...p, accepted: { ...offer, ...change } })));
-    expect(findAcceptedOffer(paid, [offer])).toBeUndefined();
+    const paidPayment = createPayment(createPayload((p) => ({ ...p, accepted: { ...offer, ...change } })));
+    expect(findAcceptedOffer(paidPayment, [offer])).toBeUndefined();
   });
 });

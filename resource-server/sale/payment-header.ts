@@ -25,27 +25,27 @@ export type Payment = Readonly<{
  * `exact`, so that its earlier purchase is found by its authorization.
  */
 export function readPayment(header: string): Readonly<{ ok: true; payment: Payment } | { ok: false; message: string }> {
-  let decoded: unknown;
+  let decodedHeader: unknown;
   try {
-    decoded = decodePaymentSignatureHeader(header);
+    decodedHeader = decodePaymentSignatureHeader(header);
   } catch {
     return { ok: false, message: "PAYMENT-SIGNATURE is not base64 of JSON" };
   }
   try {
-    const envelope = readEnvelope(decoded, "");
+    const envelope = readEnvelope(decodedHeader, "");
     const scheme = schemes.find(({ name }) => name === envelope.accepted.scheme) ?? exact;
-    const read = readBy(scheme, envelope, { path: "", audience: "client" });
-    return { ok: true, payment: buildPayment(read) };
+    const readResult = readBy(scheme, envelope, { path: "", audience: "client" });
+    return { ok: true, payment: buildPayment(readResult) };
   } catch (error) {
     if (!(error instanceof MalformedPaymentError)) throw error;
     return { ok: false, message: `PAYMENT-SIGNATURE: ${error.path || "the whole value"}: ${error.problem}` };
   }
 }
 
-function buildPayment(read: ReadPayment): Payment {
-  const { scheme, payment, sent } = read;
+function buildPayment(readResult: ReadPayment): Payment {
+  const { scheme, payment, sent } = readResult;
   return {
-    read,
+    read: readResult,
     key: scheme.key(payment, sent.accepted),
     validBefore: scheme.expiresAt(payment),
     digest: scheme.digest(payment),
@@ -55,11 +55,11 @@ function buildPayment(read: ReadPayment): Payment {
 
 /** Returns the offer that a payment accepts; undefined if it is not ours. Compares all fields, addresses case-insensitively. */
 export function findAcceptedOffer(
-  { read }: Payment,
+  { read: readResult }: Payment,
   offers: readonly PaymentRequirements[],
 ): PaymentRequirements | undefined {
-  const accepted = toComparable(read.sent.accepted);
-  return offers.find((offer) => isDeepStrictEqual(toComparable(offer), accepted));
+  const acceptedOffer = toComparable(readResult.sent.accepted);
+  return offers.find((offer) => isDeepStrictEqual(toComparable(offer), acceptedOffer));
 }
 
 function toComparable(requirements: PaymentRequirements): PaymentRequirements {

@@ -22,7 +22,7 @@ export function createPaymentMetrics({ ledger, payments, registry }: MeteredPart
     labelNames: ["route", "outcome"],
     registers,
   });
-  const charged = new Counter({
+  const chargedCounter = new Counter({
     name: "gatehouse_payment_charged_units_total",
     help: "Total amount charged, in the token's smallest units, by route.",
     labelNames: ["route"],
@@ -58,7 +58,7 @@ export function createPaymentMetrics({ ledger, payments, registry }: MeteredPart
   return {
     count: (route: Pick<Route, "key">, outcome: SaleOutcome["kind"] | "replayed" | "unpaid") =>
       requests.inc({ route: route.key, outcome }),
-    charge: ({ route, amount }: PaymentClaim) => charged.inc({ route }, Number(amount)),
+    charge: ({ route, amount }: PaymentClaim) => chargedCounter.inc({ route }, Number(amount)),
     async timeUpstream(route: Route, work: () => Promise<UpstreamResult>): Promise<UpstreamResult> {
       const end = upstream.startTimer({ route: route.key });
       const result = await work();

@@ -23,17 +23,17 @@ afterEach(() => Promise.all(ledgers.splice(0).map((ledger) => ledger[Symbol.asyn
 
 async function shop(result: () => Promise<UpstreamResult> = async () => resource, hasRoom = true) {
   const facilitation = createFacilitationStub();
-  const opened = await openTestLedger(":memory:", paymentsClock);
-  ledgers.push(opened);
-  const ledger = { ...opened, hasRoom: () => hasRoom };
-  const charged: string[] = [];
+  const ledgerStore = await openTestLedger(":memory:", paymentsClock);
+  ledgers.push(ledgerStore);
+  const ledger = { ...ledgerStore, hasRoom: () => hasRoom };
+  const chargedAmounts: string[] = [];
   const offers = [offer];
   const parts = {
     clock: paymentsClock,
     ledger,
     facilitation,
     payments: createPaymentsInFlight(),
-    onSettled: (claim: PaymentClaim) => void charged.push(claim.key.nonce),
+    onSettled: (claim: PaymentClaim) => void chargedAmounts.push(claim.key.nonce),
   };
   const request = (paid: Payment, fingerprint = "request"): SaleRequest => ({
     ...createOrder(paid, offers, fingerprint),
@@ -44,7 +44,7 @@ async function shop(result: () => Promise<UpstreamResult> = async () => resource
   });
   const { sell } = createSales({ inFlightMax: 40 }, parts);
   const buy = (paid: Payment, fingerprint?: string) => sell(request(paid, fingerprint));
-  return { facilitation, ledger, parts, sell, buy, charged, offers, asked: facilitation.asked };
+  return { facilitation, ledger, parts, sell, buy, chargedAmounts, offers, asked: facilitation.asked };
 }
 
 function createOrder(payment: Payment, offers = [offer], fingerprint = "request") {
@@ -53,7 +53,7 @@ function createOrder(payment: Payment, offers = [offer], fingerprint = "request"
   return { payment, requirements, route: "GET /data", fingerprint, client: "192.0.2.1", memory };
 }
 
-const identified = (id: string) => ({ extensions: { "payment-identifier": { info: { id } } } });
+const createIdentifier = (id: string) => ({ extensions: { "payment-identifier": { info: { id } } } });
 
 /** Builds a facilitator's response when the token has used the nonce; `named` is its own failed transaction. */
 function nonceUsed(named: string) {
@@ -70,11 +70,11 @@ const noVerdict = (code: FacilitationErrorCode) => new FacilitationError(code, "
 
 describe("sell", () => {
   it("verifies, works and settles in this order, then sells the response", async () => {
-    const { buy, asked, charged, ledger } = await shop();
+    const { buy, asked, chargedAmounts, ledger } = await shop();
     const outcome = await buy(createPayment());
     expect(outcome).toMatchObject({ kind: "sold", response, settlement: settledResponse });
     expect(asked).toEqual(["verify", "work", "settle"]);
-    expect(charged).toHaveLength(1);
+    expect(chargedAmounts).toHaveLength(1);
     await deliver(outcome);
     expect(await ledger.count()).toEqual({ delivered: 1 });
   });
@@ -94,19 +94,19 @@ describe("sell", () => {
   ])("does no work after the verdict %s, and accepts the same payment on retry", async (_, verdict, outcome) => {
     const { buy, asked, facilitation, ledger } = await shop();
     facilitation.verdicts.unshift(verdict);
-    const paid = createPayment();
-    expect(await buy(paid)).toMatchObject(outcome);
+    const paidPayment = createPayment();
+    expect(await buy(paidPayment)).toMatchObject(outcome);
     expect([asked, await ledger.count()]).toEqual([["verify"], {}]);
-    expect(await buy(paid)).toMatchObject({ kind: "sold" });
+    expect(await buy(paidPayment)).toMatchObject({ kind: "sold" });
   });
 
   it("returns in-progress to concurrent copies of a channel's payment", async () => {
     const { buy, offers, asked } = await shop();
     offers.push(channelOffer);
     const { sent } = sign("voucher", 10n) as { sent: PaymentPayload };
-    const read = readPayment(encodePaymentSignatureHeader(sent));
-    if (!read.ok) throw new Error(read.message);
-    const outcomes = await Promise.all(Array.from({ length: 3 }, () => buy(read.payment)));
+    const readResult = readPayment(encodePaymentSignatureHeader(sent));
+    if (!readResult.ok) throw new Error(readResult.message);
+    const outcomes = await Promise.all(Array.from({ length: 3 }, () => buy(readResult.payment)));
     expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(["in-progress", "in-progress", "sold"]);
     expect(asked.filter((step) => step === "work")).toHaveLength(1);
   });
@@ -114,33 +114,33 @@ describe("sell", () => {
   it("returns in-progress for a rejected payment while another copy is being verified", async () => {
     const { parts, facilitation, buy } = await shop();
     const paid = createPayment();
-    const rejected = { isValid: false, invalidReason: "permit2_allowance_required" };
-    const verified = Promise.withResolvers<void>();
-    const verdicts = [Promise.resolve(rejected), verified.promise.then(() => ({ isValid: true }))];
+    const rejectedVerdict = { isValid: false, invalidReason: "permit2_allowance_required" };
+    const verification = Promise.withResolvers<void>();
+    const verdicts = [Promise.resolve(rejectedVerdict), verification.promise.then(() => ({ isValid: true }))];
     const verify = () => verdicts.shift() ?? Promise.reject(new Error("verified a third time"));
     const { sell } = createSales({ inFlightMax: 40 }, { ...parts, facilitation: { ...facilitation, verify } });
     const send = () => sell({ ...createOrder(paid), work: async () => resource });
-    const [first, second] = [send(), send()];
-    expect(await first).toEqual({ kind: "in-progress" });
-    verified.resolve();
-    expect((await second).kind).toBe("sold");
-    facilitation.verdicts.unshift(rejected);
-    expect(await buy(createPayment())).toMatchObject({ kind: "invalid", reason: rejected.invalidReason });
+    const [firstSale, secondSale] = [send(), send()];
+    expect(await firstSale).toEqual({ kind: "in-progress" });
+    verification.resolve();
+    expect((await secondSale).kind).toBe("sold");
+    facilitation.verdicts.unshift(rejectedVerdict);
+    expect(await buy(createPayment())).toMatchObject({ kind: "invalid", reason: rejectedVerdict.invalidReason });
   });
 
   it("works once for ten concurrent requests with the same payment", async () => {
-    const { buy, asked, charged } = await shop();
+    const { buy, asked, chargedAmounts } = await shop();
     const paid = createPayment();
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => buy(paid)));
     const kinds = outcomes.map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === "sold")).toHaveLength(1);
     expect(kinds.filter((kind) => kind === "in-progress")).toHaveLength(9);
     expect(asked.filter((step) => step !== "verify")).toEqual(["work", "settle"]);
-    expect(charged).toHaveLength(1);
+    expect(chargedAmounts).toHaveLength(1);
   });
 
   it("returns a delivered response again for the same payment and request, without the facilitator", async () => {
-    const { buy, asked, charged, ledger } = await shop();
+    const { buy, asked, chargedAmounts, ledger } = await shop();
     const paid = createPayment();
     await deliver(await buy(paid));
     asked.length = 0;
@@ -149,72 +149,75 @@ describe("sell", () => {
     expect(await buy(paid, "another request")).toEqual({ kind: "other-request" });
     expect(await ledger.forgetResponses("delivered")).toBe(1);
     expect(await buy(paid)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" });
-    expect([asked, charged.length]).toEqual([[], 1]);
+    expect([asked, chargedAmounts.length]).toEqual([[], 1]);
   });
 
   it("returns a delivered response only to the same client, or for its payment-identifier", async () => {
     const { sell } = await shop();
     const from = (paid: Payment, client: string) => sell({ ...createOrder(paid), client, work: async () => resource });
-    const plain = createPayment();
-    await deliver(await from(plain, "192.0.2.1"));
-    expect(await from(plain, "192.0.2.2")).toEqual({
+    const plainPayment = createPayment();
+    await deliver(await from(plainPayment, "192.0.2.1"));
+    expect(await from(plainPayment, "192.0.2.2")).toEqual({
       kind: "invalid",
       reason: "invalid_exact_evm_nonce_already_used",
     });
     const payload = createPayload();
-    const named = createPayment({ ...payload, ...identified("a-random-identifier-1") });
-    await deliver(await from(named, "192.0.2.1"));
-    expect(await deliver(await from(named, "192.0.2.2"))).toMatchObject({ response });
-    const guessed = createPayment({ ...payload, ...identified("a-random-identifier-2") });
-    for (const stranger of [guessed, createPayment(payload)])
-      expect((await from(stranger, "192.0.2.1")).kind).toBe("invalid");
+    const namedPayment = createPayment({ ...payload, ...createIdentifier("a-random-identifier-1") });
+    await deliver(await from(namedPayment, "192.0.2.1"));
+    expect(await deliver(await from(namedPayment, "192.0.2.2"))).toMatchObject({ response });
+    const guessedPayment = createPayment({ ...payload, ...createIdentifier("a-random-identifier-2") });
+    for (const otherPayment of [guessedPayment, createPayment(payload)])
+      expect((await from(otherPayment, "192.0.2.1")).kind).toBe("invalid");
   });
 
   it("charges a payer's identifier once even if it signs again, and rejects another request or other terms", async () => {
-    const { buy, asked, charged, ledger, sell } = await shop();
-    const named = () => createPayment({ ...createPayload(), ...identified("a-random-identifier-3") });
-    const both = await Promise.all([buy(named()), buy(named())]);
-    expect(both.map(({ kind }) => kind).toSorted()).toEqual(["in-progress", "sold"]);
-    for (const outcome of both) if (outcome.kind === "sold") await deliver(outcome);
-    expect(await deliver(await buy(named()))).toMatchObject({ response, settlement: settledResponse });
-    expect(await buy(named(), "another request")).toEqual({ kind: "other-request" });
+    const { buy, asked, chargedAmounts, ledger, sell } = await shop();
+    const createNamedPayment = () =>
+      createPayment({ ...createPayload(), ...createIdentifier("a-random-identifier-3") });
+    const bothSales = await Promise.all([buy(createNamedPayment()), buy(createNamedPayment())]);
+    expect(bothSales.map(({ kind }) => kind).toSorted()).toEqual(["in-progress", "sold"]);
+    for (const outcome of bothSales) if (outcome.kind === "sold") await deliver(outcome);
+    expect(await deliver(await buy(createNamedPayment()))).toMatchObject({ response, settlement: settledResponse });
+    expect(await buy(createNamedPayment(), "another request")).toEqual({ kind: "other-request" });
     expect(asked.filter((step) => step !== "verify")).toEqual(["work", "settle"]);
     asked.length = 0;
     for (const changes of [{ amount: "20000" }, { asset: `0x${"0b".repeat(20)}` }, { payTo: `0x${"0c".repeat(20)}` }]) {
       const requirements = { ...offer, ...changes };
-      const order = { ...createOrder(named()), requirements, work: async () => resource };
+      const order = { ...createOrder(createNamedPayment()), requirements, work: async () => resource };
       expect(await sell(order)).toEqual({ kind: "other-request" });
     }
     expect(asked, "a conflict queries no facilitator").toEqual([]);
     await ledger.forgetResponses("delivered");
-    expect(await buy(named())).toEqual({ kind: "other-request" });
-    const other = createPayload();
-    const authorization = { ...(other.payload["authorization"] as object), from: `0x${"12".repeat(20)}` };
-    const payload = { ...other.payload, authorization };
-    expect((await buy(createPayment({ ...other, payload, ...identified("a-random-identifier-3") }))).kind).toBe("sold");
-    expect([asked.filter((step) => step !== "verify"), charged.length]).toEqual([["work", "settle"], 2]);
+    expect(await buy(createNamedPayment())).toEqual({ kind: "other-request" });
+    const otherPayload = createPayload();
+    const authorization = { ...(otherPayload.payload["authorization"] as object), from: `0x${"12".repeat(20)}` };
+    const payload = { ...otherPayload.payload, authorization };
+    expect(
+      (await buy(createPayment({ ...otherPayload, payload, ...createIdentifier("a-random-identifier-3") }))).kind,
+    ).toBe("sold");
+    expect([asked.filter((step) => step !== "verify"), chargedAmounts.length]).toEqual([["work", "settle"], 2]);
   });
 
   it("returns in-progress to a copy that is verified after the delivery", async () => {
     const { parts, facilitation, buy } = await shop();
     const paid = createPayment();
-    const verified = Promise.withResolvers<void>();
-    const verify = () => verified.promise.then(() => ({ isValid: true }));
+    const verification = Promise.withResolvers<void>();
+    const verify = () => verification.promise.then(() => ({ isValid: true }));
     const late = createSales({ inFlightMax: 40 }, { ...parts, facilitation: { ...facilitation, verify } }).sell({
       ...createOrder(paid),
       work: () => Promise.reject(new Error("worked twice")),
     });
     await deliver(await buy(paid));
-    verified.resolve();
+    verification.resolve();
     expect(await late).toEqual({ kind: "in-progress" });
   });
 
   it.each([3_660, 3_661])("accepts an authorization of up to 3,660 s: %i s", async (validity) => {
     const { buy, asked } = await shop();
-    const paid = createPayload();
+    const paidPayload = createPayload();
     const validBefore = String(paymentsClock() / 1_000 + validity);
-    const authorization = { ...(paid.payload["authorization"] as object), validBefore };
-    const outcome = await buy(createPayment({ ...paid, payload: { ...paid.payload, authorization } }));
+    const authorization = { ...(paidPayload.payload["authorization"] as object), validBefore };
+    const outcome = await buy(createPayment({ ...paidPayload, payload: { ...paidPayload.payload, authorization } }));
     if (validity === 3_660) return expect(outcome.kind).toBe("sold");
     expect(outcome).toEqual({
       kind: "invalid",
@@ -242,8 +245,8 @@ describe("sell", () => {
     const { buy, facilitation, ledger, offers } = await shop();
     if (state === "settling") facilitation.settlements.unshift(pendingResponse);
     const paid = createPayment();
-    const first = await buy(paid);
-    if (first.kind === "sold") await first.end?.(false);
+    const firstSale = await buy(paid);
+    if (firstSale.kind === "sold") await firstSale.end?.(false);
     expect(await ledger.count()).toEqual({ [state]: 1 });
     offers.splice(0, 1, { ...offer, amount: "20000" });
     expect(await buy(paid)).toMatchObject({ kind: "sold", response, settlement: settledResponse });
@@ -268,10 +271,10 @@ describe("sell", () => {
     const { buy, facilitation } = await shop();
     const paid = createPayload();
     await deliver(await buy(createPayment(paid)), false);
-    const forged = createPayment({ ...paid, payload: { ...paid.payload, signature: `0x${"11".repeat(65)}` } });
+    const forgedPayment = createPayment({ ...paid, payload: { ...paid.payload, signature: `0x${"11".repeat(65)}` } });
     facilitation.verdicts.unshift({ isValid: false, invalidReason: "invalid_exact_evm_signature" });
-    expect(await buy(forged)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_signature" });
-    expect(await buy(forged)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" });
+    expect(await buy(forgedPayment)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_signature" });
+    expect(await buy(forgedPayment)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" });
   });
 });
 
@@ -297,14 +300,14 @@ describe("sell, if the upstream fails or declines", () => {
 
 describe("sell, while a settlement is pending", () => {
   it("returns pending, then the retained response once the payment is settled", async () => {
-    const { buy, asked, facilitation, charged } = await shop();
+    const { buy, asked, facilitation, chargedAmounts } = await shop();
     facilitation.settlements.unshift(pendingResponse);
     const paid = createPayment();
     expect(await buy(paid)).toMatchObject({ kind: "pending", settlement: { transaction } });
-    expect(charged).toEqual([]);
+    expect(chargedAmounts).toEqual([]);
     expect(await buy(paid)).toMatchObject({ kind: "sold", response, settlement: settledResponse });
     expect(asked).toEqual(["verify", "work", "settle", "settle"]);
-    expect(charged).toHaveLength(1);
+    expect(chargedAmounts).toHaveLength(1);
   });
 
   it.each([
@@ -315,8 +318,11 @@ describe("sell, while a settlement is pending", () => {
     facilitation.settlements.unshift(pendingResponse, answer);
     const paid = createPayment();
     await buy(paid);
-    const second = await buy(paid);
-    expect(second).toMatchObject({ kind: "pending", settlement: { errorReason: "settlement_pending", transaction } });
+    const secondSale = await buy(paid);
+    expect(secondSale).toMatchObject({
+      kind: "pending",
+      settlement: { errorReason: "settlement_pending", transaction },
+    });
     expect(await buy(paid)).toMatchObject({ kind: "sold" });
   });
 
@@ -339,24 +345,27 @@ describe("sell, while a settlement is pending", () => {
     ["the reported transaction failed", pendingResponse, nonceUsed(transaction)],
     ["another transaction failed", pendingResponse, nonceUsed(`0x${"cd".repeat(32)}`)],
   ])("delivers nothing if the payer used the nonce elsewhere: %s", async (_name, first, second) => {
-    const { buy, facilitation, ledger, charged } = await shop();
+    const { buy, facilitation, ledger, chargedAmounts } = await shop();
     facilitation.settlements.unshift(first, second);
     const paid = createPayment();
     expect(await buy(paid)).toMatchObject({ kind: "pending" });
     expect(await buy(paid)).toMatchObject({ kind: "invalid", settlement: { success: false } });
-    expect([await ledger.count(), charged]).toEqual([{}, []]);
+    expect([await ledger.count(), chargedAmounts]).toEqual([{}, []]);
   });
 
   it("accepts duplicate_settlement as its own only with the transaction reported before", async () => {
-    const duplicate = { ...pendingResponse, errorReason: "duplicate_settlement" };
-    const own = await shop();
-    own.facilitation.settlements.unshift(pendingResponse, duplicate);
+    const duplicateResponse = { ...pendingResponse, errorReason: "duplicate_settlement" };
+    const ownShop = await shop();
+    ownShop.facilitation.settlements.unshift(pendingResponse, duplicateResponse);
     const paid = createPayment();
-    expect([(await own.buy(paid)).kind, (await own.buy(paid)).kind]).toEqual(["pending", "sold"]);
-    const other = await shop();
-    other.facilitation.settlements.unshift(pendingResponse, { ...duplicate, transaction: `0x${"cd".repeat(32)}` });
-    expect([(await other.buy(paid)).kind, (await other.buy(paid)).kind]).toEqual(["pending", "invalid"]);
-    expect(other.charged).toEqual([]);
+    expect([(await ownShop.buy(paid)).kind, (await ownShop.buy(paid)).kind]).toEqual(["pending", "sold"]);
+    const otherShop = await shop();
+    otherShop.facilitation.settlements.unshift(pendingResponse, {
+      ...duplicateResponse,
+      transaction: `0x${"cd".repeat(32)}`,
+    });
+    expect([(await otherShop.buy(paid)).kind, (await otherShop.buy(paid)).kind]).toEqual(["pending", "invalid"]);
+    expect(otherShop.chargedAmounts).toEqual([]);
   });
 
   it.each([
@@ -367,10 +376,10 @@ describe("sell, while a settlement is pending", () => {
       return [settlement, { kind: "invalid", reason: errorReason, settlement }] as const;
     }),
   ])("charges nothing and deletes the claim after a rejected settlement: %o", async (answer, outcome) => {
-    const { buy, facilitation, ledger, charged } = await shop();
+    const { buy, facilitation, ledger, chargedAmounts } = await shop();
     facilitation.settlements.unshift(answer);
     expect(await buy(createPayment())).toMatchObject(outcome);
-    expect([await ledger.count(), charged]).toEqual([{}, []]);
+    expect([await ledger.count(), chargedAmounts]).toEqual([{}, []]);
   });
 });
 
@@ -383,15 +392,15 @@ describe("sell, with a facilitator that distinguishes callers", () => {
     await buy(paid);
     for (const claim of await ledger.unsettled(10)) await resumeSettlement(claim, parts);
     await buy(createPayment());
-    const [first, ...others] = facilitation.idempotencyKeys;
-    expect(others).toEqual([first, first, expect.not.stringMatching(first ?? "")]);
+    const [firstKey, ...otherKeys] = facilitation.idempotencyKeys;
+    expect(otherKeys).toEqual([firstKey, firstKey, expect.not.stringMatching(firstKey ?? "")]);
   });
 
   it("returns in-progress to an invalid payment while a copy of its request is settling it", async () => {
     const { buy, facilitation, asked } = await shop();
-    const settling = until("the first copy settles", generousMs, () => asked.includes("settle"));
-    const duplicate = settling.then(() => ({ isValid: false, invalidReason: "duplicate_settlement" }));
-    facilitation.verdicts.unshift({ isValid: true }, duplicate);
+    const firstSettlement = until("the first copy settles", generousMs, () => asked.includes("settle"));
+    const duplicateVerdict = firstSettlement.then(() => ({ isValid: false, invalidReason: "duplicate_settlement" }));
+    facilitation.verdicts.unshift({ isValid: true }, duplicateVerdict);
     const paid = createPayment();
     const kinds = (await Promise.all([buy(paid), buy(paid)])).map(({ kind }) => kind);
     expect(kinds).toEqual(["sold", "in-progress"]);
@@ -400,7 +409,7 @@ describe("sell, with a facilitator that distinguishes callers", () => {
 
 describe("resumeSettlement", () => {
   it("settles a pending payment, so that its client gets the response", async () => {
-    const { buy, facilitation, ledger, parts, charged, asked } = await shop();
+    const { buy, facilitation, ledger, parts, chargedAmounts: charged, asked } = await shop();
     facilitation.settlements.unshift(pendingResponse);
     const paid = createPayment();
     await buy(paid);

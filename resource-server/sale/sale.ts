@@ -45,19 +45,19 @@ export type Sales = ReturnType<typeof createSales>;
  */
 export function createSales(
   { inFlightMax }: Readonly<{ inFlightMax: number }>,
-  given: Omit<SellingParts, "unverified">,
+  givenParts: Omit<SellingParts, "unverified">,
 ) {
   const slots = new FairSlots(inFlightMax);
-  const parts = { ...given, unverified: new FairSlots(Math.ceil(inFlightMax / 2)) };
+  const parts = { ...givenParts, unverified: new FairSlots(Math.ceil(inFlightMax / 2)) };
   return {
     sell: async (request: SaleRequest): Promise<SaleOutcome> => {
       const entry = slots.enter(request.client);
       if (!entry.ok) return { kind: "busy" };
-      using kept = new DisposableStack();
-      kept.use(entry.slot);
+      using keptResources = new DisposableStack();
+      keptResources.use(entry.slot);
       const outcome = await catchLedgerFault(() => sell(request, parts));
       if (outcome.kind !== "sold") return outcome;
-      const slot = kept.move();
+      const slot = keptResources.move();
       const end = async (isDelivered: boolean): Promise<void> => {
         using _slot = slot;
         await outcome.end?.(isDelivered);
@@ -98,27 +98,27 @@ async function sell(request: SaleRequest, parts: SellingParts): Promise<SaleOutc
   const busy = rejectIfBusy(claim, payment);
   if (busy !== undefined) return busy;
   if (requirements === undefined) return { kind: "invalid", reason: noOffer };
-  const tooLong = rejectValidity(payment, requirements, parts.clock());
-  if (tooLong !== undefined) return tooLong;
+  const validityRejection = rejectValidity(payment, requirements, parts.clock());
+  if (validityRejection !== undefined) return validityRejection;
   if (!ledger.hasRoom(key.payer)) return { kind: "busy" };
   const order = { ...request, requirements };
-  const earlier = await findIdentified(payment, parts);
-  if (earlier !== undefined && !areSamePurchase(earlier, order)) return { kind: "other-request" };
+  const earlierPurchase = await findIdentified(payment, parts);
+  if (earlierPurchase !== undefined && !areSamePurchase(earlierPurchase, order)) return { kind: "other-request" };
   const rejection = await requestVerdict(order, parts);
   if (rejection === undefined) {
-    if (earlier === undefined) {
+    if (earlierPurchase === undefined) {
       const bought = await runAsOwner(key, parts, () => buy(key, order, parts));
-      const begun = bought.kind === "in-progress" ? await ledger.find(key) : undefined;
-      return (isRepetition(begun, request) ? undefined : rejectIfBusy(begun, payment)) ?? bought;
+      const startedClaim = bought.kind === "in-progress" ? await ledger.find(key) : undefined;
+      return (isRepetition(startedClaim, request) ? undefined : rejectIfBusy(startedClaim, payment)) ?? bought;
     }
-    const again = { ...request, isIdentified: true, isRepeated: earlier.state === "delivered" };
-    return runAsOwner(earlier.key, parts, () => collect(earlier.key, again, parts));
+    const repeatedRequest = { ...request, isIdentified: true, isRepeated: earlierPurchase.state === "delivered" };
+    return runAsOwner(earlierPurchase.key, parts, () => collect(earlierPurchase.key, repeatedRequest, parts));
   }
   // A payment being settled is no longer valid, and a copy of this same request may be settling it.
-  const begun = rejection.kind === "invalid" ? await ledger.find(key) : undefined;
+  const startedClaim = rejection.kind === "invalid" ? await ledger.find(key) : undefined;
   // The reason may be temporary, such as the payer's other payment in flight: a payment rejected here may be charged
   // through a copy that is verified later.
-  if (!isRepetition(begun, request))
+  if (!isRepetition(startedClaim, request))
     return rejection.kind === "invalid" && copy.hasOthers() ? { kind: "in-progress" } : rejection;
   return runAsOwner(key, parts, () => collect(key, request, parts));
 }
@@ -181,8 +181,8 @@ async function buy(key: ClaimKey, request: Order, parts: SaleParts): Promise<Sal
   const payload = read.sent;
   const idempotencyKey = randomUUID();
   const holder = nameHolder(identifier, request.client);
-  const begun = { key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore, holder };
-  if (!(await ledger.claim({ ...begun, identifier }))) return collect(key, request, parts);
+  const startedClaim = { key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore, holder };
+  if (!(await ledger.claim({ ...startedClaim, identifier }))) return collect(key, request, parts);
   let result: ReturnType<typeof chargeWork> | undefined;
   try {
     result = chargeWork(skipWork(read) ?? (await request.work()), requirements);
@@ -192,7 +192,7 @@ async function buy(key: ClaimKey, request: Order, parts: SaleParts): Promise<Sal
   if (result.kind !== "resource") return result;
   const { response, amount } = result;
   await ledger.settling(key, response, amount, { isUnsynced: facilitation.settlesInLedger?.(payload) });
-  const claim: PaymentClaim = { ...begun, state: "settling", amount, response, settlement: undefined };
+  const claim: PaymentClaim = { ...startedClaim, state: "settling", amount, response, settlement: undefined };
   return recordOutcome(claim, await settleClaim(claim, read, facilitation, request.trace), parts);
 }
 
@@ -205,17 +205,17 @@ type Collection = SaleRequest & Readonly<{ isRepeated?: boolean; isIdentified?: 
 /** Delivers an earlier claim's purchase to its owner: again to a returning client, and once to concurrent copies. */
 async function collect(key: ClaimKey, request: Collection, parts: SaleParts): Promise<SaleOutcome> {
   const { ledger, facilitation } = parts;
-  const found = await ledger.find(key);
-  if (found === undefined) return { kind: "in-progress" };
-  if (found.state !== "working") {
-    const isOwn = request.isIdentified === true || found.digest === request.payment.digest;
-    if (!isOwn || !found.hasResponse) return request.isIdentified === true ? { kind: "other-request" } : spent;
+  const foundClaim = await ledger.find(key);
+  if (foundClaim === undefined) return { kind: "in-progress" };
+  if (foundClaim.state !== "working") {
+    const isOwn = request.isIdentified === true || foundClaim.digest === request.payment.digest;
+    if (!isOwn || !foundClaim.hasResponse) return request.isIdentified === true ? { kind: "other-request" } : spent;
     const holder = nameHolder(request.payment.identifier, request.client);
-    if (found.state === "delivered" && found.holder !== holder) return spent;
-    if (found.fingerprint !== request.fingerprint) return { kind: "other-request" };
-    if (found.state === "delivered" && request.isRepeated !== true) return { kind: "in-progress" };
+    if (foundClaim.state === "delivered" && foundClaim.holder !== holder) return spent;
+    if (foundClaim.fingerprint !== request.fingerprint) return { kind: "other-request" };
+    if (foundClaim.state === "delivered" && request.isRepeated !== true) return { kind: "in-progress" };
   }
-  if (!request.memory.tryAcquire(found.responseBytes)) return { kind: "busy" };
+  if (!request.memory.tryAcquire(foundClaim.responseBytes)) return { kind: "busy" };
   const claim = await ledger.acquire(key);
   if (claim === undefined) return { kind: "in-progress" };
   switch (claim.state) {

@@ -28,9 +28,12 @@ export function resumeSettlements(
 
   async function resumeDue(signal: AbortSignal): Promise<void> {
     await releaseOrphans();
-    const released = await ledger.releaseAbandoned();
-    if (released > 0)
-      log.warn({ event: "claims-released", released }, "released payments that a process was handling when it exited");
+    const count = await ledger.releaseAbandoned();
+    if (count > 0)
+      log.warn(
+        { event: "claims-released", released: count },
+        "released payments that a process was handling when it exited",
+      );
     const claims = (await ledger.unsettled(claimsPerRunMax)).values();
     const worker = async () => {
       for (const claim of claims) {
@@ -42,9 +45,9 @@ export function resumeSettlements(
     await ledger.trim(clock() - retentionMs);
   }
 
-  const failed = (error: unknown) =>
+  const reportFailure = (error: unknown) =>
     log.error({ event: "settlements-not-resumed", err: error }, "can't resume settlements; retrying");
-  return repeat(resumeDue, { intervalMs, failed }, { pause });
+  return repeat(resumeDue, { intervalMs, failed: reportFailure }, { pause });
 }
 
 /** Resumes a settlement with an unknown outcome, unless a request is working on the same payment. */

@@ -4,9 +4,9 @@ import { offer } from "../testing/payments.ts";
 import { chargeWork } from "./used-amount.ts";
 
 const response = { status: 200, headers: [], body: new Uint8Array() };
-const metered = { ...offer, scheme: "upto", amount: String(5n * 10n ** 18n), extra: {} };
+const meteredOffer = { ...offer, scheme: "upto", amount: String(5n * 10n ** 18n), extra: {} };
 const charge = (amount: string, changes: Partial<PaymentRequirements> = {}) =>
-  chargeWork({ kind: "resource", response, used: JSON.stringify({ amount }) }, { ...metered, ...changes });
+  chargeWork({ kind: "resource", response, used: JSON.stringify({ amount }) }, { ...meteredOffer, ...changes });
 
 test("converts dollars with the decimals of the offer's token", () => {
   expect(charge("$1", { extra: { decimals: 18 } })).toMatchObject({ amount: String(10n ** 18n) });

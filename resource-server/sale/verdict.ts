@@ -4,7 +4,7 @@ import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { readVerifyState } from "#x402/answer.ts";
 import { reason } from "#x402/reason.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
-import { malformed } from "./claim-settlement.ts";
+import { malformedReason } from "./claim-settlement.ts";
 import type { Payment } from "./payment-header.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 
@@ -55,13 +55,15 @@ export async function requestVerdict(
     if (state === "valid") return undefined;
     const { invalidReason, invalidMessage: message, extra } = verdict;
     if (state === "rejected") {
-      const corrected = extra && { ...requirements, extra: { ...requirements.extra, ...extra } };
-      return { kind: "invalid", reason: invalidReason ?? malformed, message, corrected };
+      const correctedRequirements = extra && { ...requirements, extra: { ...requirements.extra, ...extra } };
+      return { kind: "invalid", reason: invalidReason ?? malformedReason, message, corrected: correctedRequirements };
     }
     const cause = new FacilitationError("failed", `the facilitator's verdict is its own fault: ${invalidReason}`);
     return { kind: "no-verdict", cause };
   } catch (error) {
     if (!(error instanceof FacilitationError)) throw error;
-    return error.code === "rejected" ? { kind: "invalid", reason: malformed } : { kind: "no-verdict", cause: error };
+    return error.code === "rejected"
+      ? { kind: "invalid", reason: malformedReason }
+      : { kind: "no-verdict", cause: error };
   }
 }

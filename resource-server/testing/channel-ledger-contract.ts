@@ -16,8 +16,8 @@ export function testChannelLedger(open: () => Promise<SqlStore>): void {
     expect(await ledger.find(channel.id)).toBeUndefined();
     expect(await ledger.observe(channel, state)).toMatchObject({ ...channel, charged: 50n, voucher: undefined, state });
     const charge = { before: 50n, amount: 10n, max: 75n, signature };
-    const charged = await Promise.all(Array.from({ length: 3 }, () => ledger.charge(channel.id, charge)));
-    expect(charged.filter(Boolean)).toHaveLength(1);
+    const charges = await Promise.all(Array.from({ length: 3 }, () => ledger.charge(channel.id, charge)));
+    expect(charges.filter(Boolean)).toHaveLength(1);
     expect(await ledger.find(channel.id)).toMatchObject({
       charged: 60n,
       voucher: { max: 75n, signature },
@@ -44,10 +44,10 @@ export function testChannelLedger(open: () => Promise<SqlStore>): void {
     await using ledger = openTestChannels(() => 1_000, { store: await open() });
     await ledger.observe(channel, state);
     await ledger.charge(channel.id, { before: 50n, amount: 10n, max: 60n, signature });
-    const seen = async (totalClaimed: bigint) => (await ledger.observe(channel, { ...state, totalClaimed })).charged;
-    expect([await seen(9n), await seen(60n)]).toEqual([60n, 60n]);
+    const observe = async (totalClaimed: bigint) => (await ledger.observe(channel, { ...state, totalClaimed })).charged;
+    expect([await observe(9n), await observe(60n)]).toEqual([60n, 60n]);
     expect(await ledger.find(channel.id)).toMatchObject({ voucher: { max: 60n } });
-    expect([await seen(61n), await seen(2n ** 90n), await seen(99n)]).toEqual([61n, 2n ** 90n, 2n ** 90n]);
+    expect([await observe(61n), await observe(2n ** 90n), await observe(99n)]).toEqual([61n, 2n ** 90n, 2n ** 90n]);
     expect(await ledger.find(channel.id)).toMatchObject({ voucher: undefined });
   });
 
@@ -61,16 +61,16 @@ export function testChannelLedger(open: () => Promise<SqlStore>): void {
       await ledger.charge(id, { before: 50n, amount: 10n, max: 75n, signature });
     }
     const list = async (...page: Parameters<typeof ledger.owed>) => (await ledger.owed(...page)).map(({ id }) => id);
-    const [second] = (await ledger.owed(2)).slice(-1);
+    const [secondChannel] = (await ledger.owed(2)).slice(-1);
     expect(await list(2)).toEqual(ids.slice(0, 2));
-    expect(await list(2, { after: second })).toEqual(ids.slice(2));
+    expect(await list(2, { after: secondChannel })).toEqual(ids.slice(2));
     expect(await list(9, { before: 2_000 })).toEqual(ids.slice(0, 2));
     expect((await ledger.withdrawing(9)).map(({ id }) => id)).toEqual([ids[2]]);
     expect(await ledger.count()).toBe(4);
     await ledger.postpone(ids[0] ?? "0x", { isRejected: false });
     await ledger.postpone(ids[0] ?? "0x", { isRejected: true });
-    const postponed = { rejectedClaims: 2, isRejected: true, owedSinceMs: 2_000 };
-    expect(await ledger.find(ids[0] ?? "0x")).toMatchObject(postponed);
+    const postponedClaim = { rejectedClaims: 2, isRejected: true, owedSinceMs: 2_000 };
+    expect(await ledger.find(ids[0] ?? "0x")).toMatchObject(postponedClaim);
     await ledger.claimed(ids[0] ?? "0x", 60n, 3_000);
     expect(await ledger.find(ids[0] ?? "0x")).toMatchObject({ rejectedClaims: 0, isRejected: false });
   });

@@ -26,21 +26,21 @@ export function createClaim(nonce = "0x01"): NewClaim {
 }
 
 /** Defines the tests that every claim ledger must pass, whatever its storage; `place` returns an empty one for each test. */
-export function testClaimLedger(place: () => Promise<LedgerLocation>): void {
-  testMoves(place);
-  testKeptResponses(place);
-  testOwners(place);
+export function testClaimLedger(openLocation: () => Promise<LedgerLocation>): void {
+  testMoves(openLocation);
+  testKeptResponses(openLocation);
+  testOwners(openLocation);
 }
 
-function testMoves(place: () => Promise<LedgerLocation>): void {
+function testMoves(openLocation: () => Promise<LedgerLocation>): void {
   it("lets only one of ten concurrent calls claim a payment", async () => {
-    await using ledger = await (await place()).open();
+    await using ledger = await (await openLocation()).open();
     const claims = await Promise.all(Array.from({ length: 10 }, () => ledger.claim(createClaim())));
     expect(claims.filter(Boolean)).toHaveLength(1);
   });
 
   it("restores a claim in each state after its process exited", async () => {
-    const { open } = await place();
+    const { open } = await openLocation();
     const claim = createClaim();
     const states: string[] = [];
     const moves = [
@@ -56,22 +56,22 @@ function testMoves(place: () => Promise<LedgerLocation>): void {
         await ledger.acquire(claim.key);
         await move(ledger);
       }
-      await using again = await open();
-      const found = await again.find(claim.key);
-      states.push(found?.state ?? "none");
-      expect(found?.idempotencyKey).toBe(claim.idempotencyKey);
-      if (found?.state !== "settled") continue;
-      expect(found.settlement).toEqual(settledResponse);
-      expect(found.responseBytes).toBe(3);
-      const acquired = await again.acquire(claim.key);
-      expect(acquired?.response).toMatchObject({ status: 200, headers: response.headers });
-      expect([...(acquired?.response?.body ?? [])]).toEqual([7, 0, 255]);
+      await using reopened = await open();
+      const foundClaim = await reopened.find(claim.key);
+      states.push(foundClaim?.state ?? "none");
+      expect(foundClaim?.idempotencyKey).toBe(claim.idempotencyKey);
+      if (foundClaim?.state !== "settled") continue;
+      expect(foundClaim.settlement).toEqual(settledResponse);
+      expect(foundClaim.responseBytes).toBe(3);
+      const acquiredClaim = await reopened.acquire(claim.key);
+      expect(acquiredClaim?.response).toMatchObject({ status: 200, headers: response.headers });
+      expect([...(acquiredClaim?.response?.body ?? [])]).toEqual([7, 0, 255]);
     }
     expect(states).toEqual(["working", "settling", "settling", "settled", "delivered"]);
   });
 
   it("rejects an invalid state transition", async () => {
-    await using ledger = await (await place()).open();
+    await using ledger = await (await openLocation()).open();
     const claim = createClaim();
     await ledger.claim(claim);
     await expect(ledger.settled(claim.key, settledResponse)).rejects.toThrow("can't become settled");
@@ -82,10 +82,10 @@ function testMoves(place: () => Promise<LedgerLocation>): void {
   });
 }
 
-function testKeptResponses(place: () => Promise<LedgerLocation>): void {
+function testKeptResponses(openLocation: () => Promise<LedgerLocation>): void {
   it("deletes the signature on delivery, and the response five minutes later if the payment has expired", async () => {
     let now = 1_999_000;
-    await using ledger = await (await place()).open(() => now);
+    await using ledger = await (await openLocation()).open(() => now);
     const claim = createClaim();
     await ledger.claim(claim);
     await ledger.settling(claim.key, response, "10000");
@@ -113,7 +113,7 @@ function testKeptResponses(place: () => Promise<LedgerLocation>): void {
 
   it("deletes the oldest delivered responses first, and undelivered ones only after their payment expired", async () => {
     let now = 1_000_000;
-    await using ledger = await (await place()).open(() => now);
+    await using ledger = await (await openLocation()).open(() => now);
     for (const nonce of ["0x01", "0x02", "0x03"]) {
       const { key, ...claim } = createClaim(nonce);
       await ledger.claim({ ...claim, key });
@@ -123,21 +123,26 @@ function testKeptResponses(place: () => Promise<LedgerLocation>): void {
       else await ledger.delivered(key);
       now += 1_000;
     }
-    const kept = async () => {
-      const found = await Promise.all(["0x01", "0x02", "0x03"].map((nonce) => ledger.find(createClaim(nonce).key)));
-      return found.map((claim) => claim?.hasResponse);
+    const findKeptResponses = async () => {
+      const foundClaims = await Promise.all(
+        ["0x01", "0x02", "0x03"].map((nonce) => ledger.find(createClaim(nonce).key)),
+      );
+      return foundClaims.map((claim) => claim?.hasResponse);
     };
-    expect([await ledger.forgetResponses("delivered", 1), await kept()]).toEqual([1, [false, true, true]]);
-    expect([await ledger.forgetResponses("delivered", 9), await kept()]).toEqual([1, [false, false, true]]);
-    expect([await ledger.forgetResponses("untaken", 9), await kept()]).toEqual([0, [false, false, true]]);
+    expect([await ledger.forgetResponses("delivered", 1), await findKeptResponses()]).toEqual([1, [false, true, true]]);
+    expect([await ledger.forgetResponses("delivered", 9), await findKeptResponses()]).toEqual([
+      1,
+      [false, false, true],
+    ]);
+    expect([await ledger.forgetResponses("untaken", 9), await findKeptResponses()]).toEqual([0, [false, false, true]]);
     now = 2_001_000;
-    expect([await ledger.forgetResponses("untaken", 9), await kept()]).toEqual([1, [false, false, false]]);
+    expect([await ledger.forgetResponses("untaken", 9), await findKeptResponses()]).toEqual([1, [false, false, false]]);
   });
 }
 
-function testOwners(place: () => Promise<LedgerLocation>): void {
+function testOwners(openLocation: () => Promise<LedgerLocation>): void {
   it("rejects a transition of a claim that it disowned", async () => {
-    await using ledger = await (await place()).open();
+    await using ledger = await (await openLocation()).open();
     const claim = createClaim();
     await ledger.claim(claim);
     await ledger.disown(claim.key);
@@ -148,12 +153,12 @@ function testOwners(place: () => Promise<LedgerLocation>): void {
   });
 
   it("releases abandoned claims in state working, and keeps those in state settling", async () => {
-    const { open } = await place();
+    const { open } = await openLocation();
     {
-      await using gone = await open();
-      await gone.claim(createClaim("0x01"));
-      await gone.claim(createClaim("0x02"));
-      await gone.settling(createClaim("0x02").key, response, "10000");
+      await using stoppedLedger = await open();
+      await stoppedLedger.claim(createClaim("0x01"));
+      await stoppedLedger.claim(createClaim("0x02"));
+      await stoppedLedger.settling(createClaim("0x02").key, response, "10000");
     }
     await using ledger = await open();
     expect((await ledger.unsettled(10)).map(({ key }) => key.nonce)).toEqual(["0x02"]);
@@ -163,7 +168,7 @@ function testOwners(place: () => Promise<LedgerLocation>): void {
 
   it("deletes finished claims only if they are old, unowned and expired", async () => {
     let now = 1_000_000;
-    await using ledger = await (await place()).open(() => now);
+    await using ledger = await (await openLocation()).open(() => now);
     const claim = createClaim();
     await ledger.claim(claim);
     await ledger.settling(claim.key, response, "10000");

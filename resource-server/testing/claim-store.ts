@@ -7,13 +7,13 @@ import { createClaimLedger, type ClaimLedger } from "../claims/claim-ledger.ts";
 import { createSoleClaimOwner, joinClaimOwners } from "../claims/claim-owner.ts";
 import { sqliteClaimMigrations } from "../claims/claim-schema.ts";
 
-const silent = pino({ level: "silent" });
+const silentLog = pino({ level: "silent" });
 
 /** Opens a ledger's SQLite file, or one in memory. */
 function openStore(path: string, isShared = false): SqlStore {
   // A file locked by another ledger stays locked for the whole test.
-  const place = { path, rival: "the other test", setting: "ledger.path", waitMs: 200, isShared };
-  return openSqliteStore({ ...place, migrations: sqliteClaimMigrations });
+  const location = { path, rival: "the other test", setting: "ledger.path", waitMs: 200, isShared };
+  return openSqliteStore({ ...location, migrations: sqliteClaimMigrations });
 }
 
 /** Opens a ledger in a SQLite file, or in memory. Disposal closes the file. */
@@ -35,18 +35,18 @@ export async function joinTestLedger(
 ): Promise<AsyncDisposable & ClaimLedger> {
   await using resources = new AsyncDisposableStack();
   const store = resources.use(typeof location === "string" ? openStore(location, true) : await location);
-  const { id } = resources.use(await joinClaimOwners({ store, log: silent }));
-  const owned = resources.move();
+  const { id } = resources.use(await joinClaimOwners({ store, log: silentLog }));
+  const ownedResources = resources.move();
   return {
     ...createClaimLedger({ responseBytes: 1e9 }, { store, owner: { id, graceMs: () => 0 }, clock }),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    [Symbol.asyncDispose]: () => ownedResources.disposeAsync(),
   };
 }
 
 /** Opens the channels of a ledger, in memory unless there is a store. */
 export function openTestChannels(
   clock: () => number = Date.now,
-  { log = silent, store = openStore(":memory:") }: Readonly<{ log?: Logger; store?: SqlStore }> = {},
+  { log = silentLog, store = openStore(":memory:") }: Readonly<{ log?: Logger; store?: SqlStore }> = {},
 ): AsyncDisposable & ChannelLedger {
   return { ...createChannelLedger({ store, clock, log }), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }

@@ -2,7 +2,7 @@ import type { SettleResponse, VerifyResponse } from "@x402/core/types";
 import type { Facilitation } from "../facilitators/facilitation.ts";
 
 /** Facilitation with responses scripted by a test, which records its requests. */
-export type FacilitationStub = Omit<Facilitation, "settlesNothing"> &
+export type FacilitationStub = Omit<Facilitation, "isSettlingPaused"> &
   Readonly<{
     asked: string[];
     /** `Idempotency-Key` of each requested settlement. */
@@ -10,7 +10,7 @@ export type FacilitationStub = Omit<Facilitation, "settlesNothing"> &
     /** Responses to the next calls; the last one repeats. An Error is thrown. */
     verdicts: (VerifyResponse | Promise<VerifyResponse> | Error)[];
     settlements: (SettleResponse | Error)[];
-  }> & { settlesNothing: () => boolean };
+  }> & { isSettlingPaused: () => boolean };
 
 /** Transaction of a successful settlement. */
 export const transaction = `0x${"ab".repeat(32)}`;
@@ -28,33 +28,33 @@ export const pendingResponse: SettleResponse = {
 
 /** Creates a stub that succeeds unless the test changes it. */
 export function createFacilitationStub(): FacilitationStub {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const idempotencyKeys: string[] = [];
   const verdicts: FacilitationStub["verdicts"] = [{ isValid: true }];
   const settlements: (SettleResponse | Error)[] = [settledResponse];
   return {
-    asked,
+    asked: requests,
     idempotencyKeys,
     verdicts,
     settlements,
     async verify() {
-      asked.push("verify");
+      requests.push("verify");
       return takeNext(verdicts);
     },
     async settle(_payload, _requirements, idempotencyKey) {
-      asked.push("settle");
+      requests.push("settle");
       idempotencyKeys.push(idempotencyKey);
       return takeNext(settlements);
     },
     readiness: () => ({ ok: true, message: "stub" }),
-    settlesNothing: () => false,
+    isSettlingPaused: () => false,
     supported: () => ({ kinds: [], extensions: [] }),
     [Symbol.asyncDispose]: async () => undefined,
   };
 }
 
-function takeNext<T>(answers: (T | Error)[]): T {
-  const answer = answers.length > 1 ? answers.shift() : answers[0];
+function takeNext<T>(queue: (T | Error)[]): T {
+  const answer = queue.length > 1 ? queue.shift() : queue[0];
   if (answer === undefined) throw new Error("the test defined no response");
   if (answer instanceof Error) throw answer;
   return answer;

@@ -51,7 +51,7 @@ export function createPayload(change: (payload: PaymentPayload) => PaymentPayloa
 
 /** Creates a payment as parsed by the server from its header. */
 export function createPayment(from: PaymentPayload = createPayload()): Payment {
-  const reading = readPayment(encodePaymentSignatureHeader(from));
-  if (!reading.ok) throw new Error(reading.message);
-  return reading.payment;
+  const readResult = readPayment(encodePaymentSignatureHeader(from));
+  if (!readResult.ok) throw new Error(readResult.message);
+  return readResult.payment;
 }

@@ -44,6 +44,8 @@ export function sign(type: "voucher" | "refund", max: bigint, amount?: bigint): 
   const { signature, recid } = secp256k1.ecdsaSign(computeVoucherDigest(id, max, chainId), key);
   const hex = `0x${Buffer.from(signature).toString("hex")}${(27 + recid).toString(16)}`;
   const voucher = { channelId: id, maxClaimableAmount: String(max), signature: hex };
-  const asked = amount === undefined ? {} : { amount: String(amount) };
-  return { sent: { x402Version: 2, accepted: offer, payload: { type, channelConfig: config, voucher, ...asked } } };
+  const requestedAmount = amount === undefined ? {} : { amount: String(amount) };
+  return {
+    sent: { x402Version: 2, accepted: offer, payload: { type, channelConfig: config, voucher, ...requestedAmount } },
+  };
 }

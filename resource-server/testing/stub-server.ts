@@ -4,20 +4,20 @@ import { pipeline } from "node:stream/promises";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 
 /** Builds the response to a request; a rejection breaks the connection. */
-export type AnswerRequest = (request: Request) => Response | Promise<Response>;
+export type RespondToRequest = (request: Request) => Response | Promise<Response>;
 
 /** Starts a server on a free port of this machine. Its disposal closes all connections. */
-export async function startAnsweringServer(
-  answer: AnswerRequest,
+export async function startStubServer(
+  respond: RespondToRequest,
 ): Promise<AsyncDisposable & Readonly<{ origin: string }>> {
   const server = createServer((incoming, outgoing) => {
-    serve(incoming, outgoing, answer).catch(() => outgoing.destroy());
+    serve(incoming, outgoing, respond).catch(() => outgoing.destroy());
   });
   const local = await listenLocally(server);
   return { ...local, origin: local.url };
 }
 
-async function serve(incoming: IncomingMessage, outgoing: ServerResponse, answer: AnswerRequest): Promise<void> {
+async function serve(incoming: IncomingMessage, outgoing: ServerResponse, respond: RespondToRequest): Promise<void> {
   const { method = "", headers, url = "" } = incoming;
   const body = method === "GET" ? {} : { body: new Uint8Array(await buffer(incoming)) };
   const request = new Request(new URL(url, `http://${headers.host}`), {
@@ -25,7 +25,7 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, answer
     headers: headers as Record<string, string>,
     ...body,
   });
-  const response = await answer(request);
+  const response = await respond(request);
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   await pipeline(response.body ?? [], outgoing);
 }

@@ -34,7 +34,7 @@ export async function openTestSelling(
   const serveSold = createSelling({
     find,
     sales: createSales({ inFlightMax: 20 }, sale),
-    settlesNothing: () => facilitation.settlesNothing(),
+    isSettlingPaused: () => facilitation.isSettlingPaused(),
     upstreams: createUpstreamWatch(
       { timeoutMs: 5_000 },
       { client: createHttpClient({ signal }), listRoutes: () => [], signal },

@@ -11,8 +11,8 @@ const origin = {
 } as const;
 
 /** Builds the headers that an upstream receives from a client's. */
-const forward = (received: Headers, from: Parameters<typeof buildForwardedHeaders>[1]) =>
-  new Headers(buildForwardedHeaders(Object.fromEntries(received), from));
+const forward = (receivedHeaders: Headers, from: Parameters<typeof buildForwardedHeaders>[1]) =>
+  new Headers(buildForwardedHeaders(Object.fromEntries(receivedHeaders), from));
 
 describe("buildForwardedHeaders", () => {
   it("forwards the client's headers, and adds the request's origin", () => {
@@ -29,13 +29,13 @@ describe("buildForwardedHeaders", () => {
     });
   });
 
-  const kept =
+  const keptHeaders =
     "X_Forwarded_For X_REAL_IP any_name Proxy True-Client-IP CF-Connecting-IP Client-IP X-Original-URL X-Rewrite-URL " +
     "X-Envoy-External-Address X-Azure-ClientIP X-Azure-SocketIP Fly-Client-IP X-AppEngine-User-IP X-Vercel-Forwarded-For X-Host " +
     "X-SSL-Client-S-DN X-SSL-Client-Verify SSL-Client-Subject-DN X-Client-Cert Remote-User X-Remote-User X-Middleware-Subrequest " +
     "X-HTTP-Method-Override X-Method-Override X-Original-Forwarded-For X-Forwarded-For X-Forwarded-Port Forwarded X-Real-IP " +
     "PAYMENT-SIGNATURE X-PAYMENT Connection Keep-Alive TE Upgrade Proxy-Authorization Range If-None-Match Expect tracestate";
-  it.each(kept.split(" "))("drops the client's %s", (name) => {
+  it.each(keptHeaders.split(" "))("drops the client's %s", (name) => {
     const headers = forward(new Headers({ [name]: "6.6.6.6=1" }), origin);
     expect([...headers.values()].join(" ")).not.toContain("6.6.6.6");
   });
@@ -54,7 +54,7 @@ const hosts = { requestedHost: "shop.test", upstreamHost: "api.shop.example" };
 
 describe("buildSoldHeaders", () => {
   it("keeps only headers that describe the resource", () => {
-    const received = {
+    const receivedHeaders = {
       "content-type": "text/plain",
       etag: '"1"',
       "set-cookie": ["session=1"],
@@ -63,7 +63,7 @@ describe("buildSoldHeaders", () => {
       "transfer-encoding": "chunked",
       link: "x".repeat(8_193),
     };
-    expect(buildSoldHeaders(received, hosts)).toEqual([
+    expect(buildSoldHeaders(receivedHeaders, hosts)).toEqual([
       ["content-type", "text/plain"],
       ["etag", '"1"'],
     ]);
@@ -90,8 +90,8 @@ describe("buildSoldHeaders", () => {
   it.each(["/things/1", "1?x=2", "https://shop.test/a//b", "https://other.example:8443/1", "http://[2a00::1]/"])(
     "keeps the URL %s",
     (url) => {
-      const given = buildSoldHeaders({ location: url, link: `<${url}>; rel="next"` }, hosts);
-      expect(given).toEqual([
+      const builtHeaders = buildSoldHeaders({ location: url, link: `<${url}>; rel="next"` }, hosts);
+      expect(builtHeaders).toEqual([
         ["link", `<${url}>; rel="next"`],
         ["location", url],
       ]);

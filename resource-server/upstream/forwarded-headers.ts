@@ -10,7 +10,7 @@ export type RequestOrigin = Readonly<{
   RequestTrace;
 
 /** Headers not forwarded to the upstream. `Proxy` becomes `HTTP_PROXY` in a CGI program (CVE-2016-5385). */
-const keptBack = new Set(
+const removedHeaders = new Set(
   [
     // Headers of the connection (RFC 9110, section 7.6.1), and headers set here.
     "accept-encoding connection content-length expect host keep-alive proxy proxy-authenticate proxy-authorization",
@@ -43,7 +43,7 @@ export function buildForwardedHeaders(received: ReceivedHeaders, origin: Request
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(received)) {
     // WSGI, CGI and PHP treat `X_Forwarded_For` like `X-Forwarded-For`.
-    if (name.includes("_") || keptBack.has(name) || ofConnection.has(name) || withheldPrefix.test(name)) continue;
+    if (name.includes("_") || removedHeaders.has(name) || ofConnection.has(name) || withheldPrefix.test(name)) continue;
     if (value !== undefined) headers[name] = String(value);
   }
   const { "X-Request-Id": requestId = "", ...trace } = requestTraceHeaders(origin);
@@ -75,11 +75,11 @@ export function buildSoldHeaders(
   return letThrough.split(" ").flatMap((name) => {
     const value = readHeader(received, name);
     if (value === undefined || value.length > headerBytesMax) return [];
-    return linking.has(name) && namesInternalHost(value, hosts) ? [] : [[name, value] as const];
+    return linkHeaders.has(name) && namesInternalHost(value, hosts) ? [] : [[name, value] as const];
   });
 }
 
-const linking = new Set(["link", "location"]);
+const linkHeaders = new Set(["link", "location"]);
 /** Names that resolve only in private networks (RFC 6761, 6762, 8375, 9476, and Kubernetes'), and those without a dot. */
 const internalName = /^[^.]*$|\.(?:local|localhost|internal|home\.arpa|lan|svc)\.?$/;
 

@@ -35,21 +35,21 @@ describe("a token issuer", () => {
   });
 
   it("signs with the first key, and its key set still verifies tokens of the others", async () => {
-    const [former, next] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ec", { namedCurve: "P-256" })];
-    const open = (...keys: readonly (typeof former)[]) => {
+    const [formerKey, nextKey] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ec", { namedCurve: "P-256" })];
+    const open = (...keys: readonly (typeof formerKey)[]) => {
       const text = keys.map(({ privateKey }) => pem(privateKey).reveal()).join("");
       return openTokenIssuer([], { privateKey: new Secret(text) }, Date.now);
     };
-    const rotated = await open(next, former, former);
-    const keySet = createLocalJWKSet(rotated!.keySet);
-    expect((await jwtVerify(await sell(await open(former)), keySet)).protectedHeader.alg).toBe("EdDSA");
-    expect((await jwtVerify(await sell(rotated), keySet)).protectedHeader.alg).toBe("ES256");
+    const rotatedIssuer = await open(nextKey, formerKey, formerKey);
+    const keySet = createLocalJWKSet(rotatedIssuer!.keySet);
+    expect((await jwtVerify(await sell(await open(formerKey)), keySet)).protectedHeader.alg).toBe("EdDSA");
+    expect((await jwtVerify(await sell(rotatedIssuer), keySet)).protectedHeader.alg).toBe("ES256");
     await expect(
       openTokenIssuer(
         [],
         {
           privateKey: new Secret(
-            `${pem(next.privateKey).reveal()}${pem(generateKeyPairSync("x25519").privateKey).reveal()}`,
+            `${pem(nextKey.privateKey).reveal()}${pem(generateKeyPairSync("x25519").privateKey).reveal()}`,
           ),
         },
         Date.now,

@@ -21,13 +21,13 @@ export async function openTokenIssuer(
 ): Promise<TokenIssuer | undefined> {
   const { privateKey } = options;
   if (privateKey !== undefined) return createTokenIssuer(privateKey, options, clock);
-  const unsigned = explainUnsignedTokens(routes, options);
-  if (unsigned === undefined) return undefined;
-  throw new StartupError(unsigned);
+  const unsignedTokens = explainUnsignedTokens(routes, options);
+  if (unsignedTokens === undefined) return undefined;
+  throw new StartupError(unsignedTokens);
 }
 
 async function createTokenIssuer(privateKey: Secret, { issuer, audience }: TokenIssuerOptions, clock: () => number) {
-  const [key, ...former] = readKeys(privateKey);
+  const [key, ...formerKeys] = readKeys(privateKey);
   // Lazy import, only for token sales.
   const { calculateJwkThumbprint, exportJWK, SignJWT } = await import("jose");
   const publish = async (each: KeyObject) => {
@@ -35,15 +35,15 @@ async function createTokenIssuer(privateKey: Secret, { issuer, audience }: Token
     const jwk = await exportJWK(createPublicKey(each));
     return { ...jwk, kid: await calculateJwkThumbprint(jwk), alg, use: "sig" };
   };
-  const signing = await publish(key);
-  const { alg, kid } = signing;
-  const published = new Map((await Promise.all(former.map(publish))).map((each) => [each.kid, each]));
+  const signingKey = await publish(key);
+  const { alg, kid } = signingKey;
+  const publishedKeys = new Map((await Promise.all(formerKeys.map(publish))).map((each) => [each.kid, each]));
   const headers = [
     ["content-type", "application/json"],
     ["cache-control", "no-store"],
   ] as const;
   return {
-    keySet: { keys: [...published.set(kid, signing).values()] },
+    keySet: { keys: [...publishedKeys.set(kid, signingKey).values()] },
     issue: async (account: string, { tier, seconds }: TokenTerms): Promise<SoldResponse> => {
       const issuedAt = Math.floor(clock() / 1_000);
       const expiresAt = issuedAt + seconds;
@@ -55,8 +55,8 @@ async function createTokenIssuer(privateKey: Secret, { issuer, audience }: Token
         .setJti(randomUUID());
       if (issuer !== undefined) token.setIssuer(issuer);
       if (audience !== undefined) token.setAudience(audience);
-      const sold = { token: await token.sign(key), tier, expiresAt: new Date(expiresAt * 1_000).toISOString() };
-      const body = new TextEncoder().encode(JSON.stringify(sold));
+      const soldToken = { token: await token.sign(key), tier, expiresAt: new Date(expiresAt * 1_000).toISOString() };
+      const body = new TextEncoder().encode(JSON.stringify(soldToken));
       return { status: 200, headers, body };
     },
   };
@@ -66,16 +66,16 @@ const pemBlock = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]+-----END [A-Z ]*PRIVATE
 
 /** Reads the key that signs, and the former keys, whose tokens are still valid. */
 function readKeys(privateKey: Secret): readonly [KeyObject, ...KeyObject[]] {
-  const [first = "", ...others] = privateKey.reveal().match(pemBlock) ?? [];
-  return [readKey(first), ...others.map(readKey)];
+  const [firstBlock = "", ...otherBlocks] = privateKey.reveal().match(pemBlock) ?? [];
+  return [readKey(firstBlock), ...otherBlocks.map(readKey)];
 }
 
 function readKey(pem: string): KeyObject {
   const key = parseKey(pem);
   const type = key?.asymmetricKeyDetails?.namedCurve ?? key?.asymmetricKeyType;
   if (key !== undefined && (type === "ed25519" || type === "prime256v1")) return key;
-  const found = key === undefined ? "it can't be read" : `its type is ${type ?? "unknown"}`;
-  throw new StartupError(`${tokenKey.setting}: ${found}; expected ${tokenKey.form}.`);
+  const foundProblem = key === undefined ? "it can't be read" : `its type is ${type ?? "unknown"}`;
+  throw new StartupError(`${tokenKey.setting}: ${foundProblem}; expected ${tokenKey.form}.`);
 }
 
 function parseKey(pem: string): KeyObject | undefined {

@@ -33,23 +33,23 @@ export function createUpstreamWatch(
   { client, listRoutes, signal }: WatchParts,
 ) {
   const probe = createUpstreamProbe(options, client);
-  const failing = new Map<string, Failures>();
+  const failingOrigins = new Map<string, Failures>();
   const find = ({ upstream }: Route): Failures | undefined => {
-    const failures = upstream && failing.get(upstream.origin);
+    const failures = upstream && failingOrigins.get(upstream.origin);
     return failures === undefined || failures.count < failuresMin ? undefined : failures;
   };
-  const probeUntilRecovered = async (origin: string, first: Failures): Promise<void> => {
-    for (let failures = first; isProbed(failures); failing.set(origin, failures)) {
+  const probeUntilRecovered = async (origin: string, firstFailures: Failures): Promise<void> => {
+    for (let failures = firstFailures; isProbed(failures); failingOrigins.set(origin, failures)) {
       await pauseInBackground(probeIntervalMs, signal);
-      if (signal.aborted || failing.get(origin) !== failures) return;
-      const sold = listRoutes().filter(({ upstream }) => upstream?.origin === origin);
-      const route = sold.find(({ key }) => key === failures.route.key) ?? sold[0];
-      if (route === undefined) return void failing.delete(origin);
-      const found = await probe(route);
-      if (failing.get(origin) !== failures) return;
-      const hasRecovered = found === "sells" || (found === "responds" && failures.lackedConnection);
-      failures = { ...failures, route, isUnreachable: found === "unreachable" };
-      if (hasRecovered) return void failing.set(origin, { ...failures, count: failuresMin - 1 });
+      if (signal.aborted || failingOrigins.get(origin) !== failures) return;
+      const soldRoutes = listRoutes().filter(({ upstream }) => upstream?.origin === origin);
+      const route = soldRoutes.find(({ key }) => key === failures.route.key) ?? soldRoutes[0];
+      if (route === undefined) return void failingOrigins.delete(origin);
+      const probeResult = await probe(route);
+      if (failingOrigins.get(origin) !== failures) return;
+      const hasRecovered = probeResult === "sells" || (probeResult === "responds" && failures.lackedConnection);
+      failures = { ...failures, route, isUnreachable: probeResult === "unreachable" };
+      if (hasRecovered) return void failingOrigins.set(origin, { ...failures, count: failuresMin - 1 });
     }
   };
   return {
@@ -57,11 +57,11 @@ export function createUpstreamWatch(
       const origin = route.upstream?.origin;
       // 503 is the server's own: it is stopping.
       if (origin === undefined || result.kind === "busy" || (result.kind === "failed" && result.status === 503)) return;
-      if (result.kind !== "failed") return void failing.delete(origin);
+      if (result.kind !== "failed") return void failingOrigins.delete(origin);
       const { message, isUnreachable = false } = result;
-      const count = (failing.get(origin)?.count ?? 0) + 1;
+      const count = (failingOrigins.get(origin)?.count ?? 0) + 1;
       const failures = { route, count, message, lackedConnection: isUnreachable, isUnreachable };
-      failing.set(origin, failures);
+      failingOrigins.set(origin, failures);
       if (count >= failuresMin) void probeUntilRecovered(origin, failures);
     },
     /** Returns whether an upstream accepted no connection lately; no client should sign a payment then. A client can't cause it. */
@@ -73,9 +73,9 @@ export function createUpstreamWatch(
       const problems = listRoutes().flatMap((route) => {
         const failures = find(route);
         if (failures === undefined) return [];
-        const failed = `the last ${failures.count} paid requests to ${route.upstream?.origin} failed, uncharged: ${failures.message}`;
+        const failureText = `the last ${failures.count} paid requests to ${route.upstream?.origin} failed, uncharged: ${failures.message}`;
         return [
-          `${failed}; ${isProbed(failures) ? "it is probed every 5 s" : "the next one that succeeds clears this"}`,
+          `${failureText}; ${isProbed(failures) ? "it is probed every 5 s" : "the next one that succeeds clears this"}`,
         ];
       });
       if (problems.length === 0) return { ok: true, message: "no upstream fails" };

@@ -58,7 +58,7 @@ export function createUpstream(
   { client, signal, issuer }: Readonly<{ client: HttpClient; signal: AbortSignal; issuer: TokenIssuer | undefined }>,
 ) {
   /** Size of each route's largest response so far, for which memory is reserved before its upstream is queried. */
-  const largest = new WeakMap<Route, number>();
+  const largestBodyBytes = new WeakMap<Route, number>();
   return async (request: PaidRequest): Promise<UpstreamResult> => {
     const { route, memory } = request;
     const { upstream, token } = route;
@@ -67,13 +67,13 @@ export function createUpstream(
       return response ? { kind: "resource", response } : buildFailure(503, "no key to sign tokens with");
     }
     if (upstream === undefined) return buildFailure(502, "the route has no upstream");
-    let heldBytes = largest.get(route) ?? 0;
+    let heldBytes = largestBodyBytes.get(route) ?? 0;
     if (!memory.tryAcquire(heldBytes)) return { kind: "busy" };
     let length = 0;
     const hold = (bytes: number): void => {
       length += bytes;
       if (length <= heldBytes) return;
-      largest.set(route, Math.max(length, largest.get(route) ?? 0));
+      largestBodyBytes.set(route, Math.max(length, largestBodyBytes.get(route) ?? 0));
       if (!memory.tryAcquire(length - heldBytes))
         throw new OutOfMemoryError("no memory left for the upstream's response");
       heldBytes = length;
@@ -139,17 +139,17 @@ function explainFailedExchange(error: unknown): string {
 }
 
 function judgeResponse(response: IncomingResponse, { route, origin }: PaidRequest): UpstreamResult {
-  const unsellable = explainUnsellableResponse(response, route);
-  if (unsellable !== undefined) return buildFailure(502, unsellable);
+  const unsellableReason = explainUnsellableResponse(response, route);
+  if (unsellableReason !== undefined) return buildFailure(502, unsellableReason);
   const { status, body } = response;
   const hosts = { requestedHost: origin.host, upstreamHost: route.upstream?.hostname ?? "" };
   const headers = buildSoldHeaders(response.headers, hosts);
   if (!isSuccess(status)) return { kind: "declined", response: { status, headers, body } };
   const isTyped = route.mimeType === undefined || headers.some(([name]) => name === "content-type");
-  const sold = isTyped ? headers : [...headers, ["content-type", route.mimeType] as const];
+  const soldHeaders = isTyped ? headers : [...headers, ["content-type", route.mimeType] as const];
   return {
     kind: "resource",
-    response: { status, headers: sold, body },
+    response: { status, headers: soldHeaders, body },
     used: readHeader(response.headers, usedAmountHeader),
   };
 }
@@ -158,10 +158,10 @@ function judgeResponse(response: IncomingResponse, { route, origin }: PaidReques
 function explainUnsellableResponse({ status, headers }: ResponseHead, { mimeType }: Route): string | undefined {
   // No range was requested (`forwarded-headers.ts`), so a part (206) is not what is sold.
   if ((!isSuccess(status) && !isDeclined(status)) || status === 206) return `the upstream returned HTTP ${status}`;
-  const given = readHeader(headers, "content-type");
-  if (!isSuccess(status) || mimeType === undefined || given === undefined) return undefined;
-  if (readMediaType(given) === readMediaType(mimeType)) return undefined;
-  return `the upstream returned ${readMediaType(given)}, but the route sells ${mimeType}`;
+  const givenContentType = readHeader(headers, "content-type");
+  if (!isSuccess(status) || mimeType === undefined || givenContentType === undefined) return undefined;
+  if (readMediaType(givenContentType) === readMediaType(mimeType)) return undefined;
+  return `the upstream returned ${readMediaType(givenContentType)}, but the route sells ${mimeType}`;
 }
 
 function isSuccess(status: number): boolean {

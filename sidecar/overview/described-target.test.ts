@@ -12,7 +12,7 @@ const status = {
 };
 
 test.each([true, false])("passes on whether the state began before the sidecar started: %s", (beganEarlier) => {
-  const answered = targetStatus.parse({ ...status, headline: { ...status.headline, beganEarlier } });
+  const parsedStatus = targetStatus.parse({ ...status, headline: { ...status.headline, beganEarlier } });
   const nowMs = Date.parse(status.at);
-  expect(describeTarget(answered, nowMs)).toMatchObject({ sinceMs: nowMs - 120_000, beganEarlier });
+  expect(describeTarget(parsedStatus, nowMs)).toMatchObject({ sinceMs: nowMs - 120_000, beganEarlier });
 });

@@ -24,7 +24,7 @@ const limits = { timeoutMs: 4_000, answerBytesMax: 1_048_576 } as const;
 
 type TargetResponse = Readonly<{ ok: true; described: TargetCard } | { ok: false; why: string }>;
 
-const unasked: TargetCard = { level: "unknown", state: "Not queried yet", cause: "", figures: {} };
+const initialCard: TargetCard = { level: "unknown", state: "Not queried yet", cause: "", figures: {} };
 
 export function watchTarget(
   target: Target,
@@ -33,21 +33,21 @@ export function watchTarget(
   const beganMs = clock.wallMs();
   let answeredAtMs: number | undefined;
   let seen: Readonly<{ described: TargetCard; answers: boolean; sinceMs: number; beganEarlier: boolean }> = {
-    described: unasked,
+    described: initialCard,
     answers: false,
     sinceMs: beganMs,
     beganEarlier: true,
   };
-  const note = (described: TargetCard, answers: boolean) => {
+  const note = (card: TargetCard, answers: boolean) => {
     const nowMs = clock.wallMs();
-    const isSame = seen.described.state === described.state;
-    const isFirst = seen.described === unasked;
+    const isSame = seen.described.state === card.state;
+    const isFirst = seen.described === initialCard;
     const noticedMs = isFirst ? beganMs : answers ? nowMs : (answeredAtMs ?? nowMs);
-    const began = isSame
+    const start = isSame
       ? { sinceMs: seen.sinceMs, beganEarlier: seen.beganEarlier }
       : { sinceMs: noticedMs, beganEarlier: isFirst };
-    const { sinceMs, beganEarlier = false } = described;
-    seen = { described, answers, ...began, ...(sinceMs === undefined ? {} : { sinceMs, beganEarlier }) };
+    const { sinceMs, beganEarlier = false } = card;
+    seen = { described: card, answers, ...start, ...(sinceMs === undefined ? {} : { sinceMs, beganEarlier }) };
     if (answers) answeredAtMs = nowMs;
   };
   // The card keeps the last known figures, marked as stale.
@@ -61,17 +61,17 @@ export function watchTarget(
     else noteStale(found.why);
   };
   const failed = (error: unknown) => noteStale(`The check failed: ${String(error)}.`);
-  const watching = poll({ name: `overview of ${target.name}`, failed, intervalMs: checkIntervalMs }, checkTarget, {
+  const polling = poll({ name: `overview of ${target.name}`, failed, intervalMs: checkIntervalMs }, checkTarget, {
     log,
   });
   return {
     current: () => {
-      const { sinceMs: _, ...described } = seen.described;
+      const { sinceMs: _, ...card } = seen.described;
       const { answers, sinceMs, beganEarlier } = seen;
       const since = new Date(sinceMs).toISOString();
-      return { ...described, name: target.name, page: target.shownUrl, answers, since, beganEarlier };
+      return { ...card, name: target.name, page: target.shownUrl, answers, since, beganEarlier };
     },
-    [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => polling[Symbol.asyncDispose](),
   };
 }
 

@@ -3,6 +3,6 @@ import { expect, test } from "vitest";
 import { renderConditionReference } from "./condition-reference.ts";
 
 test("docs/conditions.md matches the code; run `npm run docs` after a change", () => {
-  const committed = readFileSync(new URL("../../docs/conditions.md", import.meta.url), "utf8");
-  expect(committed).toBe(renderConditionReference());
+  const committedPage = readFileSync(new URL("../../docs/conditions.md", import.meta.url), "utf8");
+  expect(committedPage).toBe(renderConditionReference());
 });

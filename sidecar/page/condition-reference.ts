@@ -24,19 +24,21 @@ type Reasons = Readonly<Record<"True" | "False" | "Unknown", readonly string[]>>
 
 function formatSection(
   type: ConditionType,
-  { True: right, False: wrong, Unknown: unknown }: Reasons,
+  { True: right, False: wrong, Unknown: unknownReasons }: Reasons,
 ): readonly string[] {
-  const advised = wrong.map((reason) => ({
+  const reasonsWithAdvice = wrong.map((reason) => ({
     link: `[\`${reason}\`](runbooks/${findRunbook({ type, reason } as Condition)})`,
     advice: formatAdvice(type, reason),
   }));
-  const items = [...Map.groupBy(advised, ({ advice }) => advice)].flatMap(([advice, some]) =>
+  const items = [...Map.groupBy(reasonsWithAdvice, ({ advice }) => advice)].flatMap(([advice, some]) =>
     wrapLines(`- ${some.map(({ link }) => link).join(", ")}: ${advice}`),
   );
   return [
     `## ${type}`,
     "",
-    ...wrapLines(`True: ${formatReasons(right)}.${unknown.length === 0 ? "" : ` Unknown: ${formatReasons(unknown)}.`}`),
+    ...wrapLines(
+      `True: ${formatReasons(right)}.${unknownReasons.length === 0 ? "" : ` Unknown: ${formatReasons(unknownReasons)}.`}`,
+    ),
     "",
     ...(items.length === 0 ? [] : [...items, ""]),
   ];

@@ -16,7 +16,7 @@ import { addPageRoutes, addStatusRoutes, type PageAction } from "./status-routes
 import { sampleEveryMs } from "#gateway/page/history.ts";
 import { createPageState, watchPageState } from "#gateway/page/page-state.ts";
 
-const starting: ReadinessCheck = { ok: false, message: "The sidecar is starting." };
+const startingCheck: ReadinessCheck = { ok: false, message: "The sidecar is starting." };
 
 export type PageDependencies = Readonly<{
   guarded: GuardedNode;
@@ -35,7 +35,7 @@ function listActions(view: ControlView | undefined, canRestart: boolean): readon
   return view?.authority === "acts" && canRestart ? ["restart"] : [];
 }
 
-export type StartedPage = AsyncDisposable & Readonly<{ onLook: (look: DiskCheck) => void }>;
+export type StartedPage = AsyncDisposable & Readonly<{ onCheck: (check: DiskCheck) => void }>;
 
 /** Adds the status, as JSON and as a page, to the sidecar's own listener, and starts tracking the state that the page shows. */
 export function startPage(settings: SidecarSettings, dependencies: PageDependencies): StartedPage {
@@ -44,7 +44,7 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
   const pruningOldAfterMs = Math.max(3 * settings.prune.intervalMs, 3 * sampleEveryMs);
   const sources = { board, verdict, clock, health: health.current, charts, traffic, pruningOldAfterMs };
   const state = createPageState(sources);
-  let disk: Readonly<{ look: DiskCheck; atMs: number }> | undefined;
+  let disk: Readonly<{ check: DiskCheck; atMs: number }> | undefined;
   const command = createCommandText(settings.upkeep);
   const deployment = () =>
     buildDeployment(settings, {
@@ -58,7 +58,7 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
     httpUrl: settings.node.httpUrl,
     pages: settings.listen.pages,
     mode: settings.upkeep.mode,
-    stillAfterMs: { heights: settings.health.staleAfterMs, pruning: settings.prune.stalledAfterMs },
+    stillAfterMs: { heights: settings.health.staleAfterMs, pruning: settings.prune.stillAfterMs },
   };
   const runbooks = readRunbooks();
   addStatusRoutes(operations, options, {
@@ -69,7 +69,7 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
     deployment,
     figures: () => ({ restarts: upkeep()?.restarts(), disk }),
     withNodeNames: (value) => upkeep()?.withNodeNames(value) ?? value,
-    configured: () => upkeep()?.configured() ?? starting,
+    configured: () => upkeep()?.configured() ?? startingCheck,
     plan: () => upkeep()?.control.view().plan,
     actions: () =>
       settings.upkeep.controlToken && listActions(upkeep()?.control.view(), settings.restart.driver !== "none"),
@@ -77,8 +77,8 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
   addPageRoutes(operations, runbooks);
   const watch = watchPageState(state, { log });
   return {
-    onLook: (look) => {
-      disk = { look, atMs: clock.wallMs() };
+    onCheck: (check) => {
+      disk = { check, atMs: clock.wallMs() };
     },
     [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };

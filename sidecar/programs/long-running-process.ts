@@ -44,12 +44,12 @@ export async function runLongRunningProcess(
   if ("ok" in child) return child;
   const { promise, resolve, reject } = Promise.withResolvers<"exited" | "late" | "stopped" | "done" | Error>();
   const timeout = createTimeoutSignal(timeoutMs);
-  const closing = new AbortController();
+  const closeController = new AbortController();
   const stop = () => resolve("stopped");
   child.on("error", resolve).once("exit", () => resolve("exited"));
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
-  const over = AbortSignal.any([timeout, closing.signal]);
+  const over = AbortSignal.any([timeout, closeController.signal]);
   over.addEventListener("abort", () => (isDone === undefined ? resolve("late") : undefined), { once: true });
   isDone?.(over).then((done) => resolve(done ? "done" : "late"), reject);
   const { pid = 0 } = child;
@@ -65,10 +65,10 @@ export async function runLongRunningProcess(
       child.once("exit", () => detachedPrograms.delete(pid)).unref();
       return { ok: true, output: "", isLeft: true };
     }
-    const printed = await output.read();
-    return buildExitResult(file, child.exitCode, child.signalCode, printed.output, printed.errors);
+    const programOutput = await output.read();
+    return buildExitResult(file, child.exitCode, child.signalCode, programOutput.output, programOutput.errors);
   } finally {
-    closing.abort();
+    closeController.abort();
     signal.removeEventListener("abort", stop);
   }
 }

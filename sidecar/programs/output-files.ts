@@ -38,21 +38,21 @@ export function createOutputFiles(
   }: Readonly<{ deadline: { call: <T>(what: string, call: () => Promise<T>) => Promise<T> }; log: Logger }>,
   { fileBytes, everyMs } = limits,
 ): OutputFiles {
-  let areKept = true;
+  let isComplete = true;
   const tryFiles = async <T>(what: string, call: () => Promise<T>): Promise<T | undefined> => {
     try {
       const value = await deadline.call(`${what} ${directory}`, call);
-      areKept = true;
+      isComplete = true;
       return value;
     } catch (error) {
-      if (!areKept) return undefined;
-      areKept = false;
+      if (!isComplete) return undefined;
+      isComplete = false;
       const message = `the output of the node's programs can't be saved to ${directory}; make it writable`;
       log.warn({ event: "program-output-not-saved", err: error }, message);
       return undefined;
     }
   };
-  const watching = poll(
+  const sizeWatch = poll(
     // `tryFiles` reports failures.
     { name: "program-output", failed: () => undefined, intervalMs: everyMs },
     () => tryFiles("checking the files in", () => clearLarge(directory, fileBytes)),
@@ -73,21 +73,21 @@ export function createOutputFiles(
         },
       };
     },
-    [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => sizeWatch[Symbol.asyncDispose](),
   };
 }
 
 async function openNew(directory: string, name: string): Promise<readonly FileHandle[]> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  await using opened = new AsyncDisposableStack();
+  await using openedFiles = new AsyncDisposableStack();
   const files: FileHandle[] = [];
   for (const kind of ["out", "err"]) {
     const path = join(directory, `${name}.${kind}.log`);
     await rename(path, `${path}.1`).catch(skipMissing);
     // Exclusive: a symbolic link that appears in the meantime is not followed.
-    files.push(opened.use(await open(path, "ax+", 0o600)));
+    files.push(openedFiles.use(await open(path, "ax+", 0o600)));
   }
-  opened.move();
+  openedFiles.move();
   return files;
 }
 

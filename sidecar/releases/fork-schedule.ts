@@ -29,8 +29,8 @@ export function evaluateForks(situation: ForkSituation, warnBeforeSeconds: numbe
     return { type, status: "Unknown", reason: "NotCompared", message };
   }
   const has = `this node has spec ${spec}`;
-  const missing = all.filter(({ version }) => version > spec);
-  const [first] = missing;
+  const missingForks = all.filter(({ version }) => version > spec);
+  const [first] = missingForks;
   if (epochs === undefined) {
     if (first === undefined)
       return { type, status: "True", reason: "Supported", message: `No later fork is listed; ${has}.` };
@@ -38,9 +38,9 @@ export function evaluateForks(situation: ForkSituation, warnBeforeSeconds: numbe
     return { type, status: "Unknown", reason: "NotCompared", message };
   }
   const findStart = ({ epoch }: Fork) => epochs.startMs + epoch * epochs.lengthMs;
-  const passed = missing.findLast((fork) => findStart(fork) <= nowMs);
-  if (passed !== undefined) {
-    const message = `${describeFork(passed)}, which is already active, and ${has}. Upgrade the binaries and VERSION now: gatehouse upgrade.`;
+  const passedFork = missingForks.findLast((fork) => findStart(fork) <= nowMs);
+  if (passedFork !== undefined) {
+    const message = `${describeFork(passedFork)}, which is already active, and ${has}. Upgrade the binaries and VERSION now: gatehouse upgrade.`;
     return { type, status: "False", reason: "Outdated", message };
   }
   const next = all.find((fork) => findStart(fork) > nowMs);

@@ -27,20 +27,21 @@ export function evaluateVersion(
     const what = version === undefined ? "version (see VersionConsistent)" : "height (see RpcResponding)";
     return { type, status: "Unknown", reason: "NotCompared", message: `The node's ${what} is unknown.` };
   }
-  const needed = list
+  const neededReleases = list
     .flatMap((row) => (row.minVersionAt === undefined ? [] : [{ ...row, minVersionAt: row.minVersionAt }]))
     .filter((row) => !isAtLeast(version, row.version))
     .toSorted((a, b) => a.minVersionAt - b.minVersionAt);
   // The last height that has been reached applies.
-  const passed = needed.findLast(({ minVersionAt }) => minVersionAt <= height);
-  const coming = needed.find(({ minVersionAt }) => minVersionAt > height);
-  if (passed !== undefined) return { type, status: "False", reason: "Outdated", message: explainPassed(passed, node) };
-  if (coming === undefined) {
+  const passedRelease = neededReleases.findLast(({ minVersionAt }) => minVersionAt <= height);
+  const nextRelease = neededReleases.find(({ minVersionAt }) => minVersionAt > height);
+  if (passedRelease !== undefined)
+    return { type, status: "False", reason: "Outdated", message: explainPassed(passedRelease, node) };
+  if (nextRelease === undefined) {
     const message = `${version.text} is recent enough for all listed heights.`;
     return { type, status: "True", reason: "Supported", message };
   }
-  const leftSeconds = computeSecondsUntil(coming, node);
-  const message = explainComing(coming, node, leftSeconds);
+  const leftSeconds = computeSecondsUntil(nextRelease, node);
+  const message = explainComing(nextRelease, node, leftSeconds);
   // Without a rate, any height would count as imminent.
   if (leftSeconds === undefined) return { type, status: "Unknown", reason: "NotCompared", message };
   return leftSeconds <= warnBeforeSeconds
@@ -49,8 +50,8 @@ export function evaluateVersion(
 }
 
 function isAtLeast({ release }: NodeVersion, text: string): boolean {
-  const wanted = parseNodeVersion(text);
-  return wanted === undefined || gte(release, wanted.release);
+  const parsedVersion = parseNodeVersion(text);
+  return parsedVersion === undefined || gte(release, parsedVersion.release);
 }
 
 function computeSecondsUntil({ minVersionAt }: Needed, { height, secondsPerBlock }: RunningNode): number | undefined {

@@ -45,13 +45,13 @@ export function openReleaseLists(
   let own: readonly Fork[] | undefined;
   const due = { own: -Infinity, url: -Infinity };
   const apply = (read: ReleaseList) => void (ofFile = read);
-  const watched = path && { path, setting: "upgrade.releasesPath", read: readReleaseList, apply };
-  const file = watched ? watchFile(watched, { log, files }) : undefined;
-  const fetchAgain = async (place: Parameters<typeof readStoredList>[0]) => {
-    const fetched = await fetchReleaseList(place, { log });
-    const kept = fetched === undefined && due.url === -Infinity ? await readStoredList(place) : undefined;
-    ofUrl = fetched ?? kept ?? ofUrl;
-    due.url = clock.monotonicMs() + (fetched === undefined ? urlRetryMs : urlRefreshMs);
+  const watchedFile = path && { path, setting: "upgrade.releasesPath", read: readReleaseList, apply };
+  const file = watchedFile ? watchFile(watchedFile, { log, files }) : undefined;
+  const refetch = async (place: Parameters<typeof readStoredList>[0]) => {
+    const fetchedList = await fetchReleaseList(place, { log });
+    const kept = fetchedList === undefined && due.url === -Infinity ? await readStoredList(place) : undefined;
+    ofUrl = fetchedList ?? kept ?? ofUrl;
+    due.url = clock.monotonicMs() + (fetchedList === undefined ? urlRetryMs : urlRefreshMs);
   };
   return {
     read: async (place: ProgramsLocation): Promise<ListedReleases> => {
@@ -59,7 +59,7 @@ export function openReleaseLists(
         own = await readOwnForks(place);
         due.own = clock.monotonicMs() + localListRefreshMs;
       }
-      if (url !== undefined && clock.monotonicMs() >= due.url) await fetchAgain({ url, directory: stateDirectory });
+      if (url !== undefined && clock.monotonicMs() >= due.url) await refetch({ url, directory: stateDirectory });
       return {
         releases: [...ofFile.releases, ...ofUrl.releases],
         published: [...ofFile.forks, ...ofUrl.forks],
@@ -85,8 +85,8 @@ async function readOwnForks({
 /** Reads a list from a file that isn't watched; returns undefined if it is missing or damaged. */
 async function readListFile(path: string): Promise<ReleaseList | undefined> {
   const file = await readRegularFile(path, bytesMax).catch(() => undefined);
-  const reading = file && readReleaseList(parseJson(Buffer.from(file.bytes).toString("utf8")));
-  return reading?.ok === true ? reading.value : undefined;
+  const listResult = file && readReleaseList(parseJson(Buffer.from(file.bytes).toString("utf8")));
+  return listResult?.ok === true ? listResult.value : undefined;
 }
 
 const timeoutMs = 10_000;
@@ -97,7 +97,7 @@ export type ReleaseUrl = Readonly<{ url: string; directory: string }>;
 
 /** Reads the stored list; returns undefined if there is none. If it is damaged, the next fetch replaces it. */
 export function readStoredList(place: ReleaseUrl): Promise<ReleaseList | undefined> {
-  return readListFile(locateKept(place));
+  return readListFile(locateStoredList(place));
 }
 
 /** Fetches and stores the list; logs the reason and returns undefined if it can't be fetched or used. */
@@ -107,13 +107,13 @@ export async function fetchReleaseList(
 ): Promise<ReleaseList | undefined> {
   const { url } = place;
   const got = await getText(url, { timeoutMs, answerBytesMax: bytesMax });
-  const answered = got.ok && got.status !== 200 ? `HTTP ${got.status}` : undefined;
-  const reading = got.ok && answered === undefined ? readReleaseList(parseJson(got.body)) : undefined;
-  if (got.ok && reading?.ok === true) {
-    await replaceFile(locateKept(place), Buffer.from(got.body));
-    return reading.value;
+  const httpStatus = got.ok && got.status !== 200 ? `HTTP ${got.status}` : undefined;
+  const listResult = got.ok && httpStatus === undefined ? readReleaseList(parseJson(got.body)) : undefined;
+  if (got.ok && listResult?.ok === true) {
+    await replaceFile(locateStoredList(place), Buffer.from(got.body));
+    return listResult.value;
   }
-  const why = got.ok ? (answered ?? (reading?.ok === false ? reading.problems.join(" ") : "")) : got.why;
+  const why = got.ok ? (httpStatus ?? (listResult?.ok === false ? listResult.problems.join(" ") : "")) : got.why;
   log.warn(
     { event: "releases-not-fetched", url },
     `the previous list stays active; upgrade.releasesUrl: ${url}: ${why}`,
@@ -121,6 +121,6 @@ export async function fetchReleaseList(
   return undefined;
 }
 
-function locateKept({ url, directory }: ReleaseUrl): string {
+function locateStoredList({ url, directory }: ReleaseUrl): string {
   return join(directory, `releases-${hash("sha256", url).slice(0, 16)}.json`);
 }

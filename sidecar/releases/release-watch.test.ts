@@ -44,7 +44,7 @@ async function watch(httpUrl: string) {
     node: { httpUrl },
     health: { intervalMs: 5 },
   } as Parameters<typeof watchReleases>[0];
-  const watching = watchReleases(settings, {
+  const releaseWatch = watchReleases(settings, {
     program: () => ({ version: parseNodeVersion("0.16.2") }),
     places: () => ({ family: findFamily("generic"), binDirectory: directory }),
     stateDirectory: directory,
@@ -54,8 +54,8 @@ async function watch(httpUrl: string) {
     clock: { wallMs: () => 0, monotonicMs: () => seen.nowMs },
     log: pino({ level: "silent" }),
   });
-  onTestFinished(() => watching[Symbol.asyncDispose]());
-  const reported = async () => {
+  onTestFinished(() => releaseWatch[Symbol.asyncDispose]());
+  const waitForReport = async () => {
     // The current check may have started earlier.
     const after = seen.reports.length + 2;
     await readUntil(
@@ -64,24 +64,24 @@ async function watch(httpUrl: string) {
     );
     return seen.reports.at(-1);
   };
-  return { seen, reported };
+  return { seen, waitForReport };
 }
 
 test("keeps the last block rate while a node is unresponsive, so it warns of nothing too early", async () => {
   const node = await startNode();
-  const { seen, reported } = await watch(node.url);
-  expect(await reported()).toMatchObject({ status: "True", reason: "Supported" });
+  const { seen, waitForReport } = await watch(node.url);
+  expect(await waitForReport()).toMatchObject({ status: "True", reason: "Supported" });
   node.answers = false;
   seen.nowMs += 11 * 60_000;
-  expect(await reported()).toMatchObject({ status: "True", reason: "Supported" });
+  expect(await waitForReport()).toMatchObject({ status: "True", reason: "Supported" });
 });
 
 test("reports Unknown until the node returns its first block times", async () => {
   const node = await startNode();
   node.answers = false;
-  const { seen, reported } = await watch(node.url);
-  expect(await reported()).toMatchObject({ status: "Unknown", reason: "NotCompared" });
+  const { seen, waitForReport } = await watch(node.url);
+  expect(await waitForReport()).toMatchObject({ status: "Unknown", reason: "NotCompared" });
   node.answers = true;
   seen.nowMs += 31_000;
-  expect(await reported()).toMatchObject({ status: "True", reason: "Supported" });
+  expect(await waitForReport()).toMatchObject({ status: "True", reason: "Supported" });
 });

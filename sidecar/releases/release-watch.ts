@@ -26,7 +26,7 @@ export type ReleaseWatchDependencies = ReleaseListsDependencies &
 const blockTimeIntervalMs = 600_000;
 const blockTimeRetryMs = 30_000;
 const blockTimeTimeoutMs = 10_000;
-const answerBytesMax = 16_777_216;
+const responseBytesMax = 16_777_216;
 
 const spanBlocks = 10_000;
 
@@ -41,7 +41,11 @@ export function watchReleases(
 ) {
   const { warnBeforeSeconds } = upgrade;
   const lists = openReleaseLists(upgrade, { ...others, clock, log });
-  const call = createJsonRpcClient({ url: node.httpUrl, timeoutMs: blockTimeTimeoutMs, answerBytesMax });
+  const call = createJsonRpcClient({
+    url: node.httpUrl,
+    timeoutMs: blockTimeTimeoutMs,
+    answerBytesMax: responseBytesMax,
+  });
   let lastCheckMs: number | undefined;
   let againMs = 0;
   // While the node does not respond, its last known rate applies.
@@ -50,9 +54,9 @@ export function watchReleases(
     const beganMs = clock.monotonicMs();
     if (lastCheckMs !== undefined && beganMs - lastCheckMs <= againMs) return;
     lastCheckMs = beganMs;
-    const measured = await readSecondsPerBlock(height, call, signal);
-    againMs = measured === undefined ? blockTimeRetryMs : blockTimeIntervalMs;
-    secondsPerBlock = measured ?? secondsPerBlock;
+    const measuredSeconds = await readSecondsPerBlock(height, call, signal);
+    againMs = measuredSeconds === undefined ? blockTimeRetryMs : blockTimeIntervalMs;
+    secondsPerBlock = measuredSeconds ?? secondsPerBlock;
   };
   const checkReleases = async (signal: AbortSignal) => {
     const { own, published, releases, isNamed } = await lists.read(places());
@@ -69,16 +73,16 @@ export function watchReleases(
     if (own !== undefined || published.length > 0) {
       reports.push(evaluateForks({ own, published, commit, epochs, nowMs }, warnBeforeSeconds));
     }
-    const worst = pickWorst(reports);
-    if (worst !== undefined) board.set(worst);
+    const worstReport = pickWorst(reports);
+    if (worstReport !== undefined) board.set(worstReport);
   };
   const what = "The comparison of the node's version with the release list";
   const options = { name: "releases", what, intervalMs };
-  const watching = pollCheck({ ...options, types: ["VersionSupported"] }, checkReleases, { board, log });
+  const pollLoop = pollCheck({ ...options, types: ["VersionSupported"] }, checkReleases, { board, log });
   return {
     commits: lists.commits,
     [Symbol.asyncDispose]: async () => {
-      await watching[Symbol.asyncDispose]();
+      await pollLoop[Symbol.asyncDispose]();
       await lists[Symbol.asyncDispose]();
     },
   };
@@ -98,10 +102,10 @@ function findEpochs(
 function pickWorst(
   reports: readonly ConditionReport<"VersionSupported">[],
 ): ConditionReport<"VersionSupported"> | undefined {
-  const worst = (["Outdated", "OutdatedSoon", "NotCompared"] as const).flatMap((reason) =>
+  const worstReport = (["Outdated", "OutdatedSoon", "NotCompared"] as const).flatMap((reason) =>
     reports.filter((report) => report.reason === reason),
   );
-  return worst[0] ?? reports.at(-1);
+  return worstReport[0] ?? reports.at(-1);
 }
 
 /** Computes the seconds per block on a node's chain from the timestamps of the head and an earlier block; returns undefined if the node does not respond. */
@@ -120,8 +124,8 @@ async function readSecondsPerBlock(
 
 async function readTime(number: number, call: CallJsonRpc, signal: AbortSignal): Promise<number | undefined> {
   try {
-    const answer = await call("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
-    const parsed = block.safeParse(answer.ok ? answer.result : undefined);
+    const response = await call("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
+    const parsed = block.safeParse(response.ok ? response.result : undefined);
     return parsed.success ? Number(parsed.data.timestamp) : undefined;
   } catch (error) {
     if (!(error instanceof NoJsonRpcAnswerError)) throw error;

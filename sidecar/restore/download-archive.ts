@@ -28,10 +28,13 @@ export async function downloadArchive(
   const { url } = settings.archive;
   await mkdir(dirname(place.archive), { recursive: true });
   const part = await findPart(url, place);
-  const stalled = new AbortController();
-  const timer = setTimeout(() => stalled.abort(new Error(`no data for ${settings.stallMs} ms`)), settings.stallMs);
+  const stallController = new AbortController();
+  const timer = setTimeout(
+    () => stallController.abort(new Error(`no data for ${settings.stallMs} ms`)),
+    settings.stallMs,
+  );
   try {
-    const signal = AbortSignal.any([dependencies.signal, stalled.signal]);
+    const signal = AbortSignal.any([dependencies.signal, stallController.signal]);
     const endpoint = parseHttpEndpoint(url);
     const headers = { ...endpoint.headers, ...part.headers };
     const response = await dependencies.fetch(endpoint.url, { headers, signal });
@@ -79,8 +82,8 @@ async function findPart(url: string, place: RestoreLocation) {
   const { data: origin } = originSchema.safeParse(await readJson(place.origin));
   if (origin?.url !== url) return { sizeBytes: 0, headers: {} };
   const sizeBytes = await countDownloadedBytes(place);
-  const ifUnchanged = origin.etag === undefined ? {} : { "if-range": origin.etag };
-  return { sizeBytes, headers: sizeBytes === 0 ? {} : { range: `bytes=${sizeBytes}-`, ...ifUnchanged } };
+  const rangeCondition = origin.etag === undefined ? {} : { "if-range": origin.etag };
+  return { sizeBytes, headers: sizeBytes === 0 ? {} : { range: `bytes=${sizeBytes}-`, ...rangeCondition } };
 }
 
 async function rememberOrigin(place: RestoreLocation, url: string, response: Response): Promise<void> {

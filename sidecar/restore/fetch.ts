@@ -5,10 +5,10 @@ import { lookupName } from "#daemon/http/name-lookup.ts";
  * own `fetch` accepts no lookup function. Loaded on first use, because it takes 13 MiB.
  */
 export function createFetch(): typeof globalThis.fetch {
-  let loading: Promise<typeof globalThis.fetch> | undefined;
+  let pendingFetch: Promise<typeof globalThis.fetch> | undefined;
   return async (input, init) => {
-    loading ??= load();
-    return (await loading)(input, init);
+    pendingFetch ??= load();
+    return (await pendingFetch)(input, init);
   };
 }
 
@@ -16,6 +16,6 @@ async function load(): Promise<typeof globalThis.fetch> {
   const { Agent, fetch } = await import("undici");
   const dispatcher = new Agent({ connect: { lookup: lookupName } });
   // Node's types and the library's follow two versions of the same standard.
-  const fetchBy = fetch as unknown as (input: unknown, init: object) => Promise<Response>;
-  return (input, init) => fetchBy(input, { ...init, dispatcher });
+  const undiciFetch = fetch as unknown as (input: unknown, init: object) => Promise<Response>;
+  return (input, init) => undiciFetch(input, { ...init, dispatcher });
 }

@@ -106,10 +106,11 @@ async function restore(settings: RestoreSettings, dependencies: RestoreDependenc
   log.info({ event: "restore-progress" }, "unpacked; flushing to disk");
   await syncTree(place.tree, dependencies.signal);
   await requireReplaceable(place, family, settings.replace);
-  const aside = await moveTreeIntoPlace(place);
+  const replacedPath = await moveTreeIntoPlace(place);
   audit.add(auditRestore(place, found, { isChecked: sha256 !== undefined }));
   await finishRestore(place, found);
-  const left = aside === undefined ? "" : `; the previous data is in ${aside}; remove it when you no longer need it`;
+  const left =
+    replacedPath === undefined ? "" : `; the previous data is in ${replacedPath}; remove it when you no longer need it`;
   log.info({ event: "restore-done" }, `restored ${place.target}${left}`);
   return "restored";
 }
@@ -149,21 +150,24 @@ async function downloadWithRetries(
   place: RestoreLocation,
   dependencies: DownloadDependencies,
 ): Promise<string> {
-  let inVain = 0;
+  let fruitless = 0;
   for (;;) {
-    const before = await countDownloadedBytes(place);
+    const bytesBefore = await countDownloadedBytes(place);
     try {
       return await downloadArchive(settings, place, dependencies);
     } catch (error) {
       if (!(error instanceof RestoreError) || !error.retryable) throw error;
-      inVain = (await countDownloadedBytes(place)) > before ? 0 : inVain + 1;
-      if (inVain >= settings.attempts) {
-        throw new RestoreError(`${error.message}, ${inVain} times in a row; check the server, then rerun the command`, {
-          cause: error,
-        });
+      fruitless = (await countDownloadedBytes(place)) > bytesBefore ? 0 : fruitless + 1;
+      if (fruitless >= settings.attempts) {
+        throw new RestoreError(
+          `${error.message}, ${fruitless} times in a row; check the server, then rerun the command`,
+          {
+            cause: error,
+          },
+        );
       }
       dependencies.log.warn(
-        { event: "restore-interrupted", inVain },
+        { event: "restore-interrupted", inVain: fruitless },
         `${error.message}; resuming in ${settings.retryMs} ms`,
       );
       await pause(settings.retryMs, dependencies.signal);

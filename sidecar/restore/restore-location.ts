@@ -66,14 +66,14 @@ export async function clearTree({ tree }: Pick<RestoreLocation, "tree">): Promis
 
 /** The rename is on disk before the marker is written. Returns where the existing data was moved. */
 export async function moveTreeIntoPlace({ tree, target, part }: RestoreLocation): Promise<string | undefined> {
-  const aside = (await isEmpty(target)) ? undefined : `${dirname(tree)}/replaced-${Date.now()}`;
+  const replacedPath = (await isEmpty(target)) ? undefined : `${dirname(tree)}/replaced-${Date.now()}`;
   await mkdir(dirname(target), { recursive: true });
-  if (aside === undefined) await rmdir(target).catch(skipMissing);
-  else await rename(target, aside);
+  if (replacedPath === undefined) await rmdir(target).catch(skipMissing);
+  else await rename(target, replacedPath);
   await rename(part === undefined ? tree : join(tree, part), target);
   await syncDirectory(dirname(target));
   await syncDirectory(dirname(tree));
-  return aside;
+  return replacedPath;
 }
 
 /** Rejects, before hours of downloading, a restore that would fail at the end. */

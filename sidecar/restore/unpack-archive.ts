@@ -20,22 +20,22 @@ export async function unpackArchive(
   { log, signal }: Readonly<{ log: Logger; signal: AbortSignal }>,
 ): Promise<void> {
   const progress = createProgress("unpack", { everyMs: settings.progressMs }, log);
-  const rejecting = new AbortController();
+  const rejection = new AbortController();
   // Imported only here because loading it would slow down every sidecar start, and few sidecars ever unpack an archive.
   const { extract } = await import("tar");
-  const unpacking = extract({
+  const extraction = extract({
     cwd: place.tree,
     strip: settings.archive.strip,
     preserveOwner: false,
     strict: true,
     filter: (path, entry) => {
       const why = checkEntry(path, entry as ArchiveEntry, { ...settings, part: place.part }, progress);
-      if (why !== undefined) rejecting.abort(new RestoreError(why));
+      if (why !== undefined) rejection.abort(new RestoreError(why));
       return why === undefined;
     },
   });
   let hasEnded = false;
-  unpacking.once("eof", () => {
+  extraction.once("eof", () => {
     hasEnded = true;
   });
   // The parser buffers any data after the end of an archive, possibly gigabytes of zeros, and copies all of it on each chunk.
@@ -43,13 +43,13 @@ export async function unpackArchive(
     transform: (chunk, _encoding, done) => done(null, hasEnded ? undefined : chunk),
   });
   try {
-    const ends = AbortSignal.any([signal, rejecting.signal]);
-    await pipeline(createReadStream(place.archive), await createDecompressor(place.archive), untilEnd, unpacking, {
+    const ends = AbortSignal.any([signal, rejection.signal]);
+    await pipeline(createReadStream(place.archive), await createDecompressor(place.archive), untilEnd, extraction, {
       signal: ends,
     });
   } catch (cause) {
     if (signal.aborted) throw cause;
-    if (rejecting.signal.aborted) throw rejecting.signal.reason;
+    if (rejection.signal.aborted) throw rejection.signal.reason;
     throw new RestoreError(`the archive can't be unpacked (${(cause as Error).message}); expected a tar archive`, {
       cause,
     });
@@ -71,11 +71,11 @@ function checkEntry(
     return `the archive contains ${path}, which is outside the data directory`;
   }
   const { part } = settings;
-  const below = path
+  const relativePath = path
     .split("/")
     .filter((name) => name !== "" && name !== ".")
     .slice(settings.archive.strip);
-  if (part !== undefined && below.length > 0 && below[0] !== part) {
+  if (part !== undefined && relativePath.length > 0 && relativePath[0] !== part) {
     return `the archive contains ${path}; a snapshot of this family has only one top-level directory, ${part}`;
   }
   progress.add(entry.size);

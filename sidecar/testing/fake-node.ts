@@ -88,13 +88,13 @@ export type FakeNodeOptions = Readonly<{ profile?: NodeProfile; host?: string }>
 export async function createFakeNode(config = driftedConfig, options: FakeNodeOptions = {}): Promise<FakeNode> {
   const { profile = testProfile } = options;
   const workspace = await mkdtemp(join(options.host ?? tmpdir(), "gatehouse-node-"));
-  const places = locateFakeNode(workspace, profile);
-  const { binDirectory, configPath, programs } = places;
+  const fakeLocations = locateFakeNode(workspace, profile);
+  const { binDirectory, configPath, programs } = fakeLocations;
   const [port = 0] = await findFreePorts(1);
-  await writeWorkspace(places, { config, port, host: options.host ?? workspace });
+  await writeWorkspace(fakeLocations, { config, port, host: options.host ?? workspace });
   const install = (version: string) => writeFile(join(workspace, "version"), version);
   await install("0.16.2");
-  const ops = async (...words: readonly string[]) => runOps(places.opsDirectory, words);
+  const ops = async (...opsArguments: readonly string[]) => runOps(fakeLocations.opsDirectory, opsArguments);
   const read = (name: string) => readFile(join(workspace, name), "utf8").catch(() => "");
   const kill = async () => {
     const pid = Number(await read("node.pid"));
@@ -120,7 +120,7 @@ export async function createFakeNode(config = driftedConfig, options: FakeNodeOp
     start: async () => {
       await ops("start", "--config", `./${basename(configPath)}`);
       await readUntil(
-        () => answers(port),
+        () => isResponding(port),
         (isAnswering) => isAnswering,
       );
     },
@@ -150,10 +150,10 @@ export async function createFakeNode(config = driftedConfig, options: FakeNodeOp
 }
 
 /** Runs `ops` and discards its output, because a node may keep the output open. */
-async function runOps(directory: string, words: readonly string[]): Promise<void> {
-  const child = spawn(join(directory, "ops"), words, { cwd: directory, stdio: "ignore" });
+async function runOps(directory: string, opsArguments: readonly string[]): Promise<void> {
+  const child = spawn(join(directory, "ops"), opsArguments, { cwd: directory, stdio: "ignore" });
   const [status] = (await once(child, "exit")) as [number | null];
-  if (status !== 0) throw new Error(`ops ${words.join(" ")} ended with status ${status}`);
+  if (status !== 0) throw new Error(`ops ${opsArguments.join(" ")} ended with status ${status}`);
 }
 
 export async function startFakeNode(config = driftedConfig): Promise<FakeNode> {
@@ -167,7 +167,7 @@ export async function startFakeNode(config = driftedConfig): Promise<FakeNode> {
   }
 }
 
-async function answers(port: number): Promise<boolean> {
+async function isResponding(port: number): Promise<boolean> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] });
   return fetch(`http://127.0.0.1:${port}`, { method: "POST", body }).then(
     async (response) => (await response.text()).includes("result"),

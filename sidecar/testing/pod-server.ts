@@ -17,7 +17,7 @@ export async function startPodServer(startedAt = "2026-05-01T12:00:00Z", restart
   await writeFile(join(directory, "token"), "the-token\n");
   await writeFile(join(directory, "namespace"), "chain");
   let uid = 1;
-  let looksUntilRunning = 0;
+  let readsUntilRunning = 0;
   let containerStartedAt = startedAt;
   const requests: string[] = [];
   const server = createServer((request, response) => {
@@ -30,15 +30,15 @@ export async function startPodServer(startedAt = "2026-05-01T12:00:00Z", restart
     }
     if (request.method === "DELETE") {
       uid += 1;
-      looksUntilRunning = 2;
+      readsUntilRunning = 2;
       containerStartedAt = restartedAt;
     }
-    looksUntilRunning = Math.max(0, looksUntilRunning - 1);
-    const running = looksUntilRunning === 0 ? { running: { startedAt: containerStartedAt } } : { waiting: {} };
+    readsUntilRunning = Math.max(0, readsUntilRunning - 1);
+    const containerState = readsUntilRunning === 0 ? { running: { startedAt: containerStartedAt } } : { waiting: {} };
     const status = {
       containerStatuses: [
         { name: "sidecar", state: {} },
-        { name: "node", state: running },
+        { name: "node", state: containerState },
       ],
     };
     response.end(JSON.stringify({ metadata: { uid: String(uid) }, status }));

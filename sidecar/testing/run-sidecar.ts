@@ -31,9 +31,9 @@ export async function runSidecar(
     buildEnvironment(node, { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none", ...loopDelays(1e9, 1e9), ...environment }),
   );
   const resources = new AsyncDisposableStack();
-  const stopping = new AbortController();
+  const stopController = new AbortController();
   const stop = async () => {
-    stopping.abort();
+    stopController.abort();
     await resources.disposeAsync();
   };
   try {
@@ -45,7 +45,7 @@ export async function runSidecar(
       configuration: () => ({ service: "sidecar", version: "0.0.0", settingsSha256: "", files: [] }),
       mask: createMask(),
       resources,
-      signal: stopping.signal,
+      signal: stopController.signal,
       userStateDirectory: node.workspace,
       finishes: () => undefined,
       yields: () => undefined,

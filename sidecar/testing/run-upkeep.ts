@@ -49,7 +49,7 @@ export type RunningUpkeep = AsyncDisposable &
     /** Waits until a condition has the given reason; after the deadline, fails with a list of all conditions. */
     reason: (type: ConditionType, reason: string, withinMs?: number) => Promise<Condition>;
     /** Waits until a condition's message contains the words, and returns it. */
-    message: (type: ConditionType, words: string, withinMs?: number) => Promise<string>;
+    message: (type: ConditionType, messageText: string, withinMs?: number) => Promise<string>;
     /** Waits until the node has started this many times and no restart is pending. */
     restarted: (starts: number) => Promise<void>;
   }>;
@@ -80,8 +80,10 @@ export async function runUpkeep(
   const log = pino({ level: process.env["GATEHOUSE_TEST_LOG"] ?? "silent" });
   const metrics = new Registry();
   const state = openUpkeepState(stateDirectory);
-  const audited: AuditEntry[] = [];
-  const events = auditEvents(createStoredEventLog(state.store, clock), { add: (entry) => void audited.push(entry) });
+  const auditEntries: AuditEntry[] = [];
+  const events = auditEvents(createStoredEventLog(state.store, clock), {
+    add: (entry) => void auditEntries.push(entry),
+  });
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
   const eventLoop = { lateMs: () => 0, [Symbol.dispose]: () => undefined };
@@ -93,7 +95,7 @@ export async function runUpkeep(
   return {
     board,
     events,
-    audited,
+    audited: auditEntries,
     state,
     upkeep,
     health,
@@ -115,7 +117,7 @@ function createReader(node: UpkeepNode, board: ConditionBoard, events: EventLog,
   const messages = () => events.list().map(({ message }) => message);
   const until = async (
     type: ConditionType,
-    wanted: string,
+    expectedReason: string,
     isMet: (found: Condition) => boolean,
     withinMs = generousMs,
   ) => {
@@ -126,13 +128,13 @@ function createReader(node: UpkeepNode, board: ConditionBoard, events: EventLog,
       if (performance.now() > deadline) {
         const all = board.list().map((each) => `${each.type} ${each.reason}: ${each.message}`);
         const last = messages().slice(0, 20);
-        throw new Error([`${type} did not become ${wanted}`, ...all, "events:", ...last].join("\n"));
+        throw new Error([`${type} did not become ${expectedReason}`, ...all, "events:", ...last].join("\n"));
       }
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   };
-  const reason: RunningUpkeep["reason"] = (type, wanted, withinMs) =>
-    until(type, wanted, (found) => found.reason === wanted, withinMs);
+  const reason: RunningUpkeep["reason"] = (type, expectedReason, withinMs) =>
+    until(type, expectedReason, (found) => found.reason === expectedReason, withinMs);
   const metric = async (name: string) => (await metrics.getSingleMetric(name)?.get())?.values[0]?.value ?? NaN;
   const iterations = () => metric("gatehouse_reconciles_total");
   return {
@@ -140,12 +142,12 @@ function createReader(node: UpkeepNode, board: ConditionBoard, events: EventLog,
     metric,
     corrections: () => metric("gatehouse_node_config_corrections_total"),
     passes: async (count: number) => {
-      const before = await iterations();
-      await readUntil(iterations, (now) => now >= before + count);
+      const iterationsBefore = await iterations();
+      await readUntil(iterations, (now) => now >= iterationsBefore + count);
     },
     reason,
-    message: async (type: ConditionType, words: string, withinMs?: number) =>
-      (await until(type, words, ({ message }) => message.includes(words), withinMs)).message,
+    message: async (type: ConditionType, messageText: string, withinMs?: number) =>
+      (await until(type, messageText, ({ message }) => message.includes(messageText), withinMs)).message,
     restarted: async (starts: number) => {
       if (node.starts === undefined) throw new Error(`${node.workspace} does not count its starts`);
       await readUntil(node.starts, (count) => count === starts);

@@ -1,7 +1,7 @@
 import type { UpgradeRecord } from "../upkeep/state/upgrade-record.ts";
 
 /** An approved upgrade that has not run any stage. */
-export const begunUpgrade: UpgradeRecord = {
+export const startedUpgrade: UpgradeRecord = {
   from: "0.15.0",
   to: "0.16.2",
   source: "/releases/0.16.2",

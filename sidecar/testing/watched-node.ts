@@ -27,10 +27,10 @@ export async function serveNode(listener: RequestListener) {
   return { url: local.url, server, sockets, [Symbol.asyncDispose]: close };
 }
 
-/** Responds to JSON-RPC from a table of results. Other methods get an error, or the response from `answerOther`. */
-export function answersRpc(
+/** Responds to JSON-RPC from a table of results. Other methods get an error, or the response from `respondToOther`. */
+export function respondToRpc(
   results: Readonly<Record<string, () => unknown>>,
-  answerOther?: (response: ServerResponse) => void,
+  respondToOther?: (response: ServerResponse) => void,
 ): RequestListener {
   return (request, response) => {
     let body = "";
@@ -39,7 +39,7 @@ export function answersRpc(
       if (body === "") return void response.writeHead(400).end();
       const { id, method } = JSON.parse(body) as { id: number; method: string };
       const result = results[method];
-      if (result === undefined && answerOther !== undefined) return answerOther(response);
+      if (result === undefined && respondToOther !== undefined) return respondToOther(response);
       const answer =
         result === undefined ? { error: { code: -32_601, message: "no such method" } } : { result: result() };
       response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));

@@ -21,7 +21,7 @@ export function startWatchedVolume(
     mayAct = () => true,
   }: Readonly<{ api: KubernetesApi; disk: { freeRatio: number | string }; claim: string; mayAct?: () => boolean }>,
 ) {
-  const stopping = new AbortController();
+  const stopController = new AbortController();
   const time = { ms: 10_000_000 };
   const clock = { wallMs: () => time.ms, monotonicMs: () => time.ms };
   const reported: string[] = [];
@@ -56,7 +56,7 @@ export function startWatchedVolume(
       forecastAfterSeconds: 1,
       fileTimeoutMs: deadlineMs,
       intervalMs,
-      signal: stopping.signal,
+      signal: stopController.signal,
     },
     {
       dataPath: () => "/data",
@@ -73,7 +73,7 @@ export function startWatchedVolume(
   const until = async (reason: string) => expect.poll(() => condition()?.reason).toBe(reason);
   const untilMessage = async (message: RegExp | string) => expect.poll(() => condition()?.message).toMatch(message);
   const end = async () => {
-    stopping.abort();
+    stopController.abort();
     await done;
   };
   return { time, reported, fails, metrics, condition, until, untilMessage, [Symbol.asyncDispose]: end };

@@ -24,9 +24,9 @@ export async function readKnownBlock(
   return hash === undefined ? undefined : { number, hash };
 }
 
-export function listNodeWarnings(before: NodeBaseline | undefined, peers: number | undefined): readonly string[] {
+export function listNodeWarnings(baseline: NodeBaseline | undefined, peers: number | undefined): readonly string[] {
   return [
-    ...(before !== undefined && before.block === undefined
+    ...(baseline !== undefined && baseline.block === undefined
       ? ["the node returns no block by its number (eth_getBlockByNumber), so the new version's data can't be verified"]
       : []),
     ...(peers === 0 ? ["the node has no peers, so it is unknown whether the new version will find any"] : []),

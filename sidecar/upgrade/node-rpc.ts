@@ -17,19 +17,19 @@ export type DataRpc = Readonly<{
 }>;
 
 const timeoutMs = 10_000;
-const answerBytesMax = 16_777_216;
+const responseBytesMax = 16_777_216;
 
 const block = z.object({ hash: z.string() });
 const quantity = z.string().regex(/^0x[0-9a-f]+$/i);
 
-const syncing = z.union([z.literal(false), z.record(z.string(), z.unknown())]);
+const syncingSchema = z.union([z.literal(false), z.record(z.string(), z.unknown())]);
 
 export function createNodeRpc(url: string): NodeRpc & DataRpc {
-  const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax });
+  const call = createJsonRpcClient({ url, timeoutMs, answerBytesMax: responseBytesMax });
   const query = async <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[], signal?: AbortSignal) => {
     try {
-      const answer = await call(method, params, signal);
-      const parsed = schema.safeParse(answer.ok ? answer.result : undefined);
+      const response = await call(method, params, signal);
+      const parsed = schema.safeParse(response.ok ? response.result : undefined);
       return parsed.success ? parsed.data : undefined;
     } catch (error) {
       if (!(error instanceof NoJsonRpcAnswerError)) throw error;
@@ -48,7 +48,7 @@ export function createNodeRpc(url: string): NodeRpc & DataRpc {
       return found.kind === "found" ? found.hash : undefined;
     },
     isSyncing: async (signal) => {
-      const state = await query(syncing, "eth_syncing", [], signal);
+      const state = await query(syncingSchema, "eth_syncing", [], signal);
       return state === undefined ? undefined : state !== false;
     },
     peers: async (signal) => {

@@ -23,19 +23,19 @@ const decideAfterInterruption = (record: Progress, nowMs: number) => interrupt(r
 const goingBack = { failure: "first", failedStage: "proving" } as const;
 
 /** Runs a record to its end with steps of the given outcome; returns all stages. */
-function stagesFrom(record: Progress, comesOut: (stage: Stage, step: number) => boolean) {
+function listStagesFrom(record: Progress, getStepOutcome: (stage: Stage, step: number) => boolean) {
   const stages: Stage[] = [];
   let now = record;
   for (let step = 0; now.end === undefined; step += 1) {
     if (step > 100) throw new Error("no end");
     stages.push(now.stage);
-    now = decideAfterStep(now, comesOut(now.stage, step) ? done : fails, 2);
+    now = decideAfterStep(now, getStepOutcome(now.stage, step) ? done : fails, 2);
   }
   return { stages, ended: now };
 }
 
 test("runs each step once, in order, and commits the new version if all succeed", () => {
-  const { stages, ended } = stagesFrom(begun, () => true);
+  const { stages, ended } = listStagesFrom(begun, () => true);
   expect(stages).toEqual(forwardStages);
   expect(ended).toMatchObject({ end: "committed" });
   expect(ended.failure).toBeUndefined();
@@ -43,7 +43,7 @@ test("runs each step once, in order, and commits the new version if all succeed"
 
 describe("rolls back through every rollback step after a failed step, and reports why", () => {
   it.each(forwardStages.filter((stage) => stage !== "cleaning"))("%s", (failing) => {
-    const { stages, ended } = stagesFrom(begun, (stage) => stage !== failing);
+    const { stages, ended } = listStagesFrom(begun, (stage) => stage !== failing);
     // Once the first new program is installed, a supervisor may have started the new version. Before that, the node is verified as it is,
     // and not stopped again.
     const mayHaveRun = forwardStages.indexOf(failing) >= forwardStages.indexOf("installing");
@@ -64,23 +64,26 @@ test("does not roll back if a copy can't be removed", () => {
 describe("retries a failed rollback from the beginning, then leaves it to the operator", () => {
   it.each(rollbackStages)("%s", (failing) => {
     const from = at("back-stopping", goingBack);
-    const { stages, ended } = stagesFrom(from, (stage) => stage !== failing);
+    const { stages, ended } = listStagesFrom(from, (stage) => stage !== failing);
     expect(stages.filter((stage) => stage === failing)).toHaveLength(rollbackAttemptsMax);
     expect(ended).toMatchObject({ end: "stranded", stage: failing, failure: "first", note: "it broke" });
     const again = decideAfterInterruption(ended, 3);
     expect(again).toMatchObject({ stage: "back-stopping", attempts: 0, failure: "first" });
-    expect(stagesFrom(again, () => true).ended.end).toBe("rolled-back");
+    expect(listStagesFrom(again, () => true).ended.end).toBe("rolled-back");
   });
 });
 
 const failsOnce = (_: Stage, step: number) => step !== 0;
 
 test("restarts a node once if it was killed while the old version was being verified", () => {
-  const { stages, ended } = stagesFrom(at("back-proving", goingBack), failsOnce);
+  const { stages, ended } = listStagesFrom(at("back-proving", goingBack), failsOnce);
   expect(stages).toEqual(["back-proving", ...rollbackStages]);
   expect(ended.end).toBe("rolled-back");
-  const untouched = stagesFrom(at("back-restarting", { failure: "first", failedStage: "copying" }), failsOnce);
-  expect(untouched.stages).toEqual(["back-restarting", "back-stopping", "back-discarding", "back-restarting"]);
+  const untouchedStages = listStagesFrom(
+    at("back-restarting", { failure: "first", failedStage: "copying" }),
+    failsOnce,
+  );
+  expect(untouchedStages.stages).toEqual(["back-restarting", "back-stopping", "back-discarding", "back-restarting"]);
 });
 
 test("rolls back if the sidecar keeps exiting in the same step, but never abandons the rollback itself", () => {
@@ -97,9 +100,9 @@ test("rolls back if the sidecar keeps exiting in the same step, but never abando
 });
 
 test("from the installing stage on, remembers that the new version may have run", () => {
-  const installing = decideAfterStep(at("copying"), done, 2);
-  expect(installing).toMatchObject({ stage: "installing" });
-  const back = decideAfterStep(installing, fails, 3);
+  const installingStage = decideAfterStep(at("copying"), done, 2);
+  expect(installingStage).toMatchObject({ stage: "installing" });
+  const back = decideAfterStep(installingStage, fails, 3);
   expect(back).toMatchObject({ stage: "back-stopping", failedStage: "installing" });
   expect(decideAfterStep(back, done, 4)).toMatchObject({ stage: "back-installing", failedStage: "installing" });
 });

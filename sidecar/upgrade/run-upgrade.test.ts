@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { begunUpgrade } from "../testing/started-upgrade.ts";
+import { startedUpgrade } from "../testing/started-upgrade.ts";
 import type { UpgradeRecord } from "../upkeep/state/upgrade-record.ts";
 import { forwardStages, UpgradeError, type Stage } from "./progress.ts";
 import { runUpgrade, type UpgradePlatform, type StageAction } from "./run-upgrade.ts";
@@ -16,22 +16,22 @@ function notedStages() {
 
 test("records each step on disk before starting it", async () => {
   const { made, stages } = notedStages();
-  let stands = begunUpgrade;
+  let storedRecord = startedUpgrade;
   const dependencies = {
-    platform: { stages, touches: "installing", requireStill: async () => undefined } as const,
+    platform: { stages, touches: "installing", requireUnchanged: async () => undefined } as const,
     remember: async (record: UpgradeRecord) => {
-      stands = record;
+      storedRecord = record;
       if (record.stage === "installing") throw new UpgradeError("the disk is full", "fatal");
     },
     clock: { wallMs: () => 1 },
     signal: new AbortController().signal,
   };
-  await expect(runUpgrade(begunUpgrade, { isResumed: false }, dependencies)).rejects.toThrow("the disk is full");
-  expect(stands).toMatchObject({ stage: "installing" });
-  expect(stands.end).toBeUndefined();
+  await expect(runUpgrade(startedUpgrade, { isResumed: false }, dependencies)).rejects.toThrow("the disk is full");
+  expect(storedRecord).toMatchObject({ stage: "installing" });
+  expect(storedRecord.end).toBeUndefined();
   expect(made).toEqual(["stopping", "copying"]);
   const { record: ended } = await runUpgrade(
-    stands,
+    storedRecord,
     { isResumed: true },
     { ...dependencies, remember: async () => undefined },
   );

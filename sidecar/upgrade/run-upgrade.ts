@@ -21,7 +21,7 @@ export type UpgradePlatform<Upgrade extends Progress> = Readonly<{
   /** First stage in which the new version may run, whoever starts it, and may write to the data. */
   touches: ForwardStage;
   /** Throws if the node has run since it was stopped. */
-  requireStill: (upgrade: Upgrade) => Promise<void>;
+  requireUnchanged: (upgrade: Upgrade) => Promise<void>;
 }>;
 
 export type RunUpgradeDependencies<Upgrade extends Progress> = Readonly<{
@@ -40,7 +40,7 @@ export type RunUpgradeDependencies<Upgrade extends Progress> = Readonly<{
 export type RunResult<Upgrade> = Readonly<{ record: Upgrade; waits?: string | undefined }>;
 
 /** Stages that use the files of a stopped node: a supervisor, a reboot or an operator may have started it since. */
-const needsStill: ReadonlySet<Stage> = new Set(["copying", "installing", "back-installing", "back-data"]);
+const stagesNeedingUnchanged: ReadonlySet<Stage> = new Set(["copying", "installing", "back-installing", "back-data"]);
 
 /**
  * Runs an upgrade from its current stage to its end, or until a stage has to wait. Each stage is recorded on disk before it starts. Without
@@ -49,45 +49,47 @@ const needsStill: ReadonlySet<Stage> = new Set(["copying", "installing", "back-i
  * @throws {UpgradeError} if the record can't be written.
  */
 export async function runUpgrade<Upgrade extends Progress>(
-  begun: Upgrade,
+  startedUpgrade: Upgrade,
   { isResumed }: Readonly<{ isResumed: boolean }>,
   { platform, remember, onStage, onFailure, clock, signal }: RunUpgradeDependencies<Upgrade>,
 ): Promise<RunResult<Upgrade>> {
-  const { stages, touches, requireStill } = platform;
-  let record = isResumed ? decideAfterInterruption(begun, clock.wallMs(), touches) : begun;
-  let isAgain = isResumed && record.stage === begun.stage;
+  const { stages, touches, requireUnchanged } = platform;
+  let record = isResumed ? decideAfterInterruption(startedUpgrade, clock.wallMs(), touches) : startedUpgrade;
+  let isResumedStage = isResumed && record.stage === startedUpgrade.stage;
   const amend = async (facts: Partial<Upgrade>) => {
     record = { ...record, ...facts };
     await remember(record);
   };
   await remember(record);
   while (record.end === undefined) {
-    const failed = await runStage();
+    const stageFailure = await runStage();
     // A stage interrupted by a shutdown is neither done nor failed.
     const waits = signal.aborted
       ? "it was stopped by a signal."
-      : failed?.kind === "waits"
-        ? failed.message
+      : stageFailure?.kind === "waits"
+        ? stageFailure.message
         : undefined;
     // Waiting is not the stage's fault.
     record =
-      waits === undefined ? decideAfterStage(record, failed, clock.wallMs(), touches) : { ...record, interruptions: 0 };
+      waits === undefined
+        ? decideAfterStage(record, stageFailure, clock.wallMs(), touches)
+        : { ...record, interruptions: 0 };
     await remember(record);
     if (waits !== undefined) return { record, waits };
-    isAgain = false;
-    if (failed !== undefined) await onFailure?.(failed.message, record);
+    isResumedStage = false;
+    if (stageFailure !== undefined) await onFailure?.(stageFailure.message, record);
   }
   return { record };
 
   async function runStage(): Promise<UpgradeError | undefined> {
     if (signal.aborted) return undefined;
     const { stage }: Progress = record;
-    onStage?.(record, { isResumed: isAgain });
+    onStage?.(record, { isResumed: isResumedStage });
     try {
-      if (needsStill.has(stage)) await requireStill(record);
-      await stages[stage](record, { amend, isResumed: isAgain });
+      if (stagesNeedingUnchanged.has(stage)) await requireUnchanged(record);
+      await stages[stage](record, { amend, isResumed: isResumedStage });
       // A node that was started in the meantime has changed the data under the copy.
-      if (stage === "copying") await requireStill(record);
+      if (stage === "copying") await requireUnchanged(record);
       return undefined;
     } catch (error) {
       if (!(error instanceof UpgradeError))

@@ -33,19 +33,19 @@ export async function verifyNode(
 
 /** `reported` is what the node itself reports; also undefined if the evidence is inconclusive. */
 export function findVersionConcern(
-  wanted: ProgramIdentity,
+  expectedIdentity: ProgramIdentity,
   { tellsVersion }: Pick<NodeBaseline, "tellsVersion">,
   { reported, found = reported }: Readonly<Partial<Record<"reported" | "found", ProgramIdentity | undefined>>>,
 ): string | undefined {
   if (reported === undefined && tellsVersion) {
-    return `it does not report its version, which must be ${nameProgram(wanted)}`;
+    return `it does not report its version, which must be ${nameProgram(expectedIdentity)}`;
   }
-  if (found === undefined || compareProgram(found, wanted) !== "other") return undefined;
-  return `it runs as ${nameProgram(found)}, not as ${nameProgram(wanted)}`;
+  if (found === undefined || compareProgram(found, expectedIdentity) !== "other") return undefined;
+  return `it runs as ${nameProgram(found)}, not as ${nameProgram(expectedIdentity)}`;
 }
 
 /** @throws {UpgradeError} if an old block has another hash, because waiting can't fix that. */
-export function findDataConcern({ block }: Pick<NodeBaseline, "block">, hash: string | undefined): string | undefined {
+export function findDataProblem({ block }: Pick<NodeBaseline, "block">, hash: string | undefined): string | undefined {
   if (block === undefined || hash === block.hash) return undefined;
   const differs = `its data differs: block ${block.number}, which had the hash ${block.hash},`;
   if (hash !== undefined) throw new UpgradeError(`${differs} has the hash ${hash}`);
@@ -53,12 +53,12 @@ export function findDataConcern({ block }: Pick<NodeBaseline, "block">, hash: st
 }
 
 /** Explains why a height does not prove that the node is advancing. `isIdle`: the chain has not produced a block for longer than usual. Pure. */
-export function findHeightConcern(
-  before: Pick<NodeBaseline, "height">,
+export function findHeightProblem(
+  baseline: Pick<NodeBaseline, "height">,
   height: number | undefined,
   isIdle: boolean,
 ): string | undefined {
   if (height === undefined) return "it reports no height";
-  if (height > before.height || (height === before.height && isIdle)) return undefined;
-  return `its height is ${height}; it was ${before.height} before the upgrade`;
+  if (height > baseline.height || (height === baseline.height && isIdle)) return undefined;
+  return `its height is ${height}; it was ${baseline.height} before the upgrade`;
 }

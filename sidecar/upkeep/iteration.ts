@@ -48,26 +48,26 @@ export function createIteration(parts: UpkeepParts, watch: IterationWatch) {
     process.note({ started: undefined });
     progress.step = `checking the state directory ${state.directory}`;
     await checkState(config.now().goodNotKept, parts);
-    const followed = await trackVersion(parts);
-    if (followed === undefined) return { wakeInMs: checkAgainMs };
-    const { resolution, moved, locationDoubt } = followed;
+    const trackedVersion = await trackVersion(parts);
+    if (trackedVersion === undefined) return { wakeInMs: checkAgainMs };
+    const { resolution, moved, locationDoubt } = trackedVersion;
     const { version } = resolution;
     const authority = parts.authority();
     const path = place.layout().configPath;
     progress.step = `reading ${path}`;
-    const auditedThen = state.auditedConfig.get();
+    const auditedBefore = state.auditedConfig.get();
     const reading = await place.read();
     if (reading.ok && reading.contentHash !== config.now().contentHash) parts.observer.retryFailed();
     const isHanging = !reading.ok && reading.problem.reason === "Unresponsive";
     // Renewing the watch queries the file system without a time limit.
     if (!moved && !isHanging) await renewWatch(reading, isFirst, parts);
     progress.step = `judging ${path}`;
-    const judged = await checkConfig({ reading, auditedThen }, authority, parts);
+    const configCheck = await checkConfig({ reading, auditedThen: auditedBefore }, authority, parts);
     if (isHanging) throw new NoObservation(`${path} can't be read, because its file system hangs`);
     if (isFirst && authority === "acts") await tidyConfig(parts);
     await saveConfigBeforeEdit(reading, { isFirst }, parts);
-    if (judged.again) return { wakeInMs: 1 };
-    const { planned, desired } = await planChanges(reading, resolution, locationDoubt, parts);
+    if (configCheck.again) return { wakeInMs: 1 };
+    const { configPlan, desired } = await planChanges(reading, resolution, locationDoubt, parts);
     if (state.upgrade.get() !== undefined) (await import("./upgrade/apply-upgrade.ts")).applyUpgrade(parts);
     progress.step = `storing the node's configuration in ${state.directory}`;
     // Retains the node.conf with which the node runs, for a rollback, before any change is made.
@@ -76,22 +76,23 @@ export function createIteration(parts: UpkeepParts, watch: IterationWatch) {
     // Evaluated once per iteration: an adoption in the middle of an iteration takes effect in the next one.
     const idle = explainInaction(authority, state);
     progress.step = `writing ${path}`;
-    const restored = judged.written && { result: judged.written, again: false };
-    const written = idle === undefined && reading.ok ? await applyConfig(planned, reading, version, parts) : restored;
-    await compareConfig(planned, reading, written, idle, version, parts);
-    if (written?.again === true) {
+    const restoredResult = configCheck.written && { result: configCheck.written, again: false };
+    const writeResult =
+      idle === undefined && reading.ok ? await applyConfig(configPlan, reading, version, parts) : restoredResult;
+    await compareConfig(configPlan, reading, writeResult, idle, version, parts);
+    if (writeResult?.again === true) {
       // Another program may keep writing node.conf, so that no iteration gets past this point; this one counts as complete.
       watch.made();
       return { wakeInMs: 1 };
     }
     // Irreversible work isn't started without a node.conf, because the node may be another one, or may not exist.
-    applyPrune(planned, idle ?? (reading.ok ? undefined : "node.conf is invalid (see ConfigReconciled)"), parts);
+    applyPrune(configPlan, idle ?? (reading.ok ? undefined : "node.conf is invalid (see ConfigReconciled)"), parts);
     progress.step = `querying the driver ${driver?.name ?? "none"} about the node`;
-    const restarted = await applyRestart({ planned, reading, version, desired, authority }, parts);
-    const looks = watchData(dataWatch, parts);
+    const restartResult = await applyRestart({ planned: configPlan, reading, version, desired, authority }, parts);
+    const dataChecks = watchData(dataWatch, parts);
     progress.passed = true;
     watch.made();
-    const waits = [judged.wakeInMs, restarted.wakeInMs, looks].filter((ms) => ms !== undefined);
+    const waits = [configCheck.wakeInMs, restartResult.wakeInMs, dataChecks].filter((ms) => ms !== undefined);
     return waits.length === 0 ? {} : { wakeInMs: Math.min(...waits) };
   };
   return { progress, run };
@@ -112,8 +113,8 @@ async function renewWatch(
 async function tidyConfig({ place, versions, log }: UpkeepParts): Promise<void> {
   const { configPath } = place.layout();
   const what = `checking ${dirname(configPath)}`;
-  const locked = await place.fileDeadline.call(what, place.lock().acquireOnceReached);
-  if (!locked.ok) return;
+  const lockCheck = await place.fileDeadline.call(what, place.lock().acquireOnceReached);
+  if (!lockCheck.ok) return;
   try {
     await versions.tidy();
     await place.fileDeadline.call(what, () => removeStaleConfigFiles(configPath));
@@ -134,26 +135,26 @@ async function planChanges(
   const document = reading.ok ? reading.document : undefined;
   const last = document ?? config.now().document;
   config.note({ document: last });
-  const wanted = createDesiredState(settings, findDataPath(settings.node.dataPath, pathsDirectory, last?.value));
-  const desired = { hash: hashDesiredState(wanted), release: version?.release };
+  const desiredValues = createDesiredState(settings, findDataPath(settings.node.dataPath, pathsDirectory, last?.value));
+  const desired = { hash: hashDesiredState(desiredValues), release: version?.release };
   liftPauseIfChanged(desired, parts);
   if (document !== undefined) await saveNodeIdentity(document, parts);
   const isUnjudged = version === undefined && document !== undefined;
-  config.note({ mayReportVersion: isUnjudged && matchesSomeVersion(document, wanted.monitor) });
+  config.note({ mayReportVersion: isUnjudged && matchesSomeVersion(document, desiredValues.monitor) });
   const pruneInfo = observer.pruneInfo();
   const doubt = resolution.doubt ?? locationDoubt;
-  const observed = { document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() };
-  const planned = await planWithEarlierValues(observed, settings, pathsDirectory, parts);
-  const unable = await driver?.problem?.();
+  const observedState = { document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() };
+  const configPlan = await planWithEarlierValues(observedState, settings, pathsDirectory, parts);
+  const driverProblem = await driver?.problem?.();
   const missing = [
     reading.ok ? undefined : reading.problem.message,
-    unable && `The node can't be restarted: ${unable}.`,
+    driverProblem && `The node can't be restarted: ${driverProblem}.`,
     observer.missing(),
   ].filter((message) => message !== undefined);
   const means = { prunes: settings.prune.enabled && nodeCli !== undefined, restarts: driver !== undefined, missing };
-  const plan = createPlanView(planned, pruneInfo, means);
+  const plan = createPlanView(configPlan, pruneInfo, means);
   recordAdoption(plan, parts);
-  return { planned, desired };
+  return { configPlan, desired };
 }
 
 /**
@@ -168,8 +169,8 @@ async function saveNodeIdentity(document: ConfigDocument, { settings, state, pla
   const realPath = await place.fileDeadline.call(`resolving ${configPath}`, resolvePath);
   if (state.nodeHas.get() === undefined) state.nodeHas.set(fingerprintConfig(document));
   if (state.nodeValues.get() === undefined) state.nodeValues.set(readNodeValues(document, pathsDirectory));
-  const remembered = state.identity.get();
-  const answeredChainId = health.current().chainId ?? remembered?.answeredChainId;
-  const now = { ...identifyNode(settings, layout, document, realPath), answeredChainId };
-  if (JSON.stringify(now) !== JSON.stringify(remembered)) state.identity.set(now);
+  const storedIdentity = state.identity.get();
+  const reportedChainId = health.current().chainId ?? storedIdentity?.answeredChainId;
+  const now = { ...identifyNode(settings, layout, document, realPath), answeredChainId: reportedChainId };
+  if (JSON.stringify(now) !== JSON.stringify(storedIdentity)) state.identity.set(now);
 }

@@ -14,7 +14,7 @@ import type { UpgradeRecord } from "./state/upgrade-record.ts";
 const settings = readSettings(sidecarSettings, {
   env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/data/my node" },
 });
-const words: ConditionText = {
+const conditionText: ConditionText = {
   mode: "adopt",
   opsRestart: () => formatOpsRestart(settings, resolveNodeLayout(settings.node)),
   command: (verb) => `npx gatehouse-evm ${verb}`,
@@ -25,20 +25,23 @@ type Subject = Exclude<keyof Observations, "process">;
 type Found = Readonly<{ [Noun in Subject]?: Partial<ReturnType<Observations[Noun]["now"]>> }>;
 
 /** Derives the conditions from these findings; everything else is unknown. */
-function conditions(found: Found, given = words): readonly ConditionReport[] {
-  const nothing = { get: () => undefined, set: () => undefined };
-  const seen = createObservations({ directory: "/state", upgrade: nothing, dataEvidence: nothing }, () => undefined);
+function conditions(found: Found, given = conditionText): readonly ConditionReport[] {
+  const emptyStore = { get: () => undefined, set: () => undefined };
+  const seen = createObservations(
+    { directory: "/state", upgrade: emptyStore, dataEvidence: emptyStore },
+    () => undefined,
+  );
   for (const noun of Object.keys(found) as Subject[]) seen[noun].note(found[noun] ?? {});
   return deriveConditions(seen, given);
 }
 
 const plan = { steps: ["one", "two"], problems: ["three."], digest: "d" };
-const planned = (...problems: Plan["problems"]): Plan => ({ actions: [], problems });
+const createPlan = (...problems: Plan["problems"]): Plan => ({ actions: [], problems });
 const drift: Plan = {
   actions: [{ kind: "write-config", text: "{}", changes: [] }],
   problems: [],
 };
-const compared = (plan_: Plan, more: Partial<Extract<ConfigComparison, { planned: Plan }>> = {}) => ({
+const createComparison = (plan_: Plan, more: Partial<Extract<ConfigComparison, { planned: Plan }>> = {}) => ({
   config: { comparison: { planned: plan_, result: undefined, idle: undefined, ...more } },
 });
 const resolution = resolveVersion({ setting: "0.16.2" });
@@ -49,14 +52,14 @@ const info = {
   flushedVersion: 100n,
   realPruneReservedVersion: 80n,
 };
-const look = { info, nowMs: 100_000, height: 50, stalledAfterMs: 60_000 };
+const look = { info, nowMs: 100_000, height: 50, stillAfterMs: 60_000 };
 const progress = { reserved: 80n, sinceMs: 99_000, sinceHeight: 40 };
 const problem = { reason: "Truncated", message: "/n/node.conf:3:1 ends too soon." } as const;
-const failed = (reason: "WriteFailed" | "BackupFailed" | "LockFailed" | "Locked") =>
+const createFailure = (reason: "WriteFailed" | "BackupFailed" | "LockFailed" | "Locked") =>
   ({ ok: false, reason, message: "it can't be done" }) as const;
 const atMs = Date.parse("2026-01-02T03:04:05.000Z");
 
-const upgraded: UpgradeRecord = {
+const upgradeRecord: UpgradeRecord = {
   from: "0.15.0",
   to: "0.16.2",
   source: "/r",
@@ -101,7 +104,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "ConfigReconciled",
     "Reconciled",
-    { config: { ...compared(planned()).config, validity: { ok: true, path: "/n/node.conf" } } },
+    { config: { ...createComparison(createPlan()).config, validity: { ok: true, path: "/n/node.conf" } } },
     "/n/node.conf matches the desired configuration.",
   ],
   [
@@ -116,19 +119,29 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     { config: { validity: { ok: false, problem, next: { notRestored: "Not ours." } } } },
     "too soon. Not ours.",
   ],
-  ["ConfigReconciled", "Reconciled", compared(planned()), "node.conf matches the desired configuration."],
+  ["ConfigReconciled", "Reconciled", createComparison(createPlan()), "node.conf matches the desired configuration."],
   [
     "ConfigReconciled",
     "Reconciled",
-    compared(planned({ reason: "CannotDisable", message: "it stays on" })),
+    createComparison(createPlan({ reason: "CannotDisable", message: "it stays on" })),
     "matches the desired configuration",
   ],
-  ["ConfigReconciled", "Locked", compared(drift, { result: failed("Locked") }), "node.conf differs from the desired"],
-  ["ConfigReconciled", "BackupFailed", compared(drift, { result: failed("BackupFailed") }), "it can't be done"],
+  [
+    "ConfigReconciled",
+    "Locked",
+    createComparison(drift, { result: createFailure("Locked") }),
+    "node.conf differs from the desired",
+  ],
+  [
+    "ConfigReconciled",
+    "BackupFailed",
+    createComparison(drift, { result: createFailure("BackupFailed") }),
+    "it can't be done",
+  ],
   [
     "ConfigReconciled",
     "Drift",
-    compared(drift, { result: { ok: false, reason: "ChangedMeanwhile", message: "another" } }),
+    createComparison(drift, { result: { ok: false, reason: "ChangedMeanwhile", message: "another" } }),
     "differs from the desired configuration",
   ],
   [
@@ -171,12 +184,17 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     { config: { corrected: ["x"], otherWriter: { kind: "start", path: "/n/node.conf" } } },
     "at each of the last two restarts. Last reverted: x. Set these values in the source of /n/node.conf",
   ],
-  ["UpgradeVerified", "Upgrading", { upgrade: { record: upgraded } }, "is in flight: copying the data (step 2 of 5)"],
-  ["UpgradeVerified", "Blocked", { upgrade: { record: upgraded, blocked: "No driver." } }, "No driver."],
+  [
+    "UpgradeVerified",
+    "Upgrading",
+    { upgrade: { record: upgradeRecord } },
+    "is in flight: copying the data (step 2 of 5)",
+  ],
+  ["UpgradeVerified", "Blocked", { upgrade: { record: upgradeRecord, blocked: "No driver." } }, "No driver."],
   [
     "UpgradeVerified",
     "Verified",
-    { upgrade: { record: { ...upgraded, end: "committed" } } },
+    { upgrade: { record: { ...upgradeRecord, end: "committed" } } },
     "from 0.15.0 to 0.16.2 is verified.",
   ],
   [
@@ -184,7 +202,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "RolledBack",
     {
       upgrade: {
-        record: { ...upgraded, end: "rolled-back", stage: "back-proving", failure: "its height stayed at 5" },
+        record: { ...upgradeRecord, end: "rolled-back", stage: "back-proving", failure: "its height stayed at 5" },
       },
     },
     "0.16.2 failed: its height stayed at 5. The data of 0.16.2 is in /w/aside; remove it once it is no longer needed: rm -r -- /w",
@@ -195,7 +213,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     {
       upgrade: {
         record: {
-          ...upgraded,
+          ...upgradeRecord,
           end: "rolled-back",
           stage: "back-proving",
           directory: "/my disk/w",
@@ -211,13 +229,15 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "UpgradeVerified",
     "RollbackFailed",
-    { upgrade: { record: { ...upgraded, end: "stranded", stage: "back-data", note: "no space is left" } } },
+    { upgrade: { record: { ...upgradeRecord, end: "stranded", stage: "back-data", note: "no space is left" } } },
     "so did the rollback, while restoring the old data: No space is left. Nothing more is attempted until gatehouse resume. To recover manually, stop the node, restore /data from /w/copy",
   ],
   [
     "UpgradeVerified",
     "ResolvedManually",
-    { upgrade: { record: { ...upgraded, end: "settled", stage: "back-data", failure: "its height stayed at 5" } } },
+    {
+      upgrade: { record: { ...upgradeRecord, end: "settled", stage: "back-data", failure: "its height stayed at 5" } },
+    },
     "The upgrade from 0.15.0 to 0.16.2 failed, and so did the rollback; the node has since responded again, so nothing more is tried. 0.16.2 failed: its height stayed at 5. Its copies are kept; remove them once they are no longer needed: rm -r -- /w",
   ],
   ["DataIntact", "Intact", { data: { found: { kind: "sound" } } }, "still has its earlier blocks"],
@@ -331,10 +351,10 @@ describe("derives conditions from observations", () => {
   const named = cases.map(([type, reason, found, text]) => ({ type, reason, found, text }));
 
   it.each(named)("$type is $reason: $text", ({ type, reason, found, text }) => {
-    const reported = conditions(found);
-    expect(reported.map((condition) => [condition.type, condition.reason])).toEqual([[type, reason]]);
-    expect(reported[0]?.message).toContain(text);
-    const status = reported[0]?.status ?? "Unknown";
+    const reportedConditions = conditions(found);
+    expect(reportedConditions.map((condition) => [condition.type, condition.reason])).toEqual([[type, reason]]);
+    expect(reportedConditions[0]?.message).toContain(text);
+    const status = reportedConditions[0]?.status ?? "Unknown";
     expect(conditionReasons[type][status]).toContain(reason);
   });
 
@@ -349,8 +369,11 @@ describe("derives conditions from observations", () => {
 });
 
 test("shows no date if the sidecar may act because of its setting", () => {
-  const reported = conditions({ adoption: { plan, authority: "acts" } }, { ...words, mode: "enforce" });
-  expect(reported).toEqual([
+  const reportedConditions = conditions(
+    { adoption: { plan, authority: "acts" } },
+    { ...conditionText, mode: "enforce" },
+  );
+  expect(reportedConditions).toEqual([
     {
       type: "NotPaused",
       status: "True",
@@ -361,7 +384,7 @@ test("shows no date if the sidecar may act because of its setting", () => {
 });
 
 test("advises restarting a node with the tool of its own driver", () => {
-  const given = { ...words, opsRestart: () => undefined };
-  const reported = conditions({ restarts: { settled: { rejectedEdit: "no key." } } }, given);
-  expect(reported[0]?.message).toContain("manually (with its own tool)");
+  const given = { ...conditionText, opsRestart: () => undefined };
+  const reportedConditions = conditions({ restarts: { settled: { rejectedEdit: "no key." } } }, given);
+  expect(reportedConditions[0]?.message).toContain("manually (with its own tool)");
 });

@@ -42,24 +42,24 @@ export async function runPlanCommand(
   }
   const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
   if (!reading.ok) {
-    const { reason, message: words } = reading.problem;
+    const { reason, message: problemText } = reading.problem;
     // The reading's own message is about the sidecar's setting.
-    const message = reason === "FileMissing" ? `${configPath} does not exist; correct --config.` : words;
+    const message = reason === "FileMissing" ? `${configPath} does not exist; correct --config.` : problemText;
     if (options.json) output.out(renderJson({ ...buildEmptyDocument(options), problems: [{ reason, message }] }));
     output.error(`plan: ${message}\n`);
     return exitStatus.error;
   }
-  const planned = await planFor({ document: reading.document, version }, options, { settings, output });
-  if (!options.json) output.out(render(configPath, reading, planned, output));
-  for (const { message } of planned.problems) output.error(`plan: ${message}\n`);
-  const written = await writePlanned(planned, { options, reading, settings });
-  if (written?.ok === false) output.error(`plan: ${written.message}\n`);
-  if (written?.ok === true && written.attributesLost !== undefined)
-    output.error(`plan: any ACLs and extended attributes of the file were lost: ${written.attributesLost}\n`);
+  const configPlan = await planFor({ document: reading.document, version }, options, { settings, output });
+  if (!options.json) output.out(render(configPath, reading, configPlan, output));
+  for (const { message } of configPlan.problems) output.error(`plan: ${message}\n`);
+  const writtenPath = await writePlanned(configPlan, { options, reading, settings });
+  if (writtenPath?.ok === false) output.error(`plan: ${writtenPath.message}\n`);
+  if (writtenPath?.ok === true && writtenPath.attributesLost !== undefined)
+    output.error(`plan: any ACLs and extended attributes of the file were lost: ${writtenPath.attributesLost}\n`);
   if (options.json)
-    output.out(renderJson(buildDocument(reading, planned, { ...options, written: written?.ok === true })));
-  if (planned.problems.length > 0 || written?.ok === false) return exitStatus.error;
-  return findWrite(planned)?.text === undefined || written?.ok === true ? exitStatus.clean : exitStatus.drift;
+    output.out(renderJson(buildDocument(reading, configPlan, { ...options, written: writtenPath?.ok === true })));
+  if (configPlan.problems.length > 0 || writtenPath?.ok === false) return exitStatus.error;
+  return findWrite(configPlan)?.text === undefined || writtenPath?.ok === true ? exitStatus.clean : exitStatus.drift;
 }
 
 /** Plans in the same way as the sidecar. A copy counts if it has the same data, keys and ports as the current file. */
@@ -92,9 +92,9 @@ function recallFrom(directories: readonly string[]): Pick<ConfigVersions, "recal
 type Writing = Readonly<{ options: PlanCommandOptions; reading: UsableReading; settings: SidecarSettings }>;
 
 /** Writes the planned node.conf if `write` is set and the plan has no problems. Returns undefined if there was nothing to write. */
-async function writePlanned(planned: Plan, { options, reading, settings }: Writing) {
-  const text = findWrite(planned)?.text;
-  if (!options.write || text === undefined || planned.problems.length > 0) return undefined;
+async function writePlanned(configPlan: Plan, { options, reading, settings }: Writing) {
+  const text = findWrite(configPlan)?.text;
+  if (!options.write || text === undefined || configPlan.problems.length > 0) return undefined;
   const path = options.configPath;
   using lock = createWriterLock(path);
   const content = encodeConfig(reading.document, text);
@@ -112,18 +112,18 @@ function buildEmptyDocument({ configPath, nodeVersion }: PlanCommandOptions): Pl
 
 function buildDocument(
   reading: UsableReading,
-  planned: Plan,
+  configPlan: Plan,
   options: PlanCommandOptions & Readonly<{ written: boolean }>,
 ): PlanDocument {
-  const action = findWrite(planned);
+  const action = findWrite(configPlan);
   return {
     ...buildEmptyDocument(options),
     drift: action !== undefined,
     written: options.written,
     changes: (action?.changes ?? []).map((change) => redactChange(change, reading)),
-    problems: planned.problems,
+    problems: configPlan.problems,
     ...(action?.warning === undefined ? {} : { warning: action.warning }),
-    diff: formatDiff(options.configPath, reading, planned),
+    diff: formatDiff(options.configPath, reading, configPlan),
   };
 }
 
@@ -142,17 +142,17 @@ function redactChange(change: ConfigChange, reading: UsableReading): ConfigChang
   return JSON.parse(JSON.stringify(change, mask)) as ConfigChange;
 }
 
-function render(configPath: string, reading: UsableReading, planned: Plan, { isColored }: CommandOutput): string {
-  const action = findWrite(planned);
-  if (action === undefined) return planned.problems.length === 0 ? `${configPath}: no changes.\n` : "";
-  const diff = formatDiff(configPath, reading, planned);
+function render(configPath: string, reading: UsableReading, configPlan: Plan, { isColored }: CommandOutput): string {
+  const action = findWrite(configPlan);
+  if (action === undefined) return configPlan.problems.length === 0 ? `${configPath}: no changes.\n` : "";
+  const diff = formatDiff(configPath, reading, configPlan);
   const reasons = withoutSecrets(action.changes.map((change) => `  ${describeChange(change)}`).join("\n"), reading);
   const warning = action.warning === undefined ? "" : `\nWarning: ${action.warning}`;
   return `${isColored ? addColors(diff) : diff}\nWhy:\n${reasons}${warning}\n`;
 }
 
-function formatDiff(configPath: string, reading: UsableReading, planned: Plan): string {
-  const text = findWrite(planned)?.text;
+function formatDiff(configPath: string, reading: UsableReading, configPlan: Plan): string {
+  const text = findWrite(configPlan)?.text;
   if (text === undefined) return "";
   // As git does: without the root's slash, which would follow the prefix's.
   const path = configPath.replace(/^\/+/, "");
@@ -166,7 +166,9 @@ function formatDiff(configPath: string, reading: UsableReading, planned: Plan): 
 /** Masks secrets, including those in comments, in the lines around a change: many people can read a pipeline's log. */
 function withoutSecrets(patch: string, { document }: UsableReading): string {
   const secrets = findWrittenSecrets(buildConfigTree(document));
-  return withoutSecretShapes(secrets.reduce((before, secret) => before.replaceAll(secret, '"[secret]"'), patch));
+  return withoutSecretShapes(
+    secrets.reduce((maskedText, secret) => maskedText.replaceAll(secret, '"[secret]"'), patch),
+  );
 }
 
 function addColors(diff: string): string {

@@ -29,7 +29,7 @@ export function startReconcileLoop(
   pass: () => Promise<Readonly<{ wakeInMs?: number }>>,
   { log, watch, waitsFor }: ReconcileLoopDependencies,
 ) {
-  let wanted = new AbortController();
+  let wakeController = new AbortController();
   const attempt = async (): Promise<number> => {
     try {
       const { wakeInMs } = await pass();
@@ -43,17 +43,17 @@ export function startReconcileLoop(
   };
   const run = async () => {
     while (!signal.aborted) {
-      wanted = new AbortController();
+      wakeController = new AbortController();
       const over = new AbortController();
       const made = attempt().finally(() => over.abort());
       await pauseWhileRunning(deadlineMs, AbortSignal.any([signal, over.signal]));
       if (!over.signal.aborted && !signal.aborted) watch.late(waitsFor());
       const waitMs = await Promise.race([made, waitForStop(signal, over.signal)]);
-      await pause(waitMs, AbortSignal.any([signal, wanted.signal]));
+      await pause(waitMs, AbortSignal.any([signal, wakeController.signal]));
     }
   };
   return {
-    wake: () => wanted.abort(),
+    wake: () => wakeController.abort(),
     done: run(),
   };
 }

@@ -52,8 +52,8 @@ export function createUpkeepMetrics(registry: Registry) {
   });
   const on = gauge("prune_enabled", "enable_auto_prune of PruneInfo.");
   const reservedWindow = gauge("prune_reserved_window_versions", "auto_prune_reserved_window of PruneInfo.");
-  const reserved = gauge("prune_reserved_version", "prune_reserved_version of PruneInfo.");
-  const flushed = gauge("prune_flushed_version", "flushed_version of PruneInfo.");
+  const reservedVersion = gauge("prune_reserved_version", "prune_reserved_version of PruneInfo.");
+  const flushedVersion = gauge("prune_flushed_version", "flushed_version of PruneInfo.");
   const real = gauge("prune_real_reserved_version", "real_prune_reserved_version of PruneInfo.");
   return {
     configValid: (isValid: boolean) => valid.set(isValid ? 1 : 0),
@@ -68,8 +68,8 @@ export function createUpkeepMetrics(registry: Registry) {
     pruneInfo: (pruned: PruneInfo | undefined) => {
       on.set(pruned && Number(pruned.autoPrune));
       reservedWindow.set(toNumber(pruned?.reservedWindow));
-      reserved.set(toNumber(pruned?.pruneReservedVersion));
-      flushed.set(toNumber(pruned?.flushedVersion));
+      reservedVersion.set(toNumber(pruned?.pruneReservedVersion));
+      flushedVersion.set(toNumber(pruned?.flushedVersion));
       real.set(toNumber(pruned?.realPruneReservedVersion));
     },
   };

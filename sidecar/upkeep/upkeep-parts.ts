@@ -14,7 +14,7 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { createNodeRpc } from "../upgrade/node-rpc.ts";
-import { decideAuthority } from "./adoption/authority.ts";
+import { decidePermissions } from "./adoption/authority.ts";
 import { createCommandText } from "./command-text.ts";
 import { createConfigVersions } from "./config/config-versions.ts";
 import { createCorrectionRate, createEditRate } from "./config/correction-rate.ts";
@@ -97,7 +97,7 @@ export async function createUpkeepParts(
     rate: createCorrectionRate(clock),
     edits: createEditRate(clock),
     window: createMaintenanceWindow(settings.restart),
-    authority: () => decideAuthority(mode, state),
+    authority: () => decidePermissions(mode, state),
     isPruning: () => seen.prune.now().running !== undefined,
     isRestarting: () => seen.restarts.now().running !== undefined,
     watching: Promise.all([node.observer.done, pushes?.done]),

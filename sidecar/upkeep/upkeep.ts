@@ -1,5 +1,5 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import type { Authority } from "./adoption/authority.ts";
+import type { Permissions } from "./adoption/authority.ts";
 import { deriveConfigReconciled, type ConfigState } from "./config/config-observation.ts";
 import { createUpkeepControl } from "./control/upkeep-control.ts";
 import type { SidecarSettings } from "../settings.ts";
@@ -20,8 +20,8 @@ export type Upkeep = Awaited<ReturnType<typeof startUpkeep>>;
 /** @throws {StartupError} when the settings specify no node. */
 export async function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDependencies) {
   const { log, clock, state, health } = dependencies;
-  const stopping = new AbortController();
-  const { signal } = stopping;
+  const stopController = new AbortController();
+  const { signal } = stopController;
   let wakeLoop: (() => void) | undefined;
   const wake = () => wakeLoop?.();
   const parts = await createUpkeepParts(settings, dependencies, signal, wake);
@@ -56,7 +56,7 @@ export async function startUpkeep(settings: SidecarSettings, dependencies: Upkee
       checkConfigured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
     control: createUpkeepControl(parts),
     [Symbol.asyncDispose]: async () => {
-      stopping.abort();
+      stopController.abort();
       await Promise.all([loop.done, parts.watching, ...listRunning(seen)]);
       await parts[Symbol.asyncDispose]();
     },
@@ -66,12 +66,12 @@ export async function startUpkeep(settings: SidecarSettings, dependencies: Upkee
 /** Only the running node can report its version, so blocking its start until the version is known would deadlock. */
 const reportsItself =
   "The node's version is unknown; node.conf is valid for at least one version, so the node may start and report its own. To check the keys before that, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).";
-const heldBack =
+const pausedNote =
   "node.conf needs changes for every known version, so a node that waits for /startupz does not start and can't report its version.";
 
 type StartSituation = Readonly<{
   passed: boolean;
-  authority: Authority;
+  authority: Permissions;
   isHeld: boolean;
   config: Pick<ConfigState, "validity" | "comparison" | "mayReportVersion">;
 }>;
@@ -84,9 +84,9 @@ function checkConfigured({ passed, authority, isHeld, config }: StartSituation):
   if (authority === "waits") return { ok: true, message: "The sidecar changes nothing until you run gatehouse adopt." };
   if (isHeld) return { ok: true, message: "Gatehouse is paused." };
   if (config.mayReportVersion) return { ok: true, message: reportsItself };
-  const reconciled = deriveConfigReconciled(config);
-  if (reconciled === undefined) return { ok: false, message: "node.conf is not valid yet." };
-  const { status, reason, message } = reconciled;
-  if (reason === "VersionUnknown") return { ok: false, message: `${message} ${heldBack}` };
+  const reconciledReport = deriveConfigReconciled(config);
+  if (reconciledReport === undefined) return { ok: false, message: "node.conf is not valid yet." };
+  const { status, reason, message } = reconciledReport;
+  if (reason === "VersionUnknown") return { ok: false, message: `${message} ${pausedNote}` };
   return { ok: status === "True", message };
 }

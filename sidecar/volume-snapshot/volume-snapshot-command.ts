@@ -81,17 +81,18 @@ export async function takeSnapshot(
     throw createRejection(`can't take a snapshot of ${claim}`, made, "create");
   log.info({ event: "snapshot-taken", name }, `took the snapshot ${name} of ${claim}`);
   const query = `?labelSelector=${encodeURIComponent(`${claimLabel}=${claim}`)}`;
-  const listed = await api.request("GET", `${path}${query}`, signal, { group });
-  const parsed = listSchema.safeParse(listed.body);
-  if (listed.status !== 200 || !parsed.success) throw createRejection("can't list the snapshots", listed, "list");
-  const deleted = listOldest(parsed.data.items, keep);
-  for (const old of deleted) {
+  const listResponse = await api.request("GET", `${path}${query}`, signal, { group });
+  const parsed = listSchema.safeParse(listResponse.body);
+  if (listResponse.status !== 200 || !parsed.success)
+    throw createRejection("can't list the snapshots", listResponse, "list");
+  const deletedSnapshots = listOldest(parsed.data.items, keep);
+  for (const old of deletedSnapshots) {
     const gone = await api.request("DELETE", `${path}/${encodeURIComponent(old)}`, signal, { group });
     if (![200, 202, 404].includes(gone.status))
       throw createRejection(`can't delete the snapshot ${old}`, gone, "delete");
     log.info({ event: "snapshot-deleted", name: old }, `deleted the snapshot ${old}; ${keep} are retained`);
   }
-  return { name, deleted };
+  return { name, deleted: deletedSnapshots };
 }
 
 type Listed = z.output<typeof listSchema>["items"];

@@ -13,8 +13,8 @@ const full: VolumeState = {
 describe("planGrowth", () => {
   it("grows a volume that is filling up by one step, up to the ceiling", () => {
     expect(planGrowth(full, limits)).toEqual({ kind: "grow", toGibibytes: 600 });
-    const larger = { ...full, requestedBytes: 600 * gib, capacityBytes: 600 * gib };
-    expect(planGrowth(larger, limits)).toEqual({ kind: "grow", toGibibytes: 650 });
+    const largerClaim = { ...full, requestedBytes: 600 * gib, capacityBytes: 600 * gib };
+    expect(planGrowth(largerClaim, limits)).toEqual({ kind: "grow", toGibibytes: 650 });
   });
 
   it("leaves a volume alone if it has free space, is growing, or has just grown", () => {
@@ -25,8 +25,8 @@ describe("planGrowth", () => {
   });
 
   it.each([650, 700, 5_000])("never shrinks a volume: keeps %d GiB under a ceiling of 650", (size) => {
-    const large = { ...full, requestedBytes: size * gib, capacityBytes: size * gib };
-    expect(planGrowth(large, limits)).toEqual({ kind: "at-ceiling" });
+    const largeClaim = { ...full, requestedBytes: size * gib, capacityBytes: size * gib };
+    expect(planGrowth(largeClaim, limits)).toEqual({ kind: "at-ceiling" });
   });
 });
 

@@ -28,7 +28,7 @@ const type = "DiskSpaceSufficient";
 
 export function createVolumeGrowth(limits: GrowthLimits, dependencies: VolumeGrowthDependencies): VolumeGrowth {
   const { claim, clock, grownAt, log } = dependencies;
-  const requested = createSampleGauge({
+  const requestedGauge = createSampleGauge({
     name: "gatehouse_volume_requested_bytes",
     help: "Requested size of the node's volume claim.",
     registry: dependencies.metrics,
@@ -40,7 +40,7 @@ export function createVolumeGrowth(limits: GrowthLimits, dependencies: VolumeGro
   });
   const growWhenDue: VolumeGrowth = async (freeRatio, signal) => {
     const size = await claim.readSize(signal);
-    requested.set(size.requestedBytes);
+    requestedGauge.set(size.requestedBytes);
     const last = grownAt.get();
     const grownMsAgo = last === undefined ? undefined : Math.abs(clock.wallMs() - last);
     const plan = planGrowth({ ...size, freeRatio, grownMsAgo }, limits);
@@ -90,7 +90,7 @@ async function resize(
   events.add("volume", message, undefined, { ...doneBySidecar, ...sides });
 }
 
-const growing = (message: string): DiskReport => ({ type, status: "True", reason: "Growing", message });
+const reportGrowth = (message: string): DiskReport => ({ type, status: "True", reason: "Growing", message });
 
 function describePlan(
   plan: GrowthPlan,
@@ -101,12 +101,14 @@ function describePlan(
     case "enough":
       return { type, status: "True", reason: "Sufficient", message: `${size}.` };
     case "grow":
-      return growing(`${size} and is being expanded to ${plan.toGibibytes} GiB.`);
+      return reportGrowth(`${size} and is being expanded to ${plan.toGibibytes} GiB.`);
     case "growing":
-      return growing(`The cluster is expanding the volume to ${Math.ceil(seen.requestedBytes / gibibyte)} GiB.`);
+      return reportGrowth(`The cluster is expanding the volume to ${Math.ceil(seen.requestedBytes / gibibyte)} GiB.`);
     case "paused": {
       const again = new Date(seen.wallMs + plan.forMs).toISOString();
-      return growing(`${size}. It can be expanded again from ${again}: some providers allow one resize in six hours.`);
+      return reportGrowth(
+        `${size}. It can be expanded again from ${again}: some providers allow one resize in six hours.`,
+      );
     }
     case "at-ceiling": {
       const message = `The volume is at its maximum of ${seen.ceilingGibibytes} GiB; raise volume.ceilingGibibytes, or prune more.`;

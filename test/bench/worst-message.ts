@@ -83,7 +83,7 @@ print(
     "worst ms": worstMs.toFixed(2),
     "all ms": times.allMs.toFixed(1),
     bytes,
-    answer: times.answer.includes('"error"') ? times.answer.slice(0, 90) : "served",
+    answer: times.responseText.includes('"error"') ? times.responseText.slice(0, 90) : "served",
     shape: JSON.stringify(shape),
   })),
 );
@@ -116,7 +116,7 @@ async function confirm(shape: MessageShape, bytes: number): Promise<Confirmed> {
   const times: TurnTimes[] = [];
   for (let run = 0; run < runs; run += 1) times.push(await measure(body));
   times.sort((one, other) => one.longestMs - other.longestMs);
-  const [best = { longestMs: Number.NaN, allMs: Number.NaN, answer: "" }] = times;
+  const [best = { longestMs: Number.NaN, allMs: Number.NaN, responseText: "" }] = times;
   const at = (share: number) => times[Math.floor((runs - 1) * share)]?.longestMs ?? Number.NaN;
   return { shape, bytes, times: best, medianMs: at(0.5), worstMs: at(1) };
 }

@@ -39,7 +39,7 @@ it("limits the response size", async () => {
   const filler = Buffer.alloc(1_048_576, "z");
   /** A response of this many bytes, with or without a Content-Length. */
   const answer = (bytes: number, isReported: boolean) =>
-    gateway.node.answer(({ id, method }, response) => {
+    gateway.node.respondAs(({ id, method }, response) => {
       if (method !== "eth_getStorageAt") return "0x1";
       const [start, end] = storageAnswer("_", id).split("_");
       if (isReported) response.setHeader("Content-Length", bytes);
@@ -64,7 +64,7 @@ it("limits the response size", async () => {
   // Without a Content-Length, the client has already received a part of it.
   answer(most + 1, false);
   await expect(read(3_002)).rejects.toThrow("aborted");
-  gateway.node.answer(() => "0x1");
+  gateway.node.respondAs(() => "0x1");
 }, 120_000);
 
 const logs = (blocks: number) =>

@@ -54,7 +54,7 @@ const underWay = (calls: number) =>
 
 function holdTraces(): Readonly<{ ends: (() => void)[] }> {
   const ends: (() => void)[] = [];
-  gateway.node.answer(({ id, method }, response) => {
+  gateway.node.respondAs(({ id, method }, response) => {
     if (method !== "debug_traceTransaction") return "0x1";
     ends.push(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{}}`));
     return byHand;

@@ -145,7 +145,7 @@ it("limits the connections to the node held by slow clients", async () => {
   const answerBytes = 10_000_000;
   // Data beyond the limit and beyond the kernel's buffers waits in the node's connection.
   await using held = await startSmallGateway({}, { constants: { "memory.connectionBytes": 200_000 } });
-  held.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(answerBytes) : "0x1"));
+  held.node.respondAs(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(answerBytes) : "0x1"));
   const openDeaf = (address: string, count: number, from: number) =>
     openMany(count, (at) => {
       const client = openRaw(held.url, buildRequest(storage(from + at), { address }));

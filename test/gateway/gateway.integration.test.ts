@@ -22,7 +22,7 @@ describe("envelope over HTTP", () => {
     [{ blockHash: `0x${"ab".repeat(32)}` }],
     [{ blockHash: `0x${"cd".repeat(32)}`, requireCanonical: true }],
   ])("forwards eth_getBlockReceipts with the block %j", async (block) => {
-    node.answer(({ params }) => [params]);
+    node.respondAs(({ params }) => [params]);
     expect((await call(gateway.url, "eth_getBlockReceipts", [block])).result).toEqual([[block]]);
   });
 
@@ -34,7 +34,7 @@ describe("envelope over HTTP", () => {
   });
 
   it.each([`"a<b>&c"`, `"it's/here"`])("keeps the id %s even if the node's encoder reformats it", async (id) => {
-    node.answer(({ raw }, response) => {
+    node.respondAs(({ raw }, response) => {
       const given = /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
       response.end(`{"jsonrpc":"2.0","id":${escaped(given)},"result":"0x5"}`);
       return byHand;
@@ -73,7 +73,7 @@ describe("envelope over HTTP", () => {
       '{"jsonrpc":"2.0","id":1,"result":"\\u00e9é\\/"}',
       '{"no":"answer", "and":"no JSON at its end"',
     ]) {
-      node.answer((_, response) => {
+      node.respondAs((_, response) => {
         response.end(text);
         return byHand;
       });
@@ -84,7 +84,7 @@ describe("envelope over HTTP", () => {
 
   it("streams a large response through unchanged", async () => {
     const big = "z".repeat(3_000_000);
-    node.answer(() => big);
+    node.respondAs(() => big);
     const { text, headers } = await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}');
     expect(text).toBe(`{"jsonrpc":"2.0","id":1,"result":"${big}"}`);
     expect(headers.get("x-gatehouse-source")).toBe("node");

@@ -33,7 +33,7 @@ describe("a node of the public family", () => {
   beforeEach(() => {
     node.requests.length = 0;
     node.batches.length = 0;
-    node.answer(({ params }) => params[0] ?? "0x1");
+    node.respondAs(({ params }) => params[0] ?? "0x1");
   });
   const ways: Readonly<Record<string, (body: string) => Promise<string>>> = {
     HTTP: async (body) => (await post(gateway.url, body)).text,
@@ -109,7 +109,7 @@ describe("a node of the public family", () => {
       siblingLeftmostLeafProofs: [{ siblingNibble: "0x0", proof: [] }],
       storageProof: [],
     };
-    node.answer(() => proof);
+    node.respondAs(() => proof);
     const alone = `{"jsonrpc":"2.0","id":1,"result":${JSON.stringify(proof)}}`;
     for (const ask of Object.values(ways)) {
       const body = call(1, "eth_getProof", [address(1), [], "latest"]);
@@ -117,7 +117,7 @@ describe("a node of the public family", () => {
       expect(await ask(`[${body}]`)).toBe(`[${alone}]`);
     }
     const versions = { binaryVersion: "0.16.2", currentStableBlock: "0x1f", protocolVersion: "0x2" };
-    node.answer(() => versions);
+    node.respondAs(() => versions);
     await using trusted = await startTestGateway(node, { methods: { debug_protocolVersion: { audience: "public" } } });
     expect(JSON.parse((await post(trusted.url, call(1, "debug_protocolVersion"))).text)).toMatchObject({
       result: versions,

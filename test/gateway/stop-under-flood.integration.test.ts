@@ -16,7 +16,7 @@ it("shutdown is not delayed by clients that have sent thousands of requests and 
     GATEHOUSE_GATEWAY_TIERS: JSON.stringify({ public: tier }),
     GATEHOUSE_GATEWAY_SHUTDOWN_GRACE_MS: "15000",
   });
-  gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(20_000) : "0x1"));
+  gateway.node.respondAs(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(20_000) : "0x1"));
   using deaf = openMany(20, (at) => openRaw(gateway.url, flood(at)));
   for (const { socket } of deaf.clients) socket.pause();
   // Exceeds the kernel's buffers, so that the rest waits in the gateway.

@@ -32,7 +32,7 @@ it("on SIGTERM, a sidecar answers every call in flight, closes WebSockets with 1
   await using node = await startFakeNode();
   const stateDirectory = await makeTestDirectory();
   const finish: (() => void)[] = [];
-  node.answer(({ id, method }, response) => {
+  node.respondAs(({ id, method }, response) => {
     if (method !== "eth_getBalance") return "0x688";
     finish.push(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"late"}`));
     return byHand;

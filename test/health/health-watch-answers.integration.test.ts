@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import {
-  answersRpc,
+  respondToRpc,
   goodResponses as good,
   risingHeight as rising,
   serveNode as serve,
@@ -13,7 +13,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 test("picks up a node version that is reported late, and treats it as outdated after the node was down", async () => {
   let version: unknown;
   let isDown = false;
-  const answer = answersRpc({ ...good, eth_blockNumber: rising, debug_protocolVersion: () => version });
+  const answer = respondToRpc({ ...good, eth_blockNumber: rising, debug_protocolVersion: () => version });
   await using node = await serve((request, response) => {
     if (isDown) response.destroy();
     else answer(request, response);
@@ -46,7 +46,7 @@ test.each([
   ["responds with a web page for", "<html>forbidden</html>"],
   ["responds with too much data for", "x".repeat(200_000)],
 ])("reports the node as responding if its endpoint %s an optional method", async (how, rejection) => {
-  const answer = answersRpc({ eth_blockNumber: rising, eth_chainId: () => "0x688" });
+  const answer = respondToRpc({ eth_blockNumber: rising, eth_chainId: () => "0x688" });
   await using node = await serve((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { readNodeReadiness } from "#status/node-readiness.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import {
-  answersRpc,
+  respondToRpc,
   goodResponses as good,
   risingHeight as rising,
   serveNode as serve,
@@ -30,7 +30,7 @@ function readiness(board: ConditionBoard) {
 }
 
 test("reports a healthy node as ready, in its metrics too", async () => {
-  await using node = await serve(answersRpc({ ...good, eth_blockNumber: rising }));
+  await using node = await serve(respondToRpc({ ...good, eth_blockNumber: rising }));
   await using health = watch(node.url);
   await health.words("HeightAdvancing", "Advancing");
   await health.words("ChainIdMatches", "Matches");
@@ -39,7 +39,7 @@ test("reports a healthy node as ready, in its metrics too", async () => {
 });
 
 test("reports an RPC that refuses connections", async () => {
-  const { url, ...server } = await serve(answersRpc(good));
+  const { url, ...server } = await serve(respondToRpc(good));
   await server[Symbol.asyncDispose]();
   await using health = watch(url);
   expect(await health.words("RpcResponding", "ConnectionRefused")).toBe(
@@ -51,7 +51,7 @@ test("reports an RPC that refuses connections", async () => {
 test.skipIf(!hasOpenssl)(`reports a certificate that is not trusted${withoutOpenssl}`, async () => {
   await using certificates = await createCertificateIssuer();
   const { key, cert } = await certificates.make(1);
-  const node = createServer({ key, cert }, answersRpc(good)).listen(0, "127.0.0.1");
+  const node = createServer({ key, cert }, respondToRpc(good)).listen(0, "127.0.0.1");
   using _ = { [Symbol.dispose]: () => void node.close() };
   await once(node, "listening");
   const host = `127.0.0.1:${(node.address() as AddressInfo).port}`;
@@ -71,7 +71,7 @@ test("infers a stopped node only from a closed port: a node that resets connecti
   let resets = true;
   await using node = await serve((request, response) => {
     if (resets) return void request.socket.resetAndDestroy();
-    return answersRpc({ ...good, eth_blockNumber: rising })(request, response);
+    return respondToRpc({ ...good, eth_blockNumber: rising })(request, response);
   });
   await using health = watch(node.url);
   resets = false;
@@ -142,7 +142,7 @@ test("does not report a node at an unreachable address as refusing connections",
 });
 
 test("reports an RPC of a different chain", async () => {
-  await using node = await serve(answersRpc({ ...good, eth_chainId: () => "0x1", eth_blockNumber: rising }));
+  await using node = await serve(respondToRpc({ ...good, eth_chainId: () => "0x1", eth_blockNumber: rising }));
   await using health = watch(node.url);
   expect(await health.words("ChainIdMatches", "WrongChain")).toBe(
     "The node is on chain 1; expected 1672; correct node.httpUrl or node.chainId.",
@@ -154,7 +154,7 @@ test("ignores heights of a different chain: a node that returns to its chain has
   const eth_chainId = () => (isElsewhere ? "0x1" : "0x688");
   let ownHeight = 600;
   const eth_blockNumber = () => `0x${(isElsewhere ? 20_000_000 : (ownHeight += 1)).toString(16)}`;
-  await using node = await serve(answersRpc({ ...good, eth_chainId, eth_blockNumber }));
+  await using node = await serve(respondToRpc({ ...good, eth_chainId, eth_blockNumber }));
   await using health = watch(node.url, { GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "60000" });
   await health.words("ChainIdMatches", "Matches");
   isElsewhere = true;
@@ -182,7 +182,7 @@ test("detects a replaced node without a failed check: every check queries the ch
     asked.chains += 1;
     return asked.chains < 4 ? "0x688" : "0x1";
   };
-  await using node = await serve(answersRpc({ ...good, eth_chainId, eth_blockNumber }));
+  await using node = await serve(respondToRpc({ ...good, eth_chainId, eth_blockNumber }));
   // A height that arrives late on a busy machine would be requested again.
   await using health = watch(node.url, { GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "20000" });
   await health.words("ChainIdMatches", "WrongChain");
@@ -199,7 +199,7 @@ test("detects a replaced node without a failed check: every check queries the ch
 
 async function serveHeight(first: number) {
   const state = { height: first };
-  const node = await serve(answersRpc({ ...good, eth_blockNumber: () => `0x${state.height.toString(16)}` }));
+  const node = await serve(respondToRpc({ ...good, eth_blockNumber: () => `0x${state.height.toString(16)}` }));
   return { ...node, state };
 }
 
@@ -248,7 +248,7 @@ test("accepts a height that does not advance while the references are not ahead,
   let isAnswering = true;
   let height = 16;
   await using reference = await serve((request, response) => {
-    if (isAnswering) answersRpc({ eth_blockNumber: () => `0x${height.toString(16)}` })(request, response);
+    if (isAnswering) respondToRpc({ eth_blockNumber: () => `0x${height.toString(16)}` })(request, response);
     else response.end("oops");
   });
   await using health = watch(node.url, {
@@ -274,7 +274,7 @@ test("reports lost blocks for a node with restored older data, then a node that 
   await using node = await serveHeight(900);
   let isAnswering = true;
   await using reference = await serve((request, response) => {
-    if (isAnswering) answersRpc({ eth_blockNumber: () => "0x3e8" })(request, response);
+    if (isAnswering) respondToRpc({ eth_blockNumber: () => "0x3e8" })(request, response);
     else response.end("oops");
   });
   await using health = watch(node.url, {
@@ -302,8 +302,8 @@ test("reports lost blocks for a node with restored older data, then a node that 
 });
 
 test("reports a height that lags the references, ignoring a wrong one", async () => {
-  await using node = await serve(answersRpc({ ...good, eth_blockNumber: () => "0x64" }));
-  await using reference = await serve(answersRpc({ eth_blockNumber: () => "0x1f4" }));
+  await using node = await serve(respondToRpc({ ...good, eth_blockNumber: () => "0x64" }));
+  await using reference = await serve(respondToRpc({ eth_blockNumber: () => "0x1f4" }));
   await using broken = await serve((_, response) => response.end("oops"));
   await using health = watch(node.url, {
     GATEHOUSE_SIDECAR_LAG_REFERENCES: `${reference.url},${broken.url}`,
@@ -315,7 +315,7 @@ test("reports a height that lags the references, ignoring a wrong one", async ()
 });
 
 test("reports a WebSocket that freezes or mixes up responses while HTTP responds", async () => {
-  await using node = await serve(answersRpc({ ...good, eth_blockNumber: rising }));
+  await using node = await serve(respondToRpc({ ...good, eth_blockNumber: rising }));
   let answer: string | undefined = '{"jsonrpc":"2.0","id":1,"result":"0x1"}';
   let rejection: string | undefined;
   node.server.on("upgrade", (request, socket, head) => {
@@ -353,7 +353,7 @@ test("reports a WebSocket that freezes or mixes up responses while HTTP responds
 });
 
 test("sends credentials in the URL but never shows them", async () => {
-  const answer = answersRpc({ ...good, eth_blockNumber: rising });
+  const answer = respondToRpc({ ...good, eth_blockNumber: rising });
   await using node = await serve((request, response) => {
     if (request.headers.authorization === `Basic ${btoa("user:secret")}`) answer(request, response);
     else response.writeHead(302, { Location: "/elsewhere" }).end();

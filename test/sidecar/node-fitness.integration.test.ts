@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answersRpc, serveNode } from "#sidecar/testing/watched-node.ts";
+import { respondToRpc, serveNode } from "#sidecar/testing/watched-node.ts";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
@@ -9,7 +9,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 /** A reference endpoint whose height a test sets. */
 async function startReference() {
   const state = { height: 0 };
-  const node = await serveNode(answersRpc({ eth_blockNumber: () => `0x${state.height.toString(16)}` }));
+  const node = await serveNode(respondToRpc({ eth_blockNumber: () => `0x${state.height.toString(16)}` }));
   return { ...node, setHeight: (height: number) => void (state.height = height) };
 }
 
@@ -96,7 +96,7 @@ test("detects a replaced node at the next check, closes its subscriptions and re
   await using workspace = await createFakeNode();
   await using node = await startFakeNode();
   let chainId = "0x688";
-  node.answer(({ method }) => (method === "eth_chainId" ? chainId : "0x3e8"));
+  node.respondAs(({ method }) => (method === "eth_chainId" ? chainId : "0x3e8"));
   await using running = await startSidecar(workspace, {
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,

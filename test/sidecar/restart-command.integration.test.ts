@@ -4,11 +4,11 @@ import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { expect, test } from "vitest";
 import { desiredConfig, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import type { Agreement } from "#sidecar/upkeep/control/control-options.ts";
+import type { Confirmation } from "#sidecar/upkeep/control/control-options.ts";
 import { runRestartCommand } from "#sidecar/upkeep/control/restart-command.ts";
 import { captureOutput } from "#daemon/testing/captured-output.ts";
 
-async function restart(upkeep: RunningUpkeep, more: Partial<Agreement> = {}) {
+async function restart(upkeep: RunningUpkeep, more: Partial<Confirmation> = {}) {
   const { output, printed } = captureOutput();
   const options = { yes: true, json: false, confirm: undefined, ...more };
   const status = await runRestartCommand(upkeep.target, options, output);

@@ -5,7 +5,7 @@ import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
 import { readCondition } from "#sidecar/testing/sidecar-status.ts";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
+import { respondToRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import type { ConditionType } from "#status/condition.ts";
 import type { ConstantOverrides } from "../support/constant-overrides.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
@@ -57,7 +57,7 @@ async function startSidecar(env: Readonly<Record<string, string>>, constants?: C
 /** Starts a healthy node that counts its checks. */
 async function serveCountedNode() {
   let looks = 0;
-  const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight });
+  const answer = respondToRpc({ ...goodResponses, eth_blockNumber: risingHeight });
   const node = await serveNode((request, response) => {
     looks += 1;
     return answer(request, response);
@@ -111,7 +111,7 @@ test.skipIf(nameServer === undefined)(
 test.skipIf(nameServer === undefined)(
   `occupies a single file thread for a rate store with an unresolvable name, however often it is retried${why}`,
   async () => {
-    const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight });
+    const answer = respondToRpc({ ...goodResponses, eth_blockNumber: risingHeight });
     await using node = await serveNode(answer);
     await using sidecar = await startSidecar(
       {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
+import { respondToRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
 import { readCondition, readStatus, waitUntilSettled } from "#sidecar/testing/sidecar-status.ts";
@@ -103,7 +103,7 @@ test("reports WaitingForHead, not NoHead, when a node responds again after an ou
   await using node = await startOwnedNode("slow-gateway-return");
   let isAway = true;
   // Health checks get responses, but the gateway does not learn the head: there is no new block.
-  const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight });
+  const answer = respondToRpc({ ...goodResponses, eth_blockNumber: risingHeight });
   await using rpc = await serveNode((request, response) =>
     isAway ? void response.destroy() : void answer(request, response),
   );

@@ -148,7 +148,7 @@ export function drawUsed({ signing: { method, wallet } }: SignedOffer, random: n
 const unwatched = {
   supported: () => ({ kinds: [], extensions: [] }),
   readiness: () => ({ ok: true, message: "" }),
-  settlesNothing: () => false,
+  isSettlingPaused: () => false,
 };
 
 /** Starts the real resource server, without its HTTP listener, in a virtual process. */

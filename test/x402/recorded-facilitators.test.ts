@@ -15,7 +15,7 @@ import { describe, expect, test } from "vitest";
 import { findKind } from "#resource-server/facilitators/completed-offers.ts";
 import { supportedResponse } from "#resource-server/facilitators/facilitation.ts";
 import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
-import { respondToSale, type Answer } from "#resource-server/payment-answers.ts";
+import { respondToSale, type HttpResponse } from "#resource-server/payment-answers.ts";
 import { createPaymentsInFlight } from "#resource-server/sale/claim-settlement.ts";
 import { createSales } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
@@ -72,7 +72,7 @@ function readPayment(name: string): PaymentPayload {
 }
 
 /** Sells for a payment with a facilitator that returns this response, and otherwise succeeds. */
-async function buy({ path, status, body }: Recorded, name: string): Promise<Answer> {
+async function buy({ path, status, body }: Recorded, name: string): Promise<HttpResponse> {
   const sent = readPayment(name);
   const answers: Readonly<Record<string, unknown>> = {
     "/supported": { kinds: [{ x402Version: 2, ...sent.accepted }] },

@@ -20,7 +20,7 @@ export type ConnectedClient = Readonly<{
 }>;
 
 /** Close code for a client that may retry later (IANA WebSocket close code registry). */
-export const tryAgainLater = 1013;
+export const tryAgainLaterCode = 1013;
 /** How long a client may take to read its backlog and answer the close frame. */
 const closeGraceMs = 1_000;
 
@@ -69,11 +69,11 @@ export class ClientSender {
   }
 
   /** Sends a response: a binary string, or parts, which are not framed until the client reads. */
-  send(answer: string | readonly Buffer[]): void {
+  send(reply: string | readonly Buffer[]): void {
     if (!this.#begin()) return;
-    const parts = typeof answer === "string" ? [Buffer.from(answer, "latin1")] : answer;
+    const parts = typeof reply === "string" ? [Buffer.from(reply, "latin1")] : reply;
     for (const { length } of parts) this.#answered += length;
-    if (answer.length <= corkedBytes && typeof answer === "string") corks.add(this.#client.connection);
+    if (reply.length <= corkedBytes && typeof reply === "string") corks.add(this.#client.connection);
     this.#write(parts);
   }
 
@@ -116,6 +116,6 @@ export class ClientSender {
     const isTooMuch = excess > 0 && excess > Math.min(this.#answered, policy().settings.limits.batchResponseBytes);
     if (isWithin && !isTooMuch) return;
     dropped("slow");
-    closeSoon(this.#client.socket, tryAgainLater, "too slow");
+    closeSoon(this.#client.socket, tryAgainLaterCode, "too slow");
   }
 }

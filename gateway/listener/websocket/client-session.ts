@@ -8,7 +8,7 @@ import { createTextSink } from "../../responses/text-sink.ts";
 import type { PolicySettings } from "../../settings/policy.ts";
 import { PendingTurn } from "../../wire/shared-turns.ts";
 import type { ListenerContext } from "../listener-context.ts";
-import { ClientSender, closeSoon, terminateSoon, tryAgainLater, type ConnectedClient } from "./client-sender.ts";
+import { ClientSender, closeSoon, terminateSoon, tryAgainLaterCode, type ConnectedClient } from "./client-sender.ts";
 import { ClientSubscriptions } from "./client-subscriptions.ts";
 
 export type ClientLimits = Readonly<{ callsInFlight: number; queueBytes: number; pingIntervalMs: number }>;
@@ -109,7 +109,7 @@ export class ClientSession {
     if (memory.tryAcquire(more)) {
       memory.waits(more);
       this.#partialHeld = this.#partialBytes;
-    } else closeSoon(socket, tryAgainLater, "too much is buffered; try again later");
+    } else closeSoon(socket, tryAgainLaterCode, "too much is buffered; try again later");
   }
 
   get #mayHandle(): boolean {

@@ -41,7 +41,7 @@ export class ClientSubscriptions implements Disposable {
   /** Returns the subscriptions for one message; `afterReply` runs a callback once the response to that message has been sent. */
   forMessage(afterReply: (run: () => void) => void): Subscriptions {
     return {
-      answer: async (method, params) =>
+      respond: async (method, params) =>
         method === "eth_subscribe" ? this.#subscribe(params, afterReply) : this.#unsubscribe(params),
     };
   }
@@ -70,26 +70,26 @@ export class ClientSubscriptions implements Disposable {
       else lost();
     };
     this.#pending += 1;
-    const subscribed = await hub.subscribe(canonical.json, { caller: caller.key, notify, lost });
+    const outcome = await hub.subscribe(canonical.json, { caller: caller.key, notify, lost });
     this.#pending -= 1;
-    if (subscribed.kind === "rejected") return this.#limit(subscribed.error);
-    if (subscribed.kind === "error") return subscribed;
-    if (this.#isClosed) subscribed.unsubscribe();
-    else this.#ends.set(id, subscribed.unsubscribe);
+    if (outcome.kind === "rejected") return this.#limit(outcome.error);
+    if (outcome.kind === "error") return outcome;
+    if (this.#isClosed) outcome.unsubscribe();
+    else this.#ends.set(id, outcome.unsubscribe);
     afterReply(() => {
-      const missed = held ?? [];
+      const missedTexts = held ?? [];
       held = undefined;
-      for (const notification of missed) this.#sender.sendNotification(start, notification);
+      for (const notification of missedTexts) this.#sender.sendNotification(start, notification);
     });
     return { kind: "result", json: id };
   }
 
   #unsubscribe(params: string): SubscriptionResponse {
     const [given] = parseParams(params);
-    if (typeof given !== "string") return buildErrorAnswer(invalidParams("expected a subscription id"));
+    if (typeof given !== "string") return buildErrorResponse(invalidParams("expected a subscription id"));
     const id = JSON.stringify(given.toLowerCase());
     const end = this.#ends.get(id);
-    if (end === undefined) return buildErrorAnswer(rpcErrors.subscriptionNotFound);
+    if (end === undefined) return buildErrorResponse(rpcErrors.subscriptionNotFound);
     this.#ends.delete(id);
     end();
     return { kind: "result", json: "true" };
@@ -97,7 +97,7 @@ export class ClientSubscriptions implements Disposable {
 
   #limit(error: RpcError): SubscriptionResponse {
     this.#context.limited("subscriptions", this.#client.caller.tierName);
-    return buildErrorAnswer(error);
+    return buildErrorResponse(error);
   }
 
   /** Closes the client because it missed notifications. */
@@ -107,7 +107,7 @@ export class ClientSubscriptions implements Disposable {
   }
 }
 
-function buildErrorAnswer(error: RpcError): SubscriptionResponse {
+function buildErrorResponse(error: RpcError): SubscriptionResponse {
   return { kind: "rejected", error };
 }
 
@@ -115,14 +115,15 @@ function buildErrorAnswer(error: RpcError): SubscriptionResponse {
 function formatCanonicalParams(params: string): SubscriptionResponse | Readonly<{ kind: "params"; json: string }> {
   const [name, filter = "null", ...rest] = splitElements(params);
   const type = parseFlatValue(name);
-  if (typeof type !== "string") return buildErrorAnswer(invalidParams("expected subscription name as first argument"));
-  if (type !== "newHeads" && type !== "logs") return buildErrorAnswer(unknownSubscription(asBinary(type)));
-  if (rest.length > 0) return buildErrorAnswer(invalidParams("too many arguments, want at most 2"));
+  if (typeof type !== "string")
+    return buildErrorResponse(invalidParams("expected subscription name as first argument"));
+  if (type !== "newHeads" && type !== "logs") return buildErrorResponse(unknownSubscription(asBinary(type)));
+  if (rest.length > 0) return buildErrorResponse(invalidParams("too many arguments, want at most 2"));
   if (type === "newHeads") return { kind: "params", json: '["newHeads"]' };
   const fields = readFields(filter === "null" ? "{}" : filter);
   if (fields === undefined)
-    return buildErrorAnswer(invalidParams(`expected a log filter object, of at most ${maxFields} fields`));
+    return buildErrorResponse(invalidParams(`expected a log filter object, of at most ${maxFields} fields`));
   const selection = readSelection(fields);
-  if (typeof selection === "string") return buildErrorAnswer(invalidParams(selection));
+  if (typeof selection === "string") return buildErrorResponse(invalidParams(selection));
   return { kind: "params", json: asBinary(JSON.stringify(["logs", selection]).toLowerCase()) };
 }

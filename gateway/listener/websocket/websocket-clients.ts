@@ -39,7 +39,7 @@ export function createWebSocketClients(options: WebSocketClientsOptions, context
     if ((byCaller.get(caller.key) ?? 0) < webSockets) return undefined;
     return { limit: "webSockets", error: tooManyWebSockets(webSockets) } as const;
   };
-  const accept = (client: ConnectedClient, identifyAgain: IdentifyAgain) => {
+  const accept = (client: ConnectedClient, reidentify: Reidentify) => {
     const { socket, connection, caller } = client;
     byCaller.set(caller.key, (byCaller.get(caller.key) ?? 0) + 1);
     sessions.set(socket, new ClientSession(client, options, context));
@@ -47,7 +47,7 @@ export function createWebSocketClients(options: WebSocketClientsOptions, context
       context.dropped("slow");
       socket.terminate();
     });
-    const check = () => void checkCredential(client, identifyAgain, context);
+    const check = () => void checkCredential(client, reidentify, context);
     const checks = options.recheckMs === undefined ? undefined : setInterval(check, options.recheckMs).unref();
     socket.on("close", () => {
       clearInterval(checks);
@@ -61,7 +61,7 @@ export function createWebSocketClients(options: WebSocketClientsOptions, context
     const { bodyBytes } = context.policy().settings.limits;
     const messageBytes = findTier(context.policy(), caller).messageBytes ?? Math.min(bodyBytes, options.messageBytes);
     // The sizes come from settings, which may change any number of times.
-    if (servers.size > keptServers) servers.clear();
+    if (servers.size > serversMax) servers.clear();
     const server = servers.get(messageBytes) ?? createServer(messageBytes);
     servers.set(messageBytes, server);
     return server;
@@ -99,7 +99,7 @@ export function createWebSocketClients(options: WebSocketClientsOptions, context
 }
 
 /** Max number of message sizes for which a WebSocket server is cached. */
-const keptServers = 64;
+const serversMax = 64;
 /** Max frames in one message; browsers and libraries send one frame, or one per 16 KiB or more. */
 const maxFragments = 1_024;
 
@@ -109,7 +109,7 @@ function createServer(maxPayload: number): WebSocketServer {
   return new WebSocketServer({ ...fixed, maxPayload, maxFragments });
 }
 
-type IdentifyAgain = () => CallerIdentity | Promise<CallerIdentity>;
+type Reidentify = () => CallerIdentity | Promise<CallerIdentity>;
 
 /** Close code for a policy violation (RFC 6455, section 7.4.1). */
 const policyViolation = 1008;
@@ -117,10 +117,10 @@ const policyViolation = 1008;
 /** Closes a client whose key or token was revoked, has expired or has changed tier. Its subscriptions end with the credential. */
 async function checkCredential(
   { socket, caller }: ConnectedClient,
-  identifyAgain: IdentifyAgain,
+  reidentify: Reidentify,
   { dropped }: ListenerContext,
 ): Promise<void> {
-  const identity = await identifyAgain();
+  const identity = await reidentify();
   // The credential could not be checked: the next check decides.
   if (identity.kind === "rejected" && identity.retryAfterSeconds !== undefined) return;
   const isSame =

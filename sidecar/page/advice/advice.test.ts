@@ -45,10 +45,10 @@ const waits = new Set([
 
 test("lists next steps and a runbook for every possible fault", () => {
   const here = deployment({});
-  const silent = wrong
+  const reasonsWithoutAdvice = wrong
     .filter((one) => listSteps(one, here).length === 0)
     .map(({ type, reason }) => `${type} ${reason}`);
-  expect(silent).toEqual([...waits].map((reason) => `NoRestartPending ${reason}`));
+  expect(reasonsWithoutAdvice).toEqual([...waits].map((reason) => `NoRestartPending ${reason}`));
   const runbooks = readRunbooks();
   expect(wrong.map(findRunbook).filter((name) => !runbooks.has(name))).toEqual([]);
 });
@@ -99,10 +99,10 @@ test("if only the sidecar can reach the node, queries it from the sidecar's host
 });
 
 test("explains what this deployment does about a hung node", () => {
-  const hanging = wrong.find(({ type, reason }) => type === "RpcResponding" && reason === "TimedOut")!;
+  const timeoutReason = wrong.find(({ type, reason }) => type === "RpcResponding" && reason === "TimedOut")!;
   const lastStep = (driver: string) =>
     listSteps(
-      hanging,
+      timeoutReason,
       deployment({ GATEHOUSE_SIDECAR_RESTART_DRIVER: driver, GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "n" }),
     ).at(-1);
   expect(lastStep("docker")?.text).toMatch(/^Wait: Gatehouse restarts/);

@@ -5,11 +5,11 @@ import { upkeepAdvice } from "./upkeep-advice.ts";
 
 const advice: AdviceTable = { ...nodeAdvice, ...upkeepAdvice };
 
-const lookFailed = step(
+const checkFailed = step(
   "Find the event task-failed in this process's log: it has the error. If it keeps failing, restart the process and report a bug with that line.",
 );
 
 export function listSteps(cause: Condition, deployment: Deployment): readonly Step[] {
-  if (cause.reason === "CheckFailed") return [lookFailed];
+  if (cause.reason === "CheckFailed") return [checkFailed];
   return advice[cause.type]?.(cause, deployment) ?? [];
 }

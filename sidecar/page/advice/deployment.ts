@@ -83,11 +83,11 @@ function buildDockerCommands(container: string | undefined): DriverCommands {
 function buildKubernetesCommands({ namespace, pod, container }: SidecarSettings["kubernetes"]): DriverCommands {
   if (pod === undefined) return {};
   const kubectl = `kubectl${namespace === undefined ? "" : ` -n ${quoteShellWord(namespace)}`}`;
-  const [name, inside] = [quoteShellWord(pod), quoteShellWord(container)];
+  const [name, quotedContainer] = [quoteShellWord(pod), quoteShellWord(container)];
   return {
     showProcess: `${kubectl} describe pod ${name}`,
-    showLog: `${kubectl} logs ${name} -c ${inside} --tail 50`,
-    showDisk: `${kubectl} exec ${name} -c ${inside} -- df -h`,
+    showLog: `${kubectl} logs ${name} -c ${quotedContainer} --tail 50`,
+    showDisk: `${kubectl} exec ${name} -c ${quotedContainer} -- df -h`,
   };
 }
 

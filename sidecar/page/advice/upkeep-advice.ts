@@ -2,7 +2,7 @@ import { stateStoreFailureReasons, unusableConfigReasons } from "#status/conditi
 import { step, type AdviceTable, type Step } from "./deployment.ts";
 
 /** Reasons for which node.conf can't be used and the sidecar leaves the file at its path to the operator. */
-const neverReplaced: ReadonlySet<string> = new Set(["Unreadable", "NotAFile", "TooLarge", "Unresponsive"]);
+const unreplaceableReasons: ReadonlySet<string> = new Set(["Unreadable", "NotAFile", "TooLarge", "Unresponsive"]);
 
 export const upkeepAdvice: AdviceTable = {
   NotPaused: ({ reason }, { showLog, resume, adopt }) =>
@@ -108,7 +108,7 @@ function listUnusableSteps(reason: string, lint: string | undefined): readonly S
       lint,
     ),
     step(
-      neverReplaced.has(reason)
+      unreplaceableReasons.has(reason)
         ? "Fix the problem above. Gatehouse does not replace this file, because it can't back it up."
         : "Fix it. Otherwise Gatehouse restores the last good version at the time above, if one is shown.",
     ),

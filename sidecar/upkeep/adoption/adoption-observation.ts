@@ -5,26 +5,26 @@ import type { SidecarSettings } from "../../settings.ts";
 import type { CommandText } from "../command-text.ts";
 import type { PlanView } from "../plan/plan-view.ts";
 import type { Adoption, UpkeepState } from "../state/upkeep-state.ts";
-import type { Authority } from "./authority.ts";
+import type { Permissions } from "./authority.ts";
 
 export type AdoptionState = Readonly<{
   plan?: PlanView | undefined;
-  authority?: Authority | undefined;
+  authority?: Permissions | undefined;
   adopted?: Adoption | undefined;
 }>;
 
 type AdoptionContext = Readonly<{
   adoption: Observation<AdoptionState>;
-  authority: () => Authority;
+  authority: () => Permissions;
   state: UpkeepState;
   log: Logger;
 }>;
 
 export function recordAdoption(plan: PlanView, { adoption, authority: decide, state, log }: AdoptionContext): void {
-  const before = adoption.now().plan;
+  const previousPlan = adoption.now().plan;
   const authority = decide();
   adoption.note({ plan, authority, adopted: state.adopted.get() });
-  if (authority === "waits" && before !== undefined && before.digest !== plan.digest)
+  if (authority === "waits" && previousPlan !== undefined && previousPlan.digest !== plan.digest)
     log.info({ event: "plan-changed", plan }, `the plan has changed. ${describePlan(plan)}`);
 }
 

@@ -2,19 +2,19 @@ import type { SidecarSettings } from "../../settings.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
 /** Permission for a sidecar to act on its node. `waits`: not until the operator has seen the plan and run `gatehouse adopt`. */
-export type Authority = "acts" | "waits" | "observes";
+export type Permissions = "acts" | "waits" | "observes";
 
-export function decideAuthority(
+export function decidePermissions(
   mode: SidecarSettings["upkeep"]["mode"],
   { adopted }: Pick<UpkeepState, "adopted">,
-): Authority {
+): Permissions {
   if (mode === "observe") return "observes";
   return mode === "enforce" || adopted.get() !== undefined ? "acts" : "waits";
 }
 
 /** Explains, as the end of a sentence, why the sidecar currently doesn't change its node; undefined if it may change it. */
 export function explainInaction(
-  authority: Authority,
+  authority: Permissions,
   { hold, store, upgrade }: Pick<UpkeepState, "hold" | "store" | "upgrade">,
 ): string | undefined {
   if (isBetweenVersions({ upgrade })) return "an upgrade is in progress (see UpgradeVerified)";

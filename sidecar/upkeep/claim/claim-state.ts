@@ -43,12 +43,12 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
   const found = identifyNode(settings, layout, reading.ok ? reading.document : undefined);
   await requireOnlyWriter(settings, configPath, signal);
   createStateDirectory(directory);
-  using opened = new DisposableStack();
-  const lock = opened.use(createProcessLock(join(directory, upkeepLockFile), found.configPath));
+  using openedResources = new DisposableStack();
+  const lock = openedResources.use(createProcessLock(join(directory, upkeepLockFile), found.configPath));
   await requireLock(lock, directory, signal);
-  const state = opened.use(openUpkeepState(directory));
+  const state = openedResources.use(openUpkeepState(directory));
   identify(state, found, settings, log);
-  const claimed = opened.move();
+  const ownedResources = openedResources.move();
   return {
     ...state,
     release: () => {
@@ -58,33 +58,34 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
         state.store.suspend({ reason: "InUse", message: `${directory} is released to the sidecar that takes over.` });
       lock[Symbol.dispose]();
     },
-    [Symbol.dispose]: () => claimed.dispose(),
+    [Symbol.dispose]: () => ownedResources.dispose(),
   };
 }
 
 function identify(state: UpkeepState, found: NodeIdentity, settings: SidecarSettings, log: Logger): void {
-  const remembered = state.identity.get();
-  if (remembered !== undefined) {
+  const storedIdentity = state.identity.get();
+  if (storedIdentity !== undefined) {
     const facts = { layouts: listLayoutPaths(settings.node), entryExists: existsSync };
-    const differences = findNodeDifferences(remembered, found, facts);
-    if (differences.length > 0) throw rejectAnotherNode(state.directory, remembered, found, differences);
-    if (remembered.configPath !== found.configPath || remembered.host.name !== found.host.name) {
-      log.info({ event: "node-moved", was: remembered, is: found }, "the node was moved; its state is retained");
+    const differences = findNodeDifferences(storedIdentity, found, facts);
+    if (differences.length > 0) throw rejectAnotherNode(state.directory, storedIdentity, found, differences);
+    if (storedIdentity.configPath !== found.configPath || storedIdentity.host.name !== found.host.name) {
+      log.info({ event: "node-moved", was: storedIdentity, is: found }, "the node was moved; its state is retained");
     }
   }
   // An operator who approved a plan made without a node.conf hasn't seen the plan for this node.conf.
-  const isUnseen = remembered !== undefined && isUnread(remembered) && remembered.configPath !== found.configPath;
+  const isUnseen =
+    storedIdentity !== undefined && isUnread(storedIdentity) && storedIdentity.configPath !== found.configPath;
   // One write, so that the state never contains an adoption, or a configuration that a node has read, without a node identity.
   state.atomically(() => {
     state.identity.set({
       ...found,
-      dataPath: found.dataPath ?? remembered?.dataPath,
-      answeredChainId: remembered?.answeredChainId,
+      dataPath: found.dataPath ?? storedIdentity?.dataPath,
+      answeredChainId: storedIdentity?.answeredChainId,
     });
     // State from before 0.1.0 doesn't record its node, so nothing in it is trusted for this one.
     const { nodeHas, nodeValues, startedWith, healthy, restartInFlight, retry, dataEvidence, adopted } = state;
-    const unowned = [nodeHas, nodeValues, startedWith, healthy, restartInFlight, retry, dataEvidence, adopted];
-    if (remembered === undefined) for (const fact of unowned) fact.set(undefined);
+    const unownedStores = [nodeHas, nodeValues, startedWith, healthy, restartInFlight, retry, dataEvidence, adopted];
+    if (storedIdentity === undefined) for (const fact of unownedStores) fact.set(undefined);
     if (isUnseen) adopted.set(undefined);
     if (settings.upkeep.mode === "enforce" && adopted.get() === undefined)
       adopted.set({ by: "setting", atMs: Date.now() });
@@ -95,12 +96,12 @@ function identify(state: UpkeepState, found: NodeIdentity, settings: SidecarSett
 
 function rejectAnotherNode(
   directory: string,
-  remembered: NodeIdentity,
+  storedIdentity: NodeIdentity,
   found: NodeIdentity,
   differences: readonly string[],
 ): StartupError {
   return new StartupError(
-    `the state in ${directory} belongs to another node: ${formatIdentity(remembered)}; this sidecar is configured for ` +
+    `the state in ${directory} belongs to another node: ${formatIdentity(storedIdentity)}; this sidecar is configured for ` +
       `${formatIdentity(found)}, of another ${differences.join(" and ")}. Set ` +
       "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to a directory for this node only. If it is the same node, moved on purpose, remove " +
       `${directory}, start the sidecar and run gatehouse adopt`,

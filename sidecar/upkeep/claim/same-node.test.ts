@@ -35,9 +35,9 @@ test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, string]>([
     "host",
   ],
 ])("%s is a different node", (_, before, change, what) => {
-  const remembered = { ...node, ...before };
-  const found = { ...remembered, ...change };
-  expect(findNodeDifferences(remembered, found, facts)).toEqual([what]);
+  const storedIdentity = { ...node, ...before };
+  const found = { ...storedIdentity, ...change };
+  expect(findNodeDifferences(storedIdentity, found, facts)).toEqual([what]);
 });
 
 test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, Partial<typeof facts>]>([
@@ -65,15 +65,15 @@ test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, Partial<typeof 
   ["with a node.conf that is currently unreadable", {}, { dataPath: undefined }, {}],
   ["after its expected chain was misconfigured at first", { answeredChainId: 7 }, { chainId: 7 }, {}],
 ])("recognizes the same node: %s", (_, before, change, more) => {
-  const remembered = { ...node, ...before };
-  expect(findNodeDifferences(remembered, { ...remembered, ...change }, { ...facts, ...more })).toEqual([]);
+  const storedIdentity = { ...node, ...before };
+  expect(findNodeDifferences(storedIdentity, { ...storedIdentity, ...change }, { ...facts, ...more })).toEqual([]);
 });
 
 test("recognizes the node in the layout of a different version of the same workspace", () => {
   const legacy = "/srv/a/node/domain/client/bin/node.conf";
-  const remembered = { ...node, configPath: legacy, namedPath: legacy };
-  expect(findNodeDifferences(remembered, node, { ...facts, layouts: [legacy, node.configPath] })).toEqual([]);
-  expect(findNodeDifferences(remembered, node, facts)).toEqual(["node.conf"]);
+  const storedIdentity = { ...node, configPath: legacy, namedPath: legacy };
+  expect(findNodeDifferences(storedIdentity, node, { ...facts, layouts: [legacy, node.configPath] })).toEqual([]);
+  expect(findNodeDifferences(storedIdentity, node, facts)).toEqual(["node.conf"]);
 });
 
 test("finds and reports two simultaneous changes together", () => {

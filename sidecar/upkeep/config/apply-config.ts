@@ -32,10 +32,10 @@ export async function applyConfig(
   const result = await replaceConfig(reading, content, changes, context);
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
   // A failed write doesn't count as a reverted correction.
-  const corrected = parseConfig(content);
+  const correctedConfig = parseConfig(content);
   rate.record(
     reading.contentHash,
-    corrected.ok ? { fingerprint: fingerprintConfig(corrected.document), restartMs } : undefined,
+    correctedConfig.ok ? { fingerprint: fingerprintConfig(correctedConfig.document), restartMs } : undefined,
   );
   config.note({ corrected: action.changes.map(formatChange) });
   metrics.corrected();
@@ -54,8 +54,8 @@ function isUndoneByStart(
   version: NodeVersion | undefined,
   { rate, state }: ConfigContext,
 ): boolean {
-  const undone = rate.undoneByStart();
-  if (undone === undefined || !matchesFingerprint(undone, document, version)) return false;
+  const isRevertedByStart = rate.undoneByStart();
+  if (isRevertedByStart === undefined || !matchesFingerprint(isRevertedByStart, document, version)) return false;
   // Once the node has read the correct content, its start script writes that content itself.
   return !matchesFingerprint(state.nodeHas.get() ?? "unknown", document, version);
 }
@@ -103,10 +103,10 @@ async function keepGood(
     await versions.remember("last-good", bytes);
     config.note({ goodHash: contentHash, goodNotKept: undefined });
   } catch (error) {
-    const goodNotKept =
+    const keepFailure =
       `node.conf can't be backed up to ${join(state.directory, "last-good.conf")} (${(error as Error).message}): if it becomes ` +
       `unusable, only an older backup, if any, can be restored. Make ${state.directory} writable, and free space there (df, df -i).`;
-    config.note({ goodNotKept });
+    config.note({ goodNotKept: keepFailure });
   }
 }
 
@@ -118,12 +118,12 @@ function findOtherWriter(
   const { rate, clock, place } = context;
   const { configPath: path } = place.layout();
   if (reading.ok && isUndoneByStart(reading, version, context)) return { kind: "start", path };
-  const often = rate.contestedUntilMs();
-  const untilMs = often ?? rate.repeatedUntilMs();
+  const contestedUntilMs = rate.contestedUntilMs();
+  const untilMs = contestedUntilMs ?? rate.repeatedUntilMs();
   if (untilMs === undefined) return undefined;
   return {
     kind: "contested",
-    perMinute: often === undefined ? undefined : rate.perMinute(),
+    perMinute: contestedUntilMs === undefined ? undefined : rate.perMinute(),
     untilMs: clock.wallMs() + untilMs - clock.monotonicMs(),
     path,
   };

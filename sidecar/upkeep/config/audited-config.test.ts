@@ -38,12 +38,12 @@ beforeEach(async () => {
 const save = (value: object) => writeFileSync(path, JSON.stringify({ chain: {}, ...value }));
 
 /** Checks the file as a reconcile does; returns the messages reported so far, newest first. */
-async function look({
-  auditedThen = state.auditedConfig.get(),
-  standsForMs = longMs,
+async function runIteration({
+  auditedThen: auditedBefore = state.auditedConfig.get(),
+  standsForMs: unchangedForMs = longMs,
 }: Readonly<{ auditedThen?: AuditedConfig | undefined; standsForMs?: number }> = {}): Promise<readonly string[]> {
   const reading = await readConfigFile(path, limitBytes);
-  await reportEdit(reading, auditedThen, context, standsForMs);
+  await reportEdit(reading, auditedBefore, context, unchangedForMs);
   return context.events.list().map(({ message }) => message);
 }
 
@@ -58,59 +58,61 @@ const ownWrite = (value: object, isKilled = false) => {
 
 test("ignores the first content seen, and reports a later change once, with the keys but no values", async () => {
   save({ a: 1, kept: { b: "one" }, gone: true });
-  expect(await look()).toEqual([]);
+  expect(await runIteration()).toEqual([]);
   await versions.remember(
     "last-good",
     Buffer.from(JSON.stringify({ chain: {}, a: 1, kept: { b: "one" }, gone: true })),
   );
   save({ a: 1, kept: { b: "hunter2", "c d": 3 } });
-  expect(await look()).toEqual([
+  expect(await runIteration()).toEqual([
     'node.conf was changed by another program or user: kept.b changed, kept."c d" added, gone removed.',
   ]);
-  expect(await look()).toHaveLength(1);
+  expect(await runIteration()).toHaveLength(1);
 });
 
 test("never attributes the sidecar's own writes to others, even if a kill interrupted one", async () => {
   save({ a: 1 });
-  await look();
+  await runIteration();
   writeFileSync(path, ownWrite({ a: 2 }));
-  expect(await look()).toEqual([]);
-  const killed = ownWrite({ a: 3 }, true);
-  writeFileSync(path, killed);
-  expect(await look()).toEqual([]);
-  expect(state.auditedConfig.get()).toEqual({ path, sha256: hashContent(killed) });
+  expect(await runIteration()).toEqual([]);
+  const killedWrite = ownWrite({ a: 3 }, true);
+  writeFileSync(path, killedWrite);
+  expect(await runIteration()).toEqual([]);
+  expect(state.auditedConfig.get()).toEqual({ path, sha256: hashContent(killedWrite) });
   save({ a: 1 });
-  expect(await look()).toHaveLength(1);
+  expect(await runIteration()).toHaveLength(1);
 });
 
 test("ignores content that was read before the sidecar's own write finished", async () => {
   save({ a: 1 });
-  await look();
-  const auditedThen = state.auditedConfig.get();
+  await runIteration();
+  const auditedBefore = state.auditedConfig.get();
   ownWrite({ a: 2 });
-  expect(await look({ auditedThen })).toEqual([]);
+  expect(await runIteration({ auditedThen: auditedBefore })).toEqual([]);
 });
 
 test("ignores a short-lived state left by an editor, but reports a file that stays invalid or missing", async () => {
   save({ a: 1 });
-  await look();
+  await runIteration();
   rmSync(path);
-  expect(await look({ standsForMs: 100 })).toEqual([]);
-  expect(await look()).toEqual(["node.conf was removed by another program or user."]);
+  expect(await runIteration({ standsForMs: 100 })).toEqual([]);
+  expect(await runIteration()).toEqual(["node.conf was removed by another program or user."]);
   writeFileSync(path, '{"chain": {');
-  expect(await look({ standsForMs: 100 })).toHaveLength(1);
-  expect((await look())[0]).toBe("node.conf was changed by another program or user and is invalid (Truncated).");
+  expect(await runIteration({ standsForMs: 100 })).toHaveLength(1);
+  expect((await runIteration())[0]).toBe(
+    "node.conf was changed by another program or user and is invalid (Truncated).",
+  );
 });
 
 test("logs at most ten changes in ten minutes, then counts the rest in one line", async () => {
   save({ a: 0 });
-  await look();
+  await runIteration();
   for (let a = 1; a <= 15; a += 1) {
     save({ a });
-    await look();
+    await runIteration();
   }
-  expect(await look()).toHaveLength(10);
+  expect(await runIteration()).toHaveLength(10);
   nowMs = 600_000;
-  expect((await look())[0]).toMatch(/ 4 other edits since the previous entry were not logged\.$/);
+  expect((await runIteration())[0]).toMatch(/ 4 other edits since the previous entry were not logged\.$/);
   expect(state.auditedConfig.get()?.sha256).toBe(hashContent(Buffer.from(JSON.stringify({ chain: {}, a: 15 }))));
 });

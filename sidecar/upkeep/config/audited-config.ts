@@ -12,21 +12,21 @@ const brokenForMs = 2_000;
 /**
  * Reports each content that the sidecar neither wrote nor reported, once, but not the first one.
  *
- * @param auditedThen what was reported before the read.
- * @param standsForMs time for which the file has had this content.
+ * @param auditedBefore what was reported before the read.
+ * @param unchangedForMs time for which the file has had this content.
  */
 export async function reportEdit(
   reading: ConfigReading,
-  auditedThen: AuditedConfig | undefined,
+  auditedBefore: AuditedConfig | undefined,
   { state, versions, events, edits, place, config, clock }: ConfigContext,
-  standsForMs = clock.monotonicMs() - config.now().contentSinceMs,
+  unchangedForMs = clock.monotonicMs() - config.now().contentSinceMs,
 ): Promise<void> {
   const path = place.layout().configPath;
   const { contentHash: sha256 } = reading;
   // It's unknown whether an unreadable file was changed.
   if (!reading.ok && sha256 === undefined && reading.problem.reason !== "FileMissing") return;
   const audited = state.auditedConfig.get();
-  if (!isDeepStrictEqual(audited, auditedThen)) return;
+  if (!isDeepStrictEqual(audited, auditedBefore)) return;
   const now = { path, sha256 };
   if (audited === undefined || (sha256 !== undefined && audited.writing === sha256))
     return state.auditedConfig.set(now);
@@ -34,11 +34,11 @@ export async function reportEdit(
     if (audited.path !== path) state.auditedConfig.set(now);
     return;
   }
-  if (!reading.ok && standsForMs < brokenForMs) return;
-  const skipped = edits.admit(sha256);
-  if (skipped === undefined) return;
-  const before = await findContent(audited.sha256, config.now().lastUsable, versions);
-  const message = `${describeChange(reading, before, audited)}.${skipped === 0 ? "" : ` ${skipped} other edits since the previous entry were not logged.`}`;
+  if (!reading.ok && unchangedForMs < brokenForMs) return;
+  const skippedEdits = edits.admit(sha256);
+  if (skippedEdits === undefined) return;
+  const contentBefore = await findContent(audited.sha256, config.now().lastUsable, versions);
+  const message = `${describeChange(reading, contentBefore, audited)}.${skippedEdits === 0 ? "" : ` ${skippedEdits} other edits since the previous entry were not logged.`}`;
   state.atomically(() => {
     const sides = { before: { sha256: audited.sha256 }, after: { sha256 } };
     events.add("edit", message, undefined, { by: "somebody else", outcome: "success", ...sides });
@@ -46,14 +46,14 @@ export async function reportEdit(
   });
 }
 
-function describeChange(reading: ConfigReading, before: Uint8Array | undefined, audited: AuditedConfig): string {
+function describeChange(reading: ConfigReading, contentBefore: Uint8Array | undefined, audited: AuditedConfig): string {
   if (!reading.ok) {
     const { reason } = reading.problem;
     if (reason === "FileMissing") return "node.conf was removed by another program or user";
     return `node.conf was changed by another program or user and is invalid (${reason})`;
   }
   if (audited.sha256 === undefined) return "node.conf was created by another program or user";
-  const parsed = before === undefined ? undefined : parseConfig(before);
+  const parsed = contentBefore === undefined ? undefined : parseConfig(contentBefore);
   const what =
     parsed?.ok === true
       ? describeEdit(parsed.document.value, reading.document.value)
@@ -81,19 +81,19 @@ const keysMax = 10;
 const keyLettersMax = 120;
 
 /** Lists the keys whose values differ, without the values, which may be secrets: `a.b changed, a.c added`. Pure. */
-export function describeEdit(before: JsonObject, after: JsonObject): string {
-  const found = [...listDifferences(before, after, "")];
+export function describeEdit(contentBefore: JsonObject, after: JsonObject): string {
+  const found = [...listDifferences(contentBefore, after, "")];
   if (found.length === 0) return "formatting only, no value differs";
   const more = found.length > keysMax ? `, and ${found.length - keysMax} more` : "";
   return `${found.slice(0, keysMax).join(", ")}${more}`;
 }
 
-function* listDifferences(before: JsonObject, after: JsonObject, prefix: string): Generator<string> {
-  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+function* listDifferences(contentBefore: JsonObject, after: JsonObject, prefix: string): Generator<string> {
+  for (const key of new Set([...Object.keys(contentBefore), ...Object.keys(after)])) {
     const path = `${prefix}${/^[\w-]+$/.test(key) ? key : JSON.stringify(key)}`;
-    const [was, is] = [before[key], after[key]];
+    const [was, is] = [contentBefore[key], after[key]];
     if (!Object.hasOwn(after, key)) yield `${cutPath(path)} removed`;
-    else if (!Object.hasOwn(before, key)) yield `${cutPath(path)} added`;
+    else if (!Object.hasOwn(contentBefore, key)) yield `${cutPath(path)} added`;
     else if (isJsonObject(was) && isJsonObject(is)) yield* listDifferences(was, is, `${path}.`);
     else if (!isDeepStrictEqual(was, is)) yield `${cutPath(path)} changed`;
   }

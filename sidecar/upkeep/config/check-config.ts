@@ -9,7 +9,7 @@ import { replaceConfig } from "./config-writer.ts";
 import { reportEdit } from "./audited-config.ts";
 import { checkRestorable } from "./healthy-config.ts";
 import { isClockUnchanged } from "#daemon/clock.ts";
-import type { Authority } from "../adoption/authority.ts";
+import type { Permissions } from "../adoption/authority.ts";
 import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 
 /** Outcome of a check. `again`: the file has changed during the check; `wakeInMs`: time until the next check is due. */
@@ -29,7 +29,7 @@ const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["FileMissing
  */
 export async function checkConfig(
   { reading, auditedThen }: ConfigCheck,
-  authority: Authority,
+  authority: Permissions,
   context: ConfigContext,
 ): Promise<Judgement> {
   const { settings, config, place, state, metrics, clock, clockThen } = context;
@@ -79,7 +79,7 @@ function needsStart({ restartInFlight, retry }: UpkeepState): boolean {
 /** Finds the content to restore, or why it might belong to another node; undefined if there is nothing to restore or no change is allowed. */
 async function findLastGood(
   isOwedStart: boolean,
-  authority: Authority,
+  authority: Permissions,
   { settings, state, versions, place }: ConfigContext,
 ): Promise<Readonly<{ ok: true; content: Uint8Array } | { ok: false; why: string }> | undefined> {
   if (authority !== "acts" || settings.upkeep.restoreAfterMs === 0) return undefined;

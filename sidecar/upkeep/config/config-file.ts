@@ -38,8 +38,8 @@ export async function readConfigFile(path: string, limitBytes: number): Promise<
   const parsed = parseConfig(bytes);
   if (parsed.ok) return { ok: true, document: parsed.document, bytes, contentHash, changedAtMs };
   const { line, column } = parsed.problem;
-  const place = line === undefined ? path : `${path}:${line}:${column}`;
-  const problem = { ...parsed.problem, message: `${place} ${parsed.problem.message}` };
+  const location = line === undefined ? path : `${path}:${line}:${column}`;
+  const problem = { ...parsed.problem, message: `${location} ${parsed.problem.message}` };
   return { ok: false, problem, contentHash, bytes, changedAtMs };
 }
 
@@ -63,13 +63,13 @@ function buildFailedReading(path: string, limitBytes: number, cause: unknown): C
     const message = `${path} is larger than the limit of ${limitBytes} bytes; make it smaller.`;
     return { ok: false, problem: { reason: "TooLarge", message } };
   }
-  const { code, message: words } = cause as NodeJS.ErrnoException;
+  const { code, message: errorMessage } = cause as NodeJS.ErrnoException;
   if (code === "ENOENT" || code === "ENOTDIR") {
     const message = `${path} is missing; create it again, or set node.configPath to its location.`;
     return { ok: false, problem: { reason: "FileMissing", message } };
   }
   if (code === "ELOOP") return buildNotAFileReading(path, code);
-  const message = `${path} can't be read ${explainFailure(path, code ?? words)}`;
+  const message = `${path} can't be read ${explainFailure(path, code ?? errorMessage)}`;
   return { ok: false, problem: { reason: "Unreadable", message } };
 }
 
@@ -104,21 +104,21 @@ const linksMax = 40;
 async function readLastLinkChange(path: string): Promise<number> {
   let changedAtMs = 0;
   let links = 0;
-  let { root: walked } = parse(resolve(path));
+  let { root: jsonRoot } = parse(resolve(path));
   const names = splitPath(resolve(path));
   for (let name = names.shift(); name !== undefined; name = names.shift()) {
-    const here = join(walked, name);
+    const here = join(jsonRoot, name);
     const stats = await lstat(here).catch(() => undefined);
     // The read itself reports a missing or forbidden path component.
     if (stats === undefined || links > linksMax) return changedAtMs;
     if (!stats.isSymbolicLink()) {
-      walked = here;
+      jsonRoot = here;
       continue;
     }
     links += 1;
     changedAtMs = Math.max(changedAtMs, stats.ctimeMs);
     const target = resolve(dirname(here), await readlink(here));
-    walked = parse(target).root;
+    jsonRoot = parse(target).root;
     names.unshift(...splitPath(target));
   }
   return changedAtMs;

@@ -20,17 +20,17 @@ export function createConfigVersions(
   directory: string,
   deadline: Pick<FileDeadline, "call"> = { call: (_, run) => run() },
 ) {
-  const keeping = `backing up node.conf to ${directory}`;
-  const reading = `reading a backup of node.conf in ${directory}`;
+  const backupStep = `backing up node.conf to ${directory}`;
+  const readStep = `reading a backup of node.conf in ${directory}`;
   const versions = join(directory, "versions");
   const buildSlotPath = (slot: ConfigSlot) => join(directory, `${slot}.conf`);
   const keep = async (bytes: Uint8Array): Promise<string> => {
     await mkdir(versions, { recursive: true, mode: 0o700 });
     const names = await listVersions(versions);
     const hash = hashContent(bytes).slice(0, 12);
-    const newest = names.at(-1);
-    if (newest?.endsWith(`-${hash}.conf`)) return join(versions, newest);
-    const next = newest === undefined ? 1 : Number(newest.slice(0, 8)) + 1;
+    const newestName = names.at(-1);
+    if (newestName?.endsWith(`-${hash}.conf`)) return join(versions, newestName);
+    const next = newestName === undefined ? 1 : Number(newestName.slice(0, 8)) + 1;
     const path = join(versions, `${String(next).padStart(8, "0")}-${hash}.conf`);
     await replaceFile(path, bytes, { mode: 0o600 });
     for (const name of names.slice(0, Math.max(0, names.length + 1 - versionsKept))) await rm(join(versions, name));
@@ -38,22 +38,23 @@ export function createConfigVersions(
   };
   return {
     /** Saves content unless it is already the newest version; retains the newest five. Returns the path of the saved file. */
-    keep: (bytes: Uint8Array) => deadline.call(keeping, () => keep(bytes)),
+    keep: (bytes: Uint8Array) => deadline.call(backupStep, () => keep(bytes)),
     newest: () =>
-      deadline.call(reading, async () => {
+      deadline.call(readStep, async () => {
         const name = (await listVersions(versions)).at(-1);
-        return name === undefined ? undefined : readKept(join(versions, name));
+        return name === undefined ? undefined : readBackup(join(versions, name));
       }),
     remember: (slot: ConfigSlot, bytes: Uint8Array) =>
-      deadline.call(keeping, async () => {
+      deadline.call(backupStep, async () => {
         await mkdir(directory, { recursive: true, mode: 0o700 });
         await replaceFile(buildSlotPath(slot), bytes, { mode: 0o600 });
       }),
     tidy: () =>
       deadline.call(`tidying ${directory}`, async () => {
-        for (const place of [directory, versions]) await removeTemporaryFiles(place, (name) => name.endsWith(".conf"));
+        for (const location of [directory, versions])
+          await removeTemporaryFiles(location, (name) => name.endsWith(".conf"));
       }),
-    recall: (slot: ConfigSlot) => deadline.call(reading, () => readKept(buildSlotPath(slot)).catch(skipMissing)),
+    recall: (slot: ConfigSlot) => deadline.call(readStep, () => readBackup(buildSlotPath(slot)).catch(skipMissing)),
   };
 }
 
@@ -63,7 +64,7 @@ async function listVersions(versions: string): Promise<readonly string[]> {
 }
 
 /** Reads saved content through an open file handle: a hung `readFile` call is not visible at exit (`daemon/process/end-process.ts`). */
-async function readKept(path: string): Promise<Uint8Array> {
+async function readBackup(path: string): Promise<Uint8Array> {
   await using file = await open(path);
   return await file.readFile();
 }

@@ -14,13 +14,13 @@ export type ConfigWatchOptions = Readonly<{
 const pollIntervalMs = 250;
 
 /** Error codes for a system that has no free watches or file descriptors. */
-const exhausted: ReadonlySet<string> = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
+const exhaustedCodes: ReadonlySet<string> = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
 
 /**
  * Watches the file (chokidar) and its directory: after a rename, the file's watch is briefly on the old inode. Polls if no watch is free.
  */
 export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log: Logger }>) {
-  let polling = false;
+  let isPolling = false;
   let seen = false;
   let path = options.path;
   const onEvent = () => {
@@ -33,17 +33,18 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
       { event: "config-not-watched", err: error, path },
       "can't watch node.conf; it is still reread periodically",
     );
-    if (polling || !exhausted.has(code)) return;
-    polling = true;
+    if (isPolling || !exhaustedCodes.has(code)) return;
+    isPolling = true;
     void replaceWatchers(path);
   };
-  const begin = () => (polling ? [pollFile(path, onEvent, onError)] : watchFileAndDirectory(path, onEvent, onError));
-  let watchers = begin();
+  const createWatchers = () =>
+    isPolling ? [pollFile(path, onEvent, onError)] : watchFileAndDirectory(path, onEvent, onError);
+  let watchers = createWatchers();
 
   async function replaceWatchers(next: string): Promise<void> {
     path = next;
     const old = watchers;
-    watchers = begin();
+    watchers = createWatchers();
     await close(old);
   }
 
@@ -56,7 +57,7 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
     /** Renews the watch on a path after the path changed, or after its directory was replaced without an event. */
     renew: async (next: string) => {
       // A poll follows the path, even if the file there is replaced.
-      if (!polling || next !== path) await replaceWatchers(next);
+      if (!isPolling || next !== path) await replaceWatchers(next);
     },
     [Symbol.asyncDispose]: () => close(watchers),
   };
@@ -86,11 +87,11 @@ function pollFile(path: string, onEvent: () => void, onError: (error: unknown) =
 
 function watchFileAndDirectory(path: string, onEvent: () => void, onError: (error: unknown) => void): Watcher[] {
   const file = watch(path, { ignoreInitial: true }).on("all", onEvent).on("error", onError);
-  return [file, ...watchDirectoryOf(path, onEvent, onError)];
+  return [file, ...watchParentDirectory(path, onEvent, onError)];
 }
 
 /** Watches the directory for changes to the file itself and to a ConfigMap's links (`..data`); ignores other events. */
-function watchDirectoryOf(path: string, onEvent: () => void, onError: (error: unknown) => void): Watcher[] {
+function watchParentDirectory(path: string, onEvent: () => void, onError: (error: unknown) => void): Watcher[] {
   const name = basename(path);
   try {
     const watcher = watchDirectory(dirname(path), { persistent: false }, (_, changed) => {
@@ -100,7 +101,7 @@ function watchDirectoryOf(path: string, onEvent: () => void, onError: (error: un
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "";
     // Not a failure here: the periodic re-read finds a missing directory later, and chokidar reports exhausted watches as well.
-    if (code !== "ENOENT" && !exhausted.has(code)) onError(error);
+    if (code !== "ENOENT" && !exhaustedCodes.has(code)) onError(error);
     return [];
   }
 }

@@ -16,7 +16,7 @@ const limitBytes = 10_000;
 const content = Buffer.from('{"b": 2}');
 let path: string;
 /** Entries in the audit log, each with the content of node.conf at that time. */
-let reported: (AuditEntry & { held: string })[];
+let auditEntries: (AuditEntry & { held: string })[];
 let events: ReturnType<typeof auditEvents>;
 let state: UpkeepState;
 
@@ -24,8 +24,8 @@ beforeEach(async () => {
   state = await openTestState();
   path = join(state.directory, "node.conf");
   writeFileSync(path, '{"a": 1}');
-  reported = [];
-  const add = (entry: AuditEntry) => void reported.push({ ...entry, held: readFileSync(path, "utf8") });
+  auditEntries = [];
+  const add = (entry: AuditEntry) => void auditEntries.push({ ...entry, held: readFileSync(path, "utf8") });
   events = auditEvents(createRecentEvents({ wallMs: () => 0, monotonicMs: () => 0 }), { add });
 });
 
@@ -39,11 +39,16 @@ async function write(expectedHash: string | undefined, versions = createConfigVe
 }
 
 test("audits a write to node.conf before replacing the file, and its outcome afterwards", async () => {
-  const before = { sha256: hashContent(readFileSync(path)) };
+  const hashBefore = { sha256: hashContent(readFileSync(path)) };
   const copy = expect.stringMatching(/\/versions\/\d{8}-[0-9a-f]{12}\.conf$/) as unknown;
-  expect(await write(before.sha256)).toEqual({ ok: true, copy });
-  const change = { action: "node-conf-written", by: "sidecar", before, after: { sha256: hashContent(content) } };
-  expect(reported).toMatchObject([
+  expect(await write(hashBefore.sha256)).toEqual({ ok: true, copy });
+  const change = {
+    action: "node-conf-written",
+    by: "sidecar",
+    before: hashBefore,
+    after: { sha256: hashContent(content) },
+  };
+  expect(auditEntries).toMatchObject([
     { ...change, outcome: "unknown", message: "Begun: node.conf: b is 2.", held: '{"a": 1}' },
     { ...change, outcome: "success", message: "node.conf: b is 2.", held: '{"b": 2}' },
   ]);
@@ -52,7 +57,7 @@ test("audits a write to node.conf before replacing the file, and its outcome aft
 
 test("logs nothing for a cancelled write", async () => {
   expect(await write("another")).toMatchObject({ ok: false, reason: "ChangedMeanwhile" });
-  expect(reported).toEqual([]);
+  expect(auditEntries).toEqual([]);
 });
 
 test("logs a failed write once, with the reason, however often it is retried", async () => {
@@ -64,7 +69,7 @@ test("logs a failed write once, with the reason, however often it is retried", a
   for (let count = 0; count < 2; count += 1) {
     expect(await write(sha256, versions)).toMatchObject({ ok: false, reason: "BackupFailed" });
   }
-  expect(reported).toMatchObject([
+  expect(auditEntries).toMatchObject([
     {
       action: "node-conf-written",
       outcome: "failure",

@@ -34,21 +34,21 @@ export async function writeConfig(
   versions: ConfigVersions | undefined,
   beforeReplace?: () => void,
 ): Promise<ConfigWriteResult> {
-  const locked = await lock.acquireOnceReached();
-  if (!locked.ok) return locked;
+  const heldLock = await lock.acquireOnceReached();
+  if (!heldLock.ok) return heldLock;
   try {
-    const before = await readConfigFile(write.path, write.limitBytes);
-    if (!before.ok && before.bytes === undefined && before.problem.reason !== "FileMissing") {
-      const message = `${before.problem.message} It can't be backed up, so it is not replaced.`;
+    const readingBefore = await readConfigFile(write.path, write.limitBytes);
+    if (!readingBefore.ok && readingBefore.bytes === undefined && readingBefore.problem.reason !== "FileMissing") {
+      const message = `${readingBefore.problem.message} It can't be backed up, so it is not replaced.`;
       return { ok: false, reason: "BackupFailed", message };
     }
-    const hasContent = before.bytes !== undefined && before.bytes.length > 0;
-    const kept = hasContent ? await keepCopy(before.bytes, write.path, versions) : { ok: true as const };
+    const hasContent = readingBefore.bytes !== undefined && readingBefore.bytes.length > 0;
+    const kept = hasContent ? await keepCopy(readingBefore.bytes, write.path, versions) : { ok: true as const };
     if (!kept.ok) return kept;
     const target = await resolveLinks(write.path);
-    const foreign = await findForeignLink(write.path, target);
-    if (foreign !== undefined) return { ok: false, reason: "WriteFailed", message: foreign };
-    await removeTemporariesOf(target);
+    const foreignLink = await findForeignLink(write.path, target);
+    if (foreignLink !== undefined) return { ok: false, reason: "WriteFailed", message: foreignLink };
+    await removeTemporaryFilesOf(target);
     let attributesLost: string | undefined;
     await replaceFile(target, write.content, {
       // A deleted node.conf is written for the node, whose user may not be the sidecar's.
@@ -99,14 +99,14 @@ export async function replaceConfig(
   const sha256 = hashContent(content);
   const sides = { before: { sha256: expectedHash }, after: { sha256 } };
   const message = changes.map((change) => change.message).join(" ");
-  const begin = () => events.begin("write", message, changes[0]?.why, { by: "sidecar", ...sides });
+  const beginEvent = () => events.begin("write", message, changes[0]?.why, { by: "sidecar", ...sides });
   const fail = (why: string) => events.fail("write", `Not done: ${message}`, why, { by: "sidecar", ...sides });
   // Recorded outside the deadline, which applies to node.conf's file system, and only once: a failed write is retried at each iteration.
   const audited = { path, sha256: expectedHash, writing: sha256 };
   if (JSON.stringify(audited) !== JSON.stringify(auditedConfig.get())) auditedConfig.set(audited);
   try {
     const written = await place.fileDeadline.call(`writing ${path}`, () =>
-      writeConfig(write, place.lock(), versions, begin),
+      writeConfig(write, place.lock(), versions, beginEvent),
     );
     if (!written.ok) {
       if (written.reason !== "ChangedMeanwhile" && written.reason !== "Locked") fail(written.message);
@@ -141,10 +141,10 @@ async function keepCopy(
 
 /** Removes temporary files left next to node.conf by a process killed during a write. The caller must hold node.conf's lock. */
 export async function removeStaleConfigFiles(path: string): Promise<void> {
-  await removeTemporariesOf(await resolveLinks(path));
+  await removeTemporaryFilesOf(await resolveLinks(path));
 }
 
-async function removeTemporariesOf(path: string): Promise<void> {
+async function removeTemporaryFilesOf(path: string): Promise<void> {
   await removeTemporaryFiles(dirname(path), (name) => name === basename(path));
 }
 
@@ -190,14 +190,14 @@ function explainError(error: unknown): string {
  * failed.
  */
 async function copyAttributes(from: string, to: string): Promise<string | undefined> {
-  const copied = await runProcess({
+  const copyResult = await runProcess({
     command: ["cp", "--preserve=all", "--no-preserve=timestamps,ownership", "--attributes-only", "--", from, to],
     directory: dirname(to),
     timeoutMs: 10_000,
     outputLimitBytes: 4_096,
     signal: new AbortController().signal,
   });
-  if (copied.ok) return undefined;
-  if (copied.reason === "NotFound" || copied.exitStatus !== undefined) return copied.message;
-  throw new Error(copied.message);
+  if (copyResult.ok) return undefined;
+  if (copyResult.reason === "NotFound" || copyResult.exitStatus !== undefined) return copyResult.message;
+  throw new Error(copyResult.message);
 }

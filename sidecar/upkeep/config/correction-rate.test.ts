@@ -19,12 +19,12 @@ test("reports a conflict after more than 60 corrections a minute, until a minute
 
 test("detects, at the third write, a program that rewrites the same content every half hour, and drops it after six hours", () => {
   const { time, rate } = rateWithClock();
-  const reported = [0, 1, 2].map(() => {
+  const reports = [0, 1, 2].map(() => {
     rate.record("theirs");
     time.nowMs += 30 * minuteMs;
     return rate.repeated();
   });
-  expect(reported).toEqual([false, false, true]);
+  expect(reports).toEqual([false, false, true]);
   expect(rate.contested()).toBe(false);
   time.nowMs += 6 * 60 * minuteMs;
   expect(rate.repeated()).toBe(false);

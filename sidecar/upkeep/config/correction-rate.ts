@@ -24,16 +24,17 @@ type Correction = Readonly<{ atMs: number; contentHash: string }>;
 
 /** Creates an empty record, which retains at most one minute of corrections and the last few contents. */
 export function createCorrectionRate(clock: Clock) {
-  let recent = createSlidingWindow(minuteMs, clock.monotonicMs);
+  let recentCorrections = createSlidingWindow(minuteMs, clock.monotonicMs);
   let contents: readonly Correction[] = [];
-  let undone: Readonly<{ fingerprint: string; starts: number; restartMs: number }> | undefined;
-  const findUndone = () => (undone !== undefined && undone.starts >= maxStarts ? undone.fingerprint : undefined);
+  let reverted: Readonly<{ fingerprint: string; starts: number; restartMs: number }> | undefined;
+  const findRevertedCorrections = () =>
+    reverted !== undefined && reverted.starts >= maxStarts ? reverted.fingerprint : undefined;
   /** Records whether the node's start script wrote the content being corrected. A writer that writes twice during one restart must be another program. */
   const recordStart = ({ fingerprint, restartMs }: CorrectionKind) => {
-    const before = undone?.fingerprint === fingerprint ? undone : undefined;
-    const isStart = restartMs !== undefined && restartMs !== undone?.restartMs;
-    if (isStart) undone = { fingerprint, starts: (before?.starts ?? 0) + 1, restartMs };
-    else undone = restartMs === undefined ? before : undefined;
+    const sameCorrection = reverted?.fingerprint === fingerprint ? reverted : undefined;
+    const isStart = restartMs !== undefined && restartMs !== reverted?.restartMs;
+    if (isStart) reverted = { fingerprint, starts: (sameCorrection?.starts ?? 0) + 1, restartMs };
+    else reverted = restartMs === undefined ? sameCorrection : undefined;
   };
   const listRepeatedCorrections = () => {
     const fromMs = clock.monotonicMs() - sameContentWithinMs;
@@ -45,7 +46,7 @@ export function createCorrectionRate(clock: Clock) {
   };
   /** Time at which the conflict ends unless there are more changes (monotonic); undefined if there is no conflict. */
   const contestedUntilMs = () => {
-    const ends = recent.times().at(-contestedPerMinute - 1);
+    const ends = recentCorrections.times().at(-contestedPerMinute - 1);
     return ends === undefined ? undefined : ends + minuteMs;
   };
   const repeatedUntilMs = () => {
@@ -55,27 +56,28 @@ export function createCorrectionRate(clock: Clock) {
   return {
     record: (contentHash: string, kind?: CorrectionKind) => {
       const atMs = clock.monotonicMs();
-      recent.add();
+      recentCorrections.add();
       if (kind !== undefined) recordStart(kind);
       contents = [...contents, { atMs, contentHash }].slice(-contentsMax);
       // Once the node's start script is known to write a content, there is no need to look for another program.
-      if (findUndone() !== undefined) contents = contents.filter((each) => each.contentHash !== contentHash);
+      if (findRevertedCorrections() !== undefined)
+        contents = contents.filter((each) => each.contentHash !== contentHash);
     },
     /**
      * Fingerprint of the node.conf that the last two starts overwrote; undefined while another program keeps writing, because a start
      * writes only once.
      */
-    undoneByStart: () => (contestedUntilMs() === undefined ? findUndone() : undefined),
-    perMinute: () => recent.times().length,
+    undoneByStart: () => (contestedUntilMs() === undefined ? findRevertedCorrections() : undefined),
+    perMinute: () => recentCorrections.times().length,
     contested: () => contestedUntilMs() !== undefined,
     /** Whether the identical content was corrected several times: an operator doesn't repeat a change byte for byte. */
     repeated: () => repeatedUntilMs() !== undefined,
     contestedUntilMs,
     repeatedUntilMs,
     forget: () => {
-      recent = createSlidingWindow(minuteMs, clock.monotonicMs);
+      recentCorrections = createSlidingWindow(minuteMs, clock.monotonicMs);
       contents = [];
-      undone = undefined;
+      reverted = undefined;
     },
   };
 }
@@ -87,22 +89,22 @@ const linesMax = 10;
 const rateWithinMs = 600_000;
 
 export function createEditRate(clock: Pick<Clock, "monotonicMs">) {
-  const reported = createSlidingWindow(rateWithinMs, clock.monotonicMs);
-  let skipped = 0;
+  const reportedEdits = createSlidingWindow(rateWithinMs, clock.monotonicMs);
+  let skippedCount = 0;
   let lastSkipped: string | undefined;
   return {
     /** Returns the number of contents skipped since the last line; undefined if this content is skipped too. */
     admit: (sha256: string | undefined) => {
-      if (reported.times().length >= linesMax) {
-        if (sha256 !== lastSkipped) skipped += 1;
+      if (reportedEdits.times().length >= linesMax) {
+        if (sha256 !== lastSkipped) skippedCount += 1;
         lastSkipped = sha256;
         return undefined;
       }
-      reported.add();
+      reportedEdits.add();
       // Content logged now no longer counts as skipped.
-      const without = sha256 === lastSkipped ? Math.max(0, skipped - 1) : skipped;
-      [skipped, lastSkipped] = [0, undefined];
-      return without;
+      const otherSkipped = sha256 === lastSkipped ? Math.max(0, skippedCount - 1) : skippedCount;
+      [skippedCount, lastSkipped] = [0, undefined];
+      return otherSkipped;
     },
   };
 }

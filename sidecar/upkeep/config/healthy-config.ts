@@ -32,12 +32,12 @@ export async function planWithEarlierValues(
   dependencies: EarlierDependencies,
 ): Promise<Plan> {
   const dataPath = findDataPath(settings.node.dataPath, pathsDirectory, observed.document?.value);
-  const desired = createDesiredState(settings, dataPath);
-  const planned = plan(observed, desired);
-  const lacksAddress = planned.problems.some(({ reason }) => reason === "PushAddressUnknown");
-  if (observed.document === undefined || (findWrite(planned) === undefined && !lacksAddress)) return planned;
-  const earlier = await loadEarlierMonitors(observed.document, pathsDirectory, dependencies);
-  return plan(observed, { ...desired, monitor: { ...desired.monitor, earlier } });
+  const desiredState = createDesiredState(settings, dataPath);
+  const currentPlan = plan(observed, desiredState);
+  const lacksAddress = currentPlan.problems.some(({ reason }) => reason === "PushAddressUnknown");
+  if (observed.document === undefined || (findWrite(currentPlan) === undefined && !lacksAddress)) return currentPlan;
+  const earlierMonitors = await loadEarlierMonitors(observed.document, pathsDirectory, dependencies);
+  return plan(observed, { ...desiredState, monitor: { ...desiredState.monitor, earlier: earlierMonitors } });
 }
 
 /** Loads `monitor_config` of this node's healthy and last good copies, for values that the file lacks. */
@@ -49,8 +49,8 @@ async function loadEarlierMonitors(
   const copies = [await loadStoredConfig("healthy", dependencies), await loadStoredConfig("last-good", dependencies)];
   return copies.flatMap((copy) => {
     if (copy === undefined) return [];
-    const judged = checkRestorable(copy, pathsDirectory, { standing }, dependencies.state);
-    const monitor = judged.ok ? judged.document.chain["monitor_config"] : undefined;
+    const configCheck = checkRestorable(copy, pathsDirectory, { standing }, dependencies.state);
+    const monitor = configCheck.ok ? configCheck.document.chain["monitor_config"] : undefined;
     return isJsonObject(monitor) ? [monitor] : [];
   });
 }
@@ -103,9 +103,9 @@ export async function saveConfigBeforeEdit(
   if (state.store.failure() !== undefined) return;
   config.note({ lastUsable: { contentHash: reading.contentHash, bytes: reading.bytes } });
   try {
-    const before = lastUsable?.bytes ?? (isFirst ? await versions.recall("last-good") : undefined);
-    if (before !== undefined && Buffer.compare(before, reading.bytes) !== 0) {
-      await versions.keep(before);
+    const previousBytes = lastUsable?.bytes ?? (isFirst ? await versions.recall("last-good") : undefined);
+    if (previousBytes !== undefined && Buffer.compare(previousBytes, reading.bytes) !== 0) {
+      await versions.keep(previousBytes);
     }
   } catch (error) {
     // The change is evaluated anyway. A correction is made only if the content that it replaces was saved.
@@ -137,9 +137,9 @@ export function checkRestorable(
   const lastRan = nodeValues.get();
   const hasRun = ran !== undefined && matchesFingerprint(ran, parsed.document, undefined);
   if (lastRan === undefined) return { ok: false, why: "the node's active configuration is not known yet" };
-  const another =
+  const otherFile =
     findValueDifference(values, lastRan) ?? (hasRun ? undefined : describeMismatch(values, pathsDirectory, standing));
-  return another === undefined ? { ok: true, document: parsed.document } : { ok: false, why: another };
+  return otherFile === undefined ? { ok: true, document: parsed.document } : { ok: false, why: otherFile };
 }
 
 /** Describes why a copy may be another node's, if this node isn't known to have run with it; undefined if nothing indicates that. */

@@ -44,16 +44,17 @@ export function findNode(
     read: () => readConfigWithDeadline(layout.configPath, configLimitBytes, fileDeadline),
     /** Updates the location of a node whose upgrade changed its layout, once the new layout exists. */
     follow: async (version: NodeVersion | undefined): Promise<FollowOutcome> => {
-      const isHere = await entryExists(layout.binDirectory);
+      const binExists = await entryExists(layout.binDirectory);
       const hasConfig = await entryExists(layout.configPath);
-      if (isHere === undefined || hasConfig === undefined) return { moved: false };
+      if (binExists === undefined || hasConfig === undefined) return { moved: false };
       // The next call queries the file system, without a time limit, for unknown values: the family if there is no configuration, the
       // layout if there is no version.
-      const place = hasConfig ? { ...settings, ...selectFamily(layout) } : settings;
+      const locationSettings = hasConfig ? { ...settings, ...selectFamily(layout) } : settings;
       // If nothing identifies the family any more, the previous one is kept.
-      const next = resolveNodeLayout(place, version, layout.family);
-      const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await entryExists(next.binDirectory);
-      if (isNextThere !== true && isHere) {
+      const next = resolveNodeLayout(locationSettings, version, layout.family);
+      const nextBinExists =
+        next.binDirectory === layout.binDirectory ? binExists : await entryExists(next.binDirectory);
+      if (nextBinExists !== true && binExists) {
         return next.kind === layout.kind
           ? { moved: false }
           : { moved: false, doubt: describeDoubt(version, next, layout) };

@@ -7,18 +7,18 @@ const maxMs = 500;
 const { configLimitBytes } = upkeepSection.parse({});
 
 /** A text of the maximum size: one numbered piece, repeated. */
-function filled(before: string, piece: (at: number) => string, after: string): string {
+function filled(cpuBefore: string, piece: (at: number) => string, after: string): string {
   const pieces: string[] = [];
-  let bytes = before.length + after.length;
+  let bytes = cpuBefore.length + after.length;
   for (let at = 0; ; at += 1) {
     const next = piece(at);
     bytes += next.length;
-    if (bytes > configLimitBytes) return before + pieces.join("") + after;
+    if (bytes > configLimitBytes) return cpuBefore + pieces.join("") + after;
     pieces.push(next);
   }
 }
 
-const shapes: Readonly<Record<string, string>> = {
+const configTexts: Readonly<Record<string, string>> = {
   "empty lists": filled('{"a":[', () => "[],", "[]]}"),
   "empty objects": filled('{"a":[', () => "{},", "{}]}"),
   numbers: filled('{"a":[', () => "0,", "0]}"),
@@ -32,12 +32,12 @@ const shapes: Readonly<Record<string, string>> = {
   escapes: filled('{"a":"', () => String.raw`\u0000`, '"}'),
 };
 
-test.each(Object.entries(shapes))("reads a node.conf of %s at the size limit within half a second", (_, text) => {
+test.each(Object.entries(configTexts))("reads a node.conf of %s at the size limit within half a second", (_, text) => {
   const bytes = Buffer.from(text);
   expect(bytes.length).toBeGreaterThan(configLimitBytes - 16);
   parseConfig(bytes);
-  const before = process.threadCpuUsage();
+  const cpuBefore = process.threadCpuUsage();
   parseConfig(bytes);
-  const { user, system } = process.threadCpuUsage(before);
+  const { user, system } = process.threadCpuUsage(cpuBefore);
   expect((user + system) / 1_000).toBeLessThan(maxMs);
 });

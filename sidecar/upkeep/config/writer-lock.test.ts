@@ -13,8 +13,8 @@ test("resolves two links and the real name to the same file", async () => {
   using first = createWriterLock(path("a"));
   expect(first.acquire()).toEqual({ ok: true });
   for (const name of ["b", "real"]) {
-    using second = createWriterLock(path(name));
-    expect(second.acquire()).toMatchObject({ ok: false, reason: "Locked" });
+    using secondLock = createWriterLock(path(name));
+    expect(secondLock.acquire()).toMatchObject({ ok: false, reason: "Locked" });
   }
   first[Symbol.dispose]();
   using third = createWriterLock(path("b"));

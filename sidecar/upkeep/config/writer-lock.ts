@@ -7,27 +7,27 @@ type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | 
 
 export type WriterLock = ReturnType<typeof createWriterLock>;
 
-type HeldLock = Readonly<{ lockPath: string; lock: ProcessLock }>;
+type WriterLockFile = Readonly<{ lockPath: string; lock: ProcessLock }>;
 
 /** Locks a file by a lock next to it and, if it is a link to another directory, next to its target: sidecars may use different links. */
 export function createWriterLock(path: string) {
-  const named = createHeldLock(path, path);
-  let behind: HeldLock | undefined;
+  const named = createLockFile(path, path);
+  let targetLock: WriterLockFile | undefined;
   const followLink = () => {
     const target = findLinkTarget(path);
-    if (target !== undefined && behind?.lockPath === deriveLockPath(target)) return;
-    behind?.lock[Symbol.dispose]();
-    behind = target === undefined ? undefined : createHeldLock(target, path);
+    if (target !== undefined && targetLock?.lockPath === deriveLockPath(target)) return;
+    targetLock?.lock[Symbol.dispose]();
+    targetLock = target === undefined ? undefined : createLockFile(target, path);
   };
   const acquire = (): WriterLockResult => {
     const result = takeLock(named, path);
     if (!result.ok) return result;
     followLink();
-    if (behind === undefined) return result;
-    const second = takeLock(behind, path);
+    if (targetLock === undefined) return result;
+    const secondLock = takeLock(targetLock, path);
     // A partially acquired lock is released.
-    if (!second.ok) named.lock[Symbol.dispose]();
-    return second;
+    if (!secondLock.ok) named.lock[Symbol.dispose]();
+    return secondLock;
   };
   return {
     acquire,
@@ -38,11 +38,11 @@ export function createWriterLock(path: string) {
       return acquire();
     },
     remove: () => {
-      behind?.lock.remove();
+      targetLock?.lock.remove();
       named.lock.remove();
     },
     [Symbol.dispose]: () => {
-      behind?.lock[Symbol.dispose]();
+      targetLock?.lock[Symbol.dispose]();
       named.lock[Symbol.dispose]();
     },
   };
@@ -52,7 +52,7 @@ function deriveLockPath(path: string): string {
   return join(dirname(path), `.${basename(path)}.lock`);
 }
 
-function createHeldLock(path: string, node: string): HeldLock {
+function createLockFile(path: string, node: string): WriterLockFile {
   const lockPath = deriveLockPath(path);
   return { lockPath, lock: createProcessLock(lockPath, node) };
 }
@@ -67,7 +67,7 @@ function findLinkTarget(path: string): string | undefined {
   }
 }
 
-function takeLock({ lockPath, lock }: HeldLock, path: string): WriterLockResult {
+function takeLock({ lockPath, lock }: WriterLockFile, path: string): WriterLockResult {
   const result = lock.acquire();
   if (result.ok) return result;
   if (result.reason === "LockFailed") {

@@ -1,7 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { waitUntil } from "#daemon/time.ts";
 import { requestControl, requestView, runControlCommand, type ControlTarget } from "./request-control.ts";
-import { isAgreedTo, type Agreement } from "./control-options.ts";
+import { isConfirmed, type Confirmation } from "./control-options.ts";
 import { adoptResponse, type AdoptResponse, type ControlView } from "./control-responses.ts";
 
 /** Time within which a newly started sidecar checks its node for the first time. */
@@ -12,10 +12,14 @@ const planPollMs = 500;
  * Shows the plan, and lets the sidecar act from now on. Returns 0 if it may act; 1 if the plan was not approved or has changed, or there
  * was no response.
  */
-export function runAdoptCommand(target: ControlTarget, agreement: Agreement, output: CommandOutput): Promise<number> {
+export function runAdoptCommand(
+  target: ControlTarget,
+  confirmation: Confirmation,
+  output: CommandOutput,
+): Promise<number> {
   return runControlCommand("adopt", output, async () => {
     const view = await waitUntil(() => requestView(target), isPlanned, { everyMs: planPollMs, withinMs: planWithinMs });
-    if (agreement.json === true) return await runForProgram(target, view, agreement, output);
+    if (confirmation.json === true) return await runForProgram(target, view, confirmation, output);
     output.out(`${view.node.words}\n`);
     if (view.authority === "acts") {
       output.out(`The sidecar already acts on this node (upkeep.mode is ${view.mode}).\n`);
@@ -31,7 +35,7 @@ export function runAdoptCommand(target: ControlTarget, agreement: Agreement, out
       return exitStatus.error;
     }
     const question = "Let the sidecar apply this plan and keep the node in this state? [y/N] ";
-    if (!(await isAgreedTo({ question, rejected: "adopt: nothing was changed" }, agreement, output))) {
+    if (!(await isConfirmed({ question, rejected: "adopt: nothing was changed" }, confirmation, output))) {
       return exitStatus.error;
     }
     return await requestAdoption(target, view.plan.digest, output);
@@ -41,19 +45,19 @@ export function runAdoptCommand(target: ControlTarget, agreement: Agreement, out
 async function runForProgram(
   target: ControlTarget,
   view: ControlView,
-  { yes }: Pick<Agreement, "yes">,
+  { yes }: Pick<Confirmation, "yes">,
   output: CommandOutput,
 ): Promise<number> {
-  const answer =
+  const response =
     yes && view.authority === "waits" && view.plan !== undefined
       ? await adopt(target, view.plan.digest)
       : { result: view.authority === "acts" ? "already" : view.authority, view };
-  output.out(`${JSON.stringify(answer)}\n`);
-  return answer.result === "adopted" || answer.result === "already" ? exitStatus.clean : exitStatus.error;
+  output.out(`${JSON.stringify(response)}\n`);
+  return response.result === "adopted" || response.result === "already" ? exitStatus.clean : exitStatus.error;
 }
 
 function adopt(target: ControlTarget, digest: string): Promise<AdoptResponse> {
-  return requestControl(target, { path: "/adopt", body: { digest }, answer: adoptResponse });
+  return requestControl(target, { path: "/adopt", body: { digest }, schema: adoptResponse });
 }
 
 async function requestAdoption(target: ControlTarget, digest: string, output: CommandOutput): Promise<number> {

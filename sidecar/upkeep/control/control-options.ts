@@ -25,18 +25,18 @@ export function formatControlCommand(
   return `${formatOwnCommand(process.cwd())} ${formatShellWords([verb, ...options])}`;
 }
 
-export type Agreement = Readonly<{
+export type Confirmation = Readonly<{
   yes: boolean;
   json?: boolean | undefined;
   confirm: ((question: string) => Promise<boolean>) | undefined;
 }>;
 
-type AgreementQuestion = Readonly<{ question: string; rejected: string }>;
+type ConfirmationQuestion = Readonly<{ question: string; rejected: string }>;
 
 /** Whether the command has `--yes` or the operator confirms. If neither, prints that, and how to confirm without a terminal. */
-export async function isAgreedTo(
-  { question, rejected }: AgreementQuestion,
-  { yes, confirm }: Agreement,
+export async function isConfirmed(
+  { question, rejected }: ConfirmationQuestion,
+  { yes, confirm }: Confirmation,
   output: CommandOutput,
 ): Promise<boolean> {
   if (yes || (await confirm?.(question)) === true) return true;

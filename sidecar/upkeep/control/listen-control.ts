@@ -23,7 +23,7 @@ export async function listenForControl(
   control: UpkeepControl,
   { log, mask }: Readonly<{ log: Logger; mask: Mask }>,
 ): Promise<AsyncDisposable> {
-  const place = locateSocket(stateDirectory);
+  const socketLocation = locateSocket(stateDirectory);
   const app = createApp({}, { log, metrics: new Registry(), mask });
   addControlRoutes(app, () => control);
   const server = createAdaptorServer({
@@ -36,12 +36,12 @@ export async function listenForControl(
     const socket = resources.use(await findSocketPath(stateDirectory));
     await startListening(server, { path: socket.path });
     resources.defer(() => close(server));
-    await chmod(place, 0o600);
+    await chmod(socketLocation, 0o600);
   } catch (error) {
     await resources.disposeAsync();
     const remedy = "set upkeep.controlToken and use --url, or change upkeep.stateDirectory";
     log.warn(
-      { event: "control-not-listening", err: error, place },
+      { event: "control-not-listening", err: error, place: socketLocation },
       `gatehouse resume, restart, adopt and upgrade can't reach this sidecar through its socket: ${remedy}`,
     );
   }
@@ -49,18 +49,18 @@ export async function listenForControl(
 }
 
 async function close(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const serverClosed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeAllConnections();
-  await closed;
+  await serverClosed;
 }
 
-const starting = { error: "the sidecar is starting; retry in a few seconds" };
+const startingError = { error: "the sidecar is starting; retry in a few seconds" };
 
 /** Adds the routes for `gatehouse resume`, `restart`, `adopt` and `upgrade`. Any caller that can reach these routes can change the node. */
 function addControlRoutes(app: App, current: () => UpkeepControl | undefined): void {
-  const answer = async (c: Context, respond: (control: UpkeepControl) => unknown) => {
+  const respondWith = async (c: Context, respond: (control: UpkeepControl) => unknown) => {
     const control = current();
-    return control === undefined ? c.json(starting, 503) : c.json(await respond(control));
+    return control === undefined ? c.json(startingError, 503) : c.json(await respond(control));
   };
   const add = <Body>(
     path: string,
@@ -69,11 +69,13 @@ function addControlRoutes(app: App, current: () => UpkeepControl | undefined): v
   ) =>
     app.post(`${controlPath}${path}`, async (c) => {
       const { success, data } = body.safeParse(await c.req.json().catch(() => undefined));
-      return success ? answer(c, (control) => respond(control, data)) : c.json({ error: `expected ${expected}` }, 400);
+      return success
+        ? respondWith(c, (control) => respond(control, data))
+        : c.json({ error: `expected ${expected}` }, 400);
     });
-  app.get(controlPath, (c) => answer(c, (control) => control.view()));
-  app.post(`${controlPath}/resume`, (c) => answer(c, (control) => control.resume()));
-  app.post(`${controlPath}/restart`, (c) => answer(c, (control) => control.restart()));
+  app.get(controlPath, (c) => respondWith(c, (control) => control.view()));
+  app.post(`${controlPath}/resume`, (c) => respondWith(c, (control) => control.resume()));
+  app.post(`${controlPath}/restart`, (c) => respondWith(c, (control) => control.restart()));
   const digest = '{"digest": "…"} of the plan that was shown';
   add("/adopt", { body: adoptRequest, expected: digest }, (control, request) => control.adopt(request.digest));
   const directory = '{"source": "/a/directory"}';

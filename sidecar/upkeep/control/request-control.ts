@@ -38,14 +38,14 @@ export async function runControlCommand(
 
 /** Requests the view of a running sidecar. @throws {ControlError} as {@link requestControl}. */
 export function requestView(target: ControlTarget): Promise<ControlView> {
-  return requestControl(target, { path: "", answer: controlView });
+  return requestControl(target, { path: "", schema: controlView });
 }
 
 type ControlRequest<Schema extends z.ZodType> = Readonly<{
   path: "" | "/resume" | "/restart" | "/adopt" | "/upgrade";
   body?: unknown;
   timeoutMs?: number;
-  answer: Schema;
+  schema: Schema;
 }>;
 
 const defaultTimeoutMs = 10_000;
@@ -90,13 +90,13 @@ async function requestBySocket<Schema extends z.ZodType>(
 
 class NoResponse extends ControlError {}
 
-const unconnected: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOENT", "EACCES", "ENOTSOCK"]);
+const unconnectedCodes: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOENT", "EACCES", "ENOTSOCK"]);
 
 async function requestAt<Schema extends z.ZodType>(
   origin: string,
-  place: string,
+  socketPath: string,
   options: Agent.Options,
-  { path, body, answer, timeoutMs = defaultTimeoutMs }: ControlRequest<Schema>,
+  { path, body, schema: answer, timeoutMs = defaultTimeoutMs }: ControlRequest<Schema>,
   token?: string,
 ): Promise<z.output<Schema>> {
   const agent = new Agent({ ...options, maxResponseSize: responseLimitBytes });
@@ -113,16 +113,16 @@ async function requestAt<Schema extends z.ZodType>(
       signal: createTimeoutSignal(timeoutMs),
     });
     const text = await response.body.text();
-    if (response.statusCode !== 200) throw new ControlError(explainRejection(place, response.statusCode, text));
+    if (response.statusCode !== 200) throw new ControlError(explainRejection(socketPath, response.statusCode, text));
     const parsed = answer.safeParse(JSON.parse(text));
     if (parsed.success) return parsed.data;
     throw new ControlError(
-      `${place} does not respond like a sidecar of this version; run the gatehouse command of the sidecar's own version.`,
+      `${socketPath} does not respond like a sidecar of this version; run the gatehouse command of the sidecar's own version.`,
     );
   } catch (cause) {
     if (cause instanceof ControlError) throw cause;
-    const message = `no sidecar responds at ${place} (${readErrorCode(cause)}); check that it is running and that this user may connect.`;
-    throw unconnected.has(readErrorCode(cause))
+    const message = `no sidecar responds at ${socketPath} (${readErrorCode(cause)}); check that it is running and that this user may connect.`;
+    throw unconnectedCodes.has(readErrorCode(cause))
       ? new NoResponse(message, { cause })
       : new ControlError(message, { cause });
   } finally {
@@ -132,15 +132,15 @@ async function requestAt<Schema extends z.ZodType>(
 
 const rejectionBody = z.object({ error: z.string() });
 
-function explainRejection(place: string, status: number, text: string): string {
+function explainRejection(socketPath: string, status: number, text: string): string {
   if (status === 404)
-    return `${place} accepts no commands: set the sidecar's upkeep.controlToken, or use --state-directory.`;
+    return `${socketPath} accepts no commands: set the sidecar's upkeep.controlToken, or use --state-directory.`;
   const rejection = status === 400 || status === 503 ? rejectionBody.safeParse(parseJson(text)).data : undefined;
-  if (rejection !== undefined) return `${place} rejected the request: ${rejection.error}.`;
+  if (rejection !== undefined) return `${socketPath} rejected the request: ${rejection.error}.`;
   // A rejected token has no such body. Status 400 is included because a malformed Authorization header also means a wrong token.
   if (status === 401 || status === 400)
-    return `${place} rejected the token; it must equal the sidecar's upkeep.controlToken.`;
-  return `${place} returned HTTP ${status}; check the sidecar's log.`;
+    return `${socketPath} rejected the token; it must equal the sidecar's upkeep.controlToken.`;
+  return `${socketPath} returned HTTP ${status}; check the sidecar's log.`;
 }
 
 function readErrorCode(cause: unknown): string {

@@ -1,20 +1,24 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { requestControl, requestView, runControlCommand, type ControlTarget } from "./request-control.ts";
 import { restartResponse, type ControlView, type RestartResponse } from "./control-responses.ts";
-import { isAgreedTo, type Agreement, formatControlCommand } from "./control-options.ts";
+import { isConfirmed, type Confirmation, formatControlCommand } from "./control-options.ts";
 
 /** Makes a sidecar restart its node, with verification and rollback as in its own restarts. Returns 0 if the sidecar accepted. */
-export function runRestartCommand(target: ControlTarget, agreement: Agreement, output: CommandOutput): Promise<number> {
+export function runRestartCommand(
+  target: ControlTarget,
+  confirmation: Confirmation,
+  output: CommandOutput,
+): Promise<number> {
   return runControlCommand("restart", output, async () => {
     const view = await requestView(target);
-    if (agreement.json === true) {
-      const answer = agreement.yes ? await requestRestart(target) : { result: "shown", node: view.node };
-      output.out(`${JSON.stringify(answer)}\n`);
-      return deriveExitStatus(answer.result);
+    if (confirmation.json === true) {
+      const response = confirmation.yes ? await requestRestart(target) : { result: "shown", node: view.node };
+      output.out(`${JSON.stringify(response)}\n`);
+      return deriveExitStatus(response.result);
     }
     output.out(`${view.node.words}\n`);
     const question = "The node is unavailable while it restarts. Restart it now? [y/N] ";
-    if (!(await isAgreedTo({ question, rejected: "restart: nothing was changed" }, agreement, output))) {
+    if (!(await isConfirmed({ question, rejected: "restart: nothing was changed" }, confirmation, output))) {
       return exitStatus.error;
     }
     const { result, waitsFor } = await requestRestart(target);
@@ -32,7 +36,7 @@ export function runRestartCommand(target: ControlTarget, agreement: Agreement, o
 }
 
 function requestRestart(target: ControlTarget): Promise<RestartResponse> {
-  return requestControl(target, { path: "/restart", answer: restartResponse });
+  return requestControl(target, { path: "/restart", schema: restartResponse });
 }
 
 function deriveExitStatus(result: string): number {

@@ -10,7 +10,7 @@ export function runResumeCommand(
   { json }: Readonly<{ json: boolean }> = { json: false },
 ): Promise<number> {
   return runControlCommand("resume", output, async () => {
-    const answer = await requestControl(target, { path: "/resume", answer: resumeResponse });
+    const answer = await requestControl(target, { path: "/resume", schema: resumeResponse });
     const { result, hold, next, wasContested, waits, node } = answer;
     if (json) {
       output.out(`${JSON.stringify(answer)}\n`);

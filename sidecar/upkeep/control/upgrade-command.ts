@@ -8,7 +8,7 @@ import {
   runControlCommand,
   type ControlTarget,
 } from "./request-control.ts";
-import { isAgreedTo, type Agreement } from "./control-options.ts";
+import { isConfirmed, type Confirmation } from "./control-options.ts";
 import { upgradeResponse, type ControlView, type UpgradeResponse } from "./control-responses.ts";
 import type { UpgradeRequest } from "../upgrade/requested-upgrade.ts";
 
@@ -19,7 +19,7 @@ const unreachableMsMax = 120_000;
 
 type ShownUpgrade = NonNullable<ControlView["upgrade"]>;
 
-export type UpgradeOptions = Agreement &
+export type UpgradeOptions = Confirmation &
   Readonly<{
     /** Absolute path of the directory that contains the new programs, as seen by the sidecar. */
     source: string;
@@ -45,7 +45,7 @@ function requestPlan(
   digest?: string,
 ): Promise<UpgradeResponse> {
   const body: UpgradeRequest = { source, version, digest };
-  return requestControl(target, { path: "/upgrade", body, answer: upgradeResponse, timeoutMs: checkWithinMs });
+  return requestControl(target, { path: "/upgrade", body, schema: upgradeResponse, timeoutMs: checkWithinMs });
 }
 
 const question = { question: "Upgrade the node now? [y/N] ", rejected: "upgrade: nothing was changed" } as const;
@@ -65,7 +65,7 @@ async function upgradeByRequest(
   if (!json || isRejected || dryRun || !yes) show(shown);
   if (isRejected) explain("not possible now, for the reasons above; nothing was changed.");
   if (isRejected || dryRun) return isRejected ? exitStatus.error : exitStatus.clean;
-  if (json ? !yes : !(await isAgreedTo(question, options, output))) return exitStatus.error;
+  if (json ? !yes : !(await isConfirmed(question, options, output))) return exitStatus.error;
   const begun = await requestPlan(target, options, shown.plan.digest);
   if (begun.beganMs === undefined) {
     explain("the plan has changed or is no longer possible; nothing was changed. The new plan:");

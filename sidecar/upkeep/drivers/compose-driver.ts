@@ -29,10 +29,10 @@ const stopTimeoutSeconds = 300;
 
 const outputLimitBytes = 1_048_576;
 
-const listed = z.object({ State: z.string() });
+const psEntry = z.object({ State: z.string() });
 
 /** States of a container whose process exists or is about to start for the first time. */
-const alive: ReadonlySet<string> = new Set(["running", "paused", "created"]);
+const aliveStates: ReadonlySet<string> = new Set(["running", "paused", "created"]);
 
 /**
  * Runs `docker compose restart` (specification, "Node command line") for the node's service: by default, compose restarts all services,
@@ -66,10 +66,10 @@ function buildRestart({ command, service }: ComposeDriverOptions): readonly stri
 /** Builds another command of the same compose: `ps` or `exec` in place of `restart`, after its options. */
 export function buildComposeCommand(
   restart: readonly string[],
-  words: readonly [name: "exec" | "ps", ...options: string[]],
+  commandWords: readonly [name: "exec" | "ps", ...options: string[]],
 ): readonly string[] {
   const at = restart.indexOf("restart");
-  return [...(at > 0 ? restart : defaultRestart).slice(0, at > 0 ? at : -1), ...words];
+  return [...(at > 0 ? restart : defaultRestart).slice(0, at > 0 ? at : -1), ...commandWords];
 }
 
 async function checkRunning(
@@ -87,15 +87,15 @@ async function checkRunning(
   });
   const containers = result.ok ? readContainers(result.output) : undefined;
   if (containers === undefined) return "unknown";
-  return containers.some(({ State }) => alive.has(State));
+  return containers.some(({ State }) => aliveStates.has(State));
 }
 
 /** Reads a single array, as compose printed until 2.20, or one line per container; undefined for empty or any other output. */
-function readContainers(output: string): readonly z.output<typeof listed>[] | undefined {
+function readContainers(output: string): readonly z.output<typeof psEntry>[] | undefined {
   const text = output.trim();
   try {
     const parts: unknown[] = text.startsWith("[") ? JSON.parse(text) : text.split("\n").map((line) => JSON.parse(line));
-    const containers = z.array(listed).min(1).safeParse(parts);
+    const containers = z.array(psEntry).min(1).safeParse(parts);
     return containers.success ? containers.data : undefined;
   } catch {
     // Not JSON; the caller handles a missing value.
@@ -118,22 +118,22 @@ type ComposeNodeCliLocations = Readonly<{ directory: () => string; tool: () => T
  * Runs the tool with `docker compose exec` (specification). A program over its time limit can't be killed: it is abandoned, and no other
  * starts until it exits.
  */
-export function createComposeNodeCli(options: ComposeNodeCliOptions, places: ComposeNodeCliLocations): NodeCliRunner {
+export function createComposeNodeCli(options: ComposeNodeCliOptions, locate: ComposeNodeCliLocations): NodeCliRunner {
   const { exec, service, timeoutMs } = options;
   let isStillRunning = false;
   return async (args, signal) => {
-    const tool = places.tool();
+    const tool = locate.tool();
     const name = `./${tool.command} in service ${service}`;
     if (isStillRunning) return explainStillRunning(name);
     const run = runProcess({
       ...options,
       command: [...exec, "-T", "--workdir", tool.directory, service, `./${tool.command}`, ...args],
-      directory: places.directory(),
+      directory: locate.directory(),
       timeoutMs: leftRunningMs,
       signal,
     });
     const result = await waitForResult(run, timeoutMs);
-    if (result !== undefined) return explainResult(result, name, options, places);
+    if (result !== undefined) return explainResult(result, name, options, locate);
     isStillRunning = true;
     void run.finally(() => {
       isStillRunning = false;

@@ -95,8 +95,8 @@ type Run = Readonly<{ name: string; command: readonly string[]; directory: strin
 /** Outcome of a run; `leftRunning` is the exec that was abandoned. */
 type Ran = Readonly<{ result: ProcessResult; leftRunning?: string }>;
 
-const created = z.object({ Id: z.string() });
-const inspected = z.object({ Running: z.boolean(), ExitCode: z.number().nullable(), Pid: z.number().optional() });
+const execSchema = z.object({ Id: z.string() });
+const execState = z.object({ Running: z.boolean(), ExitCode: z.number().nullable(), Pid: z.number().optional() });
 
 /** Allowance for the engine's frame headers on top of the output itself. */
 const streamOverheadFactor = 2;
@@ -104,17 +104,17 @@ const streamOverheadFactor = 2;
 /** Runs the tool with an exec of the Engine API, which can't kill it: no other is started while an abandoned one is running. */
 export function createDockerNodeCli(
   options: DockerNodeCliOptions,
-  place: () => ToolLocation,
+  locateTool: () => ToolLocation,
   engine: DockerEngine,
 ): NodeCliRunner {
   let leftRunning: string | undefined;
   return async (args, signal) => {
-    const { command, directory } = place();
+    const { command, directory } = locateTool();
     const name = `./${command} in container ${options.container}`;
     try {
       if (leftRunning !== undefined) {
-        const still = await checkStillRunning(leftRunning, name, engine, signal);
-        if (still !== undefined) return still;
+        const runningMessage = await checkStillRunning(leftRunning, name, engine, signal);
+        if (runningMessage !== undefined) return runningMessage;
       }
       const run = { name, command: [`./${command}`, ...args], directory, signal };
       const ran = await runExec(run, options, engine);
@@ -136,7 +136,7 @@ async function checkStillRunning(
   const response = await engine.request({ method: "GET", path: `/exec/${id}/json`, signal });
   // The engine forgets the programs of a restarted container (404), and an engine proxy rejects execs that it didn't create (403).
   if (response.status === 404 || response.status === 403) return undefined;
-  const { Running, Pid } = parse(inspected, expectStatus(response, 200));
+  const { Running, Pid } = parse(execState, expectStatus(response, 200));
   if (!Running) return undefined;
   return explainStillRunning(name, Pid === undefined ? "" : ` (process ${Pid} on the engine's host)`);
 }
@@ -148,16 +148,16 @@ async function runExec(
 ): Promise<Ran> {
   const path = `/containers/${encodeURIComponent(container)}/exec`;
   const body = { AttachStdout: true, AttachStderr: true, Tty: false, Cmd: command, WorkingDir: directory };
-  const { Id: id } = parse(created, expectStatus(await engine.request({ method: "POST", path, body, signal }), 201));
-  const started = await startExec(id, outputLimitBytes * streamOverheadFactor, engine, signal);
-  if (started === "timed-out") return { result: explainAbandoned(name, timeoutMs), leftRunning: id };
-  const { output, errors } = splitContainerOutput(expectStatus(started, 200).body);
-  if (started.isTruncated || output.length > outputLimitBytes) {
+  const { Id: id } = parse(execSchema, expectStatus(await engine.request({ method: "POST", path, body, signal }), 201));
+  const exec = await startExec(id, outputLimitBytes * streamOverheadFactor, engine, signal);
+  if (exec === "timed-out") return { result: explainAbandoned(name, timeoutMs), leftRunning: id };
+  const { output, errors } = splitContainerOutput(expectStatus(exec, 200).body);
+  if (exec.isTruncated || output.length > outputLimitBytes) {
     const message = `${name} printed more than the limit of ${outputLimitBytes} bytes; check that it is the right binary.`;
     return { result: { ok: false, reason: "TooMuchOutput", message }, leftRunning: id };
   }
   const ended = await engine.request({ method: "GET", path: `/exec/${id}/json`, signal });
-  const { ExitCode: exitCode } = parse(inspected, expectStatus(ended, 200));
+  const { ExitCode: exitCode } = parse(execState, expectStatus(ended, 200));
   if (exitCode === 0) return { result: reportSuccess(output, errors) };
   return { result: explainExit(name, exitCode, takeFirstLine(errors) || takeFirstLine(output)) };
 }

@@ -39,11 +39,11 @@ export type NodeStart = number | "not-running" | "unknown";
 export type NodeStarted = "after" | "before" | "unknown";
 
 export async function readStart(driver: NodeDriver | undefined, signal: AbortSignal): Promise<NodeStart> {
-  const started = await driver?.startedAt?.(signal).catch((error: unknown) => {
+  const nodeStart = await driver?.startedAt?.(signal).catch((error: unknown) => {
     if (!signal.aborted) skipUnreachable(error);
     return undefined;
   });
-  return started ?? "unknown";
+  return nodeStart ?? "unknown";
 }
 
 /** Rethrows an error, except that the driver can't reach the node, which the restart itself reports. */

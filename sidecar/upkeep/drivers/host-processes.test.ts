@@ -34,9 +34,9 @@ test("does not read the connections, however many there are", async () => {
   const connections = Array.from({ length: 100_000 }, (_, at) => row("0100007F:2171", "06", 100 + at));
   await writeFile(table, `${[heading, row("0100007F:2171", "0A", 11), ...connections].join("\n")}\n`);
   await findListeningSockets(1, [table]);
-  const before = process.threadCpuUsage();
+  const cpuBefore = process.threadCpuUsage();
   const found = await findListeningSockets(0x2171, [table]);
-  const { user, system } = process.threadCpuUsage(before);
+  const { user, system } = process.threadCpuUsage(cpuBefore);
   expect([...found]).toEqual(["socket:[11]"]);
   expect((user + system) / 1_000).toBeLessThan(maxMs);
 });
@@ -61,9 +61,9 @@ test("never underestimates a process's age, however long this process stalls dur
   try {
     await new Promise((resolve) => child.once("spawn", resolve));
     const begun = { wallMs: Date.now(), monotonicMs: performance.now() };
-    const reported = new AbortController();
-    const asked = readProcessStart(child.pid ?? 0, systemClock).finally(() => reported.abort());
-    while (!reported.signal.aborted) {
+    const abortController = new AbortController();
+    const asked = readProcessStart(child.pid ?? 0, systemClock).finally(() => abortController.abort());
+    while (!abortController.signal.aborted) {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stallMs);
       await new Promise((resolve) => setImmediate(resolve));
     }

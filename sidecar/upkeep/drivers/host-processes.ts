@@ -26,7 +26,7 @@ async function hasOpenSocket(sockets: ReadonlySet<string>, pid: number): Promise
 }
 
 /** State of a listening socket in the tables (proc_pid_net(5)). */
-const listening = "0A";
+const listeningState = "0A";
 
 const ownTables: readonly string[] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
@@ -46,7 +46,7 @@ async function readListeningSockets(path: string, suffix: string): Promise<reado
   await using file = await open(path);
   for await (const line of file.readLines()) {
     const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
-    if (!isHeading && state !== listening) break;
+    if (!isHeading && state !== listeningState) break;
     if (!isHeading && local?.endsWith(suffix) === true) found.push(`socket:[${inode ?? ""}]`);
     isHeading = false;
   }
@@ -55,7 +55,7 @@ async function readListeningSockets(path: string, suffix: string): Promise<reado
 
 async function findProcessesIn(directory: string): Promise<readonly number[]> {
   const inside = (await readProcesses(directory)).filter(({ isInside }) => isInside);
-  return (await withoutOwn(inside)).map(({ pid }) => pid);
+  return (await excludeOwnProcesses(inside)).map(({ pid }) => pid);
 }
 
 type HostProcess = Readonly<{
@@ -72,7 +72,7 @@ async function readProcesses(directory: string): Promise<readonly HostProcess[]>
   const entryExists = (path: string) => path === directory || path.startsWith(directory + sep);
   const found: HostProcess[] = [];
   for (const [index, pid] of (await listPids()).entries()) {
-    if (index % readAtOnce === 0) await nextTurn();
+    if (index % concurrentReadsMax === 0) await nextTurn();
     const [cwd, exe] = [readProcessLink(pid, "cwd"), readProcessLink(pid, "exe")];
     if (cwd === "" && exe === "") continue;
     const isProgramInside = entryExists(exe);
@@ -84,7 +84,7 @@ async function readProcesses(directory: string): Promise<readonly HostProcess[]>
 }
 
 /** Processes that are read before requests to the gateway get a turn: they take a millisecond. */
-const readAtOnce = 100;
+const concurrentReadsMax = 100;
 
 /** Synchronous, because the kernel answers from memory: a promise per link takes three times as much CPU on a host with many processes. */
 function readProcessLink(pid: number, link: "cwd" | "exe"): string {
@@ -106,9 +106,9 @@ export function readProcessFile(pid: number, file: "cgroup" | "cmdline" | "comm"
   return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
 }
 
-async function withoutOwn(processes: readonly HostProcess[]): Promise<readonly HostProcess[]> {
-  const areOwn = await Promise.all(processes.map(({ pid }) => isOwn(pid)));
-  return processes.filter((_, at) => areOwn[at] === false);
+async function excludeOwnProcesses(processes: readonly HostProcess[]): Promise<readonly HostProcess[]> {
+  const ownFlags = await Promise.all(processes.map(({ pid }) => isOwnProcess(pid)));
+  return processes.filter((_, at) => ownFlags[at] === false);
 }
 
 async function readCommandLine(pid: number): Promise<string> {
@@ -116,7 +116,7 @@ async function readCommandLine(pid: number): Promise<string> {
 }
 
 /** Whether a process is the sidecar or a program that it started, such as node_cli. A program that the sidecar left running is the node, and doesn't count. */
-async function isOwn(pid: number): Promise<boolean> {
+async function isOwnProcess(pid: number): Promise<boolean> {
   const status = await readProcessFile(pid, "status");
   // A process that has since exited is ignored.
   if (status === "") return true;
@@ -201,10 +201,10 @@ export function createNodeProcesses({ httpUrl, binDirectory, fileDeadline, proce
           return isNode ? [process] : [];
         }),
       );
-      const others = await withoutOwn(nodes.flat());
-      const inside = others.flatMap(({ pid, isInside }) => (isInside ? [pid] : []));
-      const elsewhere = others.flatMap(({ pid, isInside }) => (isInside ? [] : [pid]));
-      return { own: await mark([...new Set([...holders, ...inside])]), elsewhere: await mark(elsewhere) };
+      const otherProcesses = await excludeOwnProcesses(nodes.flat());
+      const inside = otherProcesses.flatMap(({ pid, isInside }) => (isInside ? [pid] : []));
+      const outsidePids = otherProcesses.flatMap(({ pid, isInside }) => (isInside ? [] : [pid]));
+      return { own: await mark([...new Set([...holders, ...inside])]), elsewhere: await mark(outsidePids) };
     },
     runs: async ({ pid, startTicks }: ProcessMark) => (await readStartTicks(pid)) === startTicks,
   };

@@ -36,7 +36,7 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
   return {
     name: "kubernetes",
     restart: async (signal, stopping = new AbortController().signal) => {
-      const before = await readPod(signal);
+      const podBefore = await readPod(signal);
       const response = await api.request("DELETE", path, signal);
       if (![200, 202, 404].includes(response.status)) {
         throw new DriverError(
@@ -48,7 +48,7 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
       if (stopping.aborted) return {};
       const isAnother = (now: Pod | undefined) =>
         now !== undefined &&
-        now.metadata.uid !== before?.metadata.uid &&
+        now.metadata.uid !== podBefore?.metadata.uid &&
         typeof readContainerStart(now, options.container) === "number";
       const found = await waitUntil(() => readPod(signal), isAnother, { everyMs: pollIntervalMs, signal: deadline });
       if (isAnother(found) || stopping.aborted) return {};
@@ -65,8 +65,8 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
 }
 
 function readContainerStart(pod: Pod, container: string): NodeStart {
-  const running = pod.status?.containerStatuses?.find(({ name }) => name === container)?.state?.running;
-  return running === undefined ? "not-running" : Date.parse(running.startedAt);
+  const containerState = pod.status?.containerStatuses?.find(({ name }) => name === container)?.state?.running;
+  return containerState === undefined ? "not-running" : Date.parse(containerState.startedAt);
 }
 
 type KubernetesNodeCliOptions = Readonly<{
@@ -92,11 +92,11 @@ const execStatus = z.object({
 /** Runs the tool in the node's container (pod exec over WebSocket). Needs `create` (and `get`) on that pod's `exec`. */
 export function createKubernetesNodeCli(
   options: KubernetesNodeCliOptions,
-  place: () => ToolLocation,
+  locateTool: () => ToolLocation,
   api: KubernetesApi,
 ): NodeCliRunner {
   return async (args, signal) => {
-    const { command, directory } = place();
+    const { command, directory } = locateTool();
     const name = `${command} in pod ${options.pod}`;
     try {
       const { token, ca, namespace } = await api.credentials();
@@ -138,28 +138,29 @@ async function collect(
   const deadline = AbortSignal.any([signal, createTimeoutSignal(timeoutMs)]);
   try {
     return await new Promise<ProcessResult>((resolve) => {
-      const fail = (reason: "TimedOut" | "TooMuchOutput" | "Failed", words: string) =>
-        resolve({ ok: false, reason, message: `${name} ${words}` });
-      const failTooMuch = () => fail("TooMuchOutput", `printed more than the limit of ${outputLimitBytes} bytes.`);
+      const fail = (reason: "TimedOut" | "TooMuchOutput" | "Failed", failureText: string) =>
+        resolve({ ok: false, reason, message: `${name} ${failureText}` });
+      const failOnOutputLimit = () =>
+        fail("TooMuchOutput", `printed more than the limit of ${outputLimitBytes} bytes.`);
       deadline.addEventListener("abort", () => fail("TimedOut", `did not finish within ${timeoutMs} ms.`), {
         once: true,
       });
       socket.on("unexpected-response", (_request, response) => {
         explainRejection(response).then(
-          (words) => fail("Failed", `can't be run: ${words}`),
+          (failureText) => fail("Failed", `can't be run: ${failureText}`),
           (error: unknown) => fail("Failed", `can't be run (${String(error)}).`),
         );
       });
       socket.on("error", (error: NodeJS.ErrnoException) =>
         error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH"
-          ? failTooMuch()
+          ? failOnOutputLimit()
           : fail("Failed", `can't be run (${error.message}); check the cluster's DNS and the pod's network policies.`),
       );
       socket.on("message", (data: Buffer) => {
         const channel = Object.entries(channels).find(([, number]) => number === data[0])?.[0] as keyof typeof channels;
         if (channel === undefined) return;
         text[channel] += data.subarray(1).toString("utf8");
-        if (text[channel].length > outputLimitBytes) failTooMuch();
+        if (text[channel].length > outputLimitBytes) failOnOutputLimit();
       });
       socket.once("close", () => resolve(buildResult(name, text)));
     });
@@ -185,12 +186,12 @@ function buildResult(name: string, text: Readonly<{ output: string; errors: stri
     return { ok: false, reason: "Failed", message };
   }
   // The runtime couldn't start the program. The message lists the layers that the error passed through, and ends with the reason.
-  const words = status.message?.slice(-saidLimit) ?? "no reason given";
-  return explainExit(name, /exec failed|permission denied/.test(words) ? notStarted : null, words);
+  const failureText = status.message?.slice(-saidLimit) ?? "no reason given";
+  return explainExit(name, /exec failed|permission denied/.test(failureText) ? notStartedStatus : null, failureText);
 }
 
 /** Exit status that a shell returns for a program that couldn't be started. */
-const notStarted = 126;
+const notStartedStatus = 126;
 
 const saidLimit = 300;
 

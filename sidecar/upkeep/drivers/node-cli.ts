@@ -94,8 +94,8 @@ export type LocalNodeCliOptions = Readonly<{
   passes?: readonly string[];
 }>;
 
-export function createLocalNodeCli(options: LocalNodeCliOptions, place: () => ToolLocation): NodeCliRunner {
-  return (args, signal) => runLocalTool(options, place(), args, signal);
+export function createLocalNodeCli(options: LocalNodeCliOptions, locateTool: () => ToolLocation): NodeCliRunner {
+  return (args, signal) => runLocalTool(options, locateTool(), args, signal);
 }
 
 /** Runs one of the node's programs in its directory, with the library there that the program needs. */

@@ -14,7 +14,7 @@ it("stops a node whose process becomes visible only with its open port, without 
   const node = { pid, startTicks: (await readStartTicks(pid)) ?? 0 };
   const runs = async () => (await readStartTicks(pid)) === node.startTicks;
   let isOpen = false;
-  const stopped = await stopWithOps(
+  const stopResult = await stopWithOps(
     {
       words: "`./ops stop --force`",
       run: () => Promise.reject(new Error("it would stop the other node")),
@@ -40,6 +40,6 @@ it("stops a node whose process becomes visible only with its open port, without 
       log: pino({ level: "silent" }),
     },
   );
-  expect(stopped).toEqual({ result: undefined, wasSeen: true, isForced: false });
+  expect(stopResult).toEqual({ result: undefined, wasSeen: true, isForced: false });
   expect(await ended).toEqual([null, "SIGTERM"]);
 });

@@ -40,7 +40,7 @@ const killedMs = 10_000;
 const notRunMs = 1_000;
 
 /** Number of consecutive checks without a usable response after which a node without a visible process counts as stopped. */
-const downLooks = 3;
+const downChecks = 3;
 
 /**
  * Stops the node: SIGTERM, the stop command (not if it might kill another node on this machine), SIGKILL. Without a visible process, it
@@ -51,10 +51,10 @@ export async function stopWithOps(
   signal: AbortSignal,
   dependencies: OpsStopDependencies,
 ): Promise<Stopped> {
-  const { words, run, isAlone, graceMs, kills } = stop;
+  const { words: commandText, run, isAlone, graceMs, kills } = stop;
   const { processes, log } = dependencies;
   const { own } = await processes.find();
-  const waitForExit = (withinMs: number) => findLeft(own, withinMs, signal, dependencies);
+  const waitForExit = (withinMs: number) => findRemainingProcesses(own, withinMs, signal, dependencies);
   if (graceMs > 0) for (const { pid } of own) sendSignal(pid, "SIGTERM");
   let left = await waitForExit(graceMs);
   const result = (await isAlone()) ? await run() : undefined;
@@ -63,11 +63,11 @@ export async function stopWithOps(
     if (isSeen) return stopWithOps(stop, signal, dependencies);
     return { result, wasSeen: false, isForced: wasUp };
   }
-  const wasLeft = left.length > 0;
-  if (wasLeft && result !== undefined) left = await waitForExit(killedMs);
-  const isForced = wasLeft && (kills || left.length > 0);
+  const hasRemaining = left.length > 0;
+  if (hasRemaining && result !== undefined) left = await waitForExit(killedMs);
+  const isForced = hasRemaining && (kills || left.length > 0);
   if (isForced) {
-    const how = left.length > 0 ? "SIGKILL" : words;
+    const how = left.length > 0 ? "SIGKILL" : commandText;
     for (const { pid } of left) sendSignal(pid, "SIGKILL");
     left = await waitForExit(killedMs);
     const [stays] = left;
@@ -76,8 +76,8 @@ export async function stopWithOps(
         `the node's process ${stays.pid} is still running after SIGKILL; check ps -o stat,wchan -p ${stays.pid}.`,
       );
     }
-    const within = graceMs > 0 ? `did not exit within ${graceMs / 1_000} s of SIGTERM, and ` : "";
-    reportRestart(`The node ${within}was stopped by ${how}.`, dependencies);
+    const exitText = graceMs > 0 ? `did not exit within ${graceMs / 1_000} s of SIGTERM, and ` : "";
+    reportRestart(`The node ${exitText}was stopped by ${how}.`, dependencies);
   } else log.info("the node exited on its own");
   return { result, wasSeen: true, isForced };
 }
@@ -87,7 +87,7 @@ export function reportRestart(message: string, { log, events }: OpsStopDependenc
   events.add("restart", message, undefined, doneBySidecar);
 }
 
-async function findLeft(
+async function findRemainingProcesses(
   marks: readonly ProcessMark[],
   withinMs: number,
   signal: AbortSignal,
@@ -102,12 +102,12 @@ async function findLeft(
 
 /** Waits until the RPC is down, or the process becomes visible by its open port. `wasUp`: whether the RPC responded before. */
 async function waitUntilDown(
-  { words, graceMs }: OpsStopCommand,
+  { words: commandText, graceMs }: OpsStopCommand,
   result: ProcessResult | undefined,
   signal: AbortSignal,
   { processes, check, clock }: OpsStopDependencies,
 ): Promise<Readonly<{ wasUp: boolean; isSeen: boolean }>> {
-  let looks = 0;
+  let checkCount = 0;
   let wasUp = false;
   let isSeen = false;
   const isDown = async () => {
@@ -115,15 +115,15 @@ async function waitUntilDown(
     wasUp ||= failure === undefined;
     isSeen = failure === undefined && (await processes.find()).own.length > 0;
     // A node that is merely slow may still be running.
-    looks = failure === undefined || failure.reason === "TimedOut" ? 0 : looks + 1;
-    return isSeen || looks >= downLooks;
+    checkCount = failure === undefined || failure.reason === "TimedOut" ? 0 : checkCount + 1;
+    return isSeen || checkCount >= downChecks;
   };
   // A command that couldn't even be run has stopped nothing.
   const hasRun = result?.ok === true || result?.exitStatus !== undefined;
   const withinMs = hasRun ? graceMs + killedMs : notRunMs;
   if (await waitUntil(isDown, Boolean, { everyMs: checkAgainMs, withinMs, signal }, clock)) return { wasUp, isSeen };
   if (result?.ok === false) throw new DriverError(result.message);
-  const why = result === undefined ? "the node" : `the node still responds after ${words}, and`;
+  const why = result === undefined ? "the node" : `the node still responds after ${commandText}, and`;
   throw new DriverError(`${why} is not visible as a process; run the sidecar as the node's user.`);
 }
 
@@ -157,7 +157,7 @@ export async function startWithOps(
 ): Promise<ProcessResult> {
   const { processes, check, clock } = dependencies;
   const { lockedUntilMs } = start;
-  const before = new Set(await processes.inside());
+  const pidsBefore = new Set(await processes.inside());
   const result = await start.run((done) => waitUntilAdvancing(done, dependencies));
   if (!result.ok || result.isLeft === true) return result;
   const wait = async (
@@ -165,14 +165,14 @@ export async function startWithOps(
     withinMs: number,
   ) => {
     const probe = async () => ({
-      entryExists: (await processes.inside()).some((pid) => !before.has(pid)),
+      entryExists: (await processes.inside()).some((pid) => !pidsBefore.has(pid)),
       responds: (await check(signal)).failure === undefined,
     });
     return waitUntil(probe, isRight, { everyMs: checkAgainMs, withinMs, signal }, clock);
   };
-  const appeared = await wait(({ entryExists, responds }) => entryExists || responds, appearsMs);
+  const startOutcome = await wait(({ entryExists, responds }) => entryExists || responds, appearsMs);
   const lockedMs = () => lockedUntilMs - clock.monotonicMs();
-  if (lockedMs() <= 0 || appeared.responds) return result;
+  if (lockedMs() <= 0 || startOutcome.responds) return result;
   const { entryExists, responds } = await wait((found) => !found.entryExists || found.responds, lockedMs());
   if (entryExists || responds || lockedMs() <= 0) return result;
   await pause(startRetryMs, signal);

@@ -14,7 +14,7 @@ type OpsDriverOptions = Readonly<{
   timeoutMs: number;
 }>;
 
-type Place = () => ReturnType<typeof findOpsLocation> &
+type LocateOps = () => ReturnType<typeof findOpsLocation> &
   Pick<NodeLayout, "binDirectory"> &
   Readonly<{
     passes: readonly string[];
@@ -25,16 +25,16 @@ export type OpsDriverDependencies = OpsStopDependencies & Readonly<{ output: Out
 /** Restarts by `./ops stop --force`, then `./ops start --config ./node.conf` (specification), even if the stop fails: the node may be down. */
 export function createOpsDriver(
   options: OpsDriverOptions,
-  place: Place,
+  locateOps: LocateOps,
   dependencies: OpsDriverDependencies,
 ): NodeDriver {
-  const { stop, start, lookForOthers } = createOpsCommands(options, place, dependencies);
-  let firstLook: Promise<boolean> | undefined;
+  const { stop, start, checkForOthers } = createOpsCommands(options, locateOps, dependencies);
+  let firstCheck: Promise<boolean> | undefined;
   return {
     name: "ops",
     problem: async () => {
-      await (firstLook ??= lookForOthers());
-      return findMissingPrograms(options.stop, place());
+      await (firstCheck ??= checkForOthers());
+      return findMissingPrograms(options.stop, locateOps());
     },
     stop: async (signal) => {
       const { result, wasSeen } = await stop(signal);
@@ -42,73 +42,73 @@ export function createOpsDriver(
       return buildReport(wasSeen ? [] : [result]);
     },
     start: async (signal) => {
-      const started = await start(signal);
-      if (!started.ok) throw new DriverError(started.message);
-      return buildReport([started]);
+      const startResult = await start(signal);
+      if (!startResult.ok) throw new DriverError(startResult.message);
+      return buildReport([startResult]);
     },
     processes: dependencies.processes.inside,
     restart: async (signal) => {
-      const { result: stopped, wasSeen } = await stop(signal);
-      const started = await start(signal);
+      const { result: stopResult, wasSeen } = await stop(signal);
+      const startResult = await start(signal);
       // Once the process was seen to exit, the stop command's output doesn't matter.
-      if (started.ok) return buildReport(wasSeen ? [started] : [stopped, started]);
-      const { exitStatus: startStatus } = started;
-      if (wasSeen || stopped?.ok !== false) throw new StartFailedError(started.message, { startStatus });
-      const before = stopped.message === started.message ? "" : ` (earlier: ${stopped.message})`;
-      throw new DriverError(`${started.message}${before}`, { startStatus });
+      if (startResult.ok) return buildReport(wasSeen ? [startResult] : [stopResult, startResult]);
+      const { exitStatus: startStatus } = startResult;
+      if (wasSeen || stopResult?.ok !== false) throw new StartFailedError(startResult.message, { startStatus });
+      const earlierMessage = stopResult.message === startResult.message ? "" : ` (earlier: ${stopResult.message})`;
+      throw new DriverError(`${startResult.message}${earlierMessage}`, { startStatus });
     },
   };
 }
 
 /** Creates the stop and start commands, each with its report, and the search for other nodes, which remembers those that it finds. */
-function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies: OpsDriverDependencies) {
+function createOpsCommands(options: OpsDriverOptions, locateOps: LocateOps, dependencies: OpsDriverDependencies) {
   const { timeoutMs, stopTimeoutSeconds } = options;
   const { output, clock } = dependencies;
-  const reported = new Set<string>();
+  const reportedMessages = new Set<string>();
   const reportOnce = (message: string) => {
-    if (!reported.has(message)) reportRestart(message, dependencies);
-    reported.add(message);
+    if (!reportedMessages.has(message)) reportRestart(message, dependencies);
+    reportedMessages.add(message);
   };
   // `ops` kills every node on the machine. Another command, such as systemctl stop, targets only its own node and asks it to exit.
   const isOps = basename(options.stop[0] ?? "") === "ops";
   const graceMs = isOps ? Math.min(stopTimeoutSeconds * 1_000, timeoutMs) : 0;
   let lockedUntilMs = 0;
   let isAlone = true;
-  const lookForOthers = async () => {
+  const checkForOthers = async () => {
     // Another node that is being restarted is briefly invisible, but still exists.
     isAlone &&= !isOps || (await dependencies.processes.find()).elsewhere.length === 0;
     return isAlone;
   };
   const run = (name: string, command: readonly string[], signal: AbortSignal, isDone?: Done) => {
-    const { directory, passes } = place();
+    const { directory, passes } = locateOps();
     const program = { name, command, directory, timeoutMs, passes, signal };
     return runLongRunningProcess(isDone === undefined ? program : { ...program, isDone }, output);
   };
   const stop = async (signal: AbortSignal) => {
-    const words = quoteCommand(options.stop);
+    const commandText = quoteCommand(options.stop);
     const runStop = () => run("ops-stop", options.stop, signal);
-    const command = { words, run: runStop, isAlone: lookForOthers, graceMs, kills: isOps };
-    const stopped = await stopWithOps(command, signal, dependencies);
-    lockedUntilMs = stopped.isForced ? clock.monotonicMs() + lockMs : 0;
-    if (stopped.result === undefined) {
+    const command = { words: commandText, run: runStop, isAlone: checkForOthers, graceMs, kills: isOps };
+    const stopResult = await stopWithOps(command, signal, dependencies);
+    lockedUntilMs = stopResult.isForced ? clock.monotonicMs() + lockMs : 0;
+    if (stopResult.result === undefined) {
       reportOnce(
-        `Another node runs on this machine, and ${words} might stop it too: the node in ${place().binDirectory} is stopped by its process ID.`,
+        `Another node runs on this machine, and ${commandText} might stop it too: the node in ${locateOps().binDirectory} is stopped by its process ID.`,
       );
     }
-    return stopped;
+    return stopResult;
   };
   const start = async (signal: AbortSignal) => {
-    const runStart = (isDone: Done) => run("ops-start", place().start, signal, isDone);
+    const runStart = (isDone: Done) => run("ops-start", locateOps().start, signal, isDone);
     const command = { run: runStart, lockedUntilMs };
-    const started = await startWithOps(command, signal, dependencies);
-    if (started.ok && started.isLeft === true) {
+    const startResult = await startWithOps(command, signal, dependencies);
+    if (startResult.ok && startResult.isLeft === true) {
       reportOnce(
-        `${quoteCommand(place().start)} (ops.start) does not exit although the node is running; it was left running. Set ops.start to a command that starts the node in the background.`,
+        `${quoteCommand(locateOps().start)} (ops.start) does not exit although the node is running; it was left running. Set ops.start to a command that starts the node in the background.`,
       );
     }
-    return started;
+    return startResult;
   };
-  return { stop, start, lookForOthers };
+  return { stop, start, checkForOthers };
 }
 
 type Done = (signal: AbortSignal) => Promise<boolean>;

@@ -21,11 +21,11 @@ export function findOpsLocation(
 ): OpsLocation & Readonly<{ /** What determines the directory, for messages. */ setting: string }> {
   const directory = ops.directory ?? layout.opsDirectory;
   const isBin = directory === layout.binDirectory;
-  const standard = isBin && layout.kind === "client-bin" ? "node.nodeDirectory" : "node.workspace";
-  const derived = isBin && node.binDirectory !== undefined ? "node.binDirectory" : standard;
+  const defaultSetting = isBin && layout.kind === "client-bin" ? "node.nodeDirectory" : "node.workspace";
+  const derivedSetting = isBin && node.binDirectory !== undefined ? "node.binDirectory" : defaultSetting;
   return {
     directory,
-    setting: ops.directory === undefined ? derived : "ops.directory",
+    setting: ops.directory === undefined ? derivedSetting : "ops.directory",
     start: ops.start ?? ["./ops", "start", "--config", formatArgument(layout.configPath, directory)],
   };
 }

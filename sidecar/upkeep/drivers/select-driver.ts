@@ -75,8 +75,8 @@ export async function selectNodeCli(
   resources: AsyncDisposableStack,
 ): Promise<NodeCli | undefined> {
   const { nodeCli, restart } = settings;
-  const fitting = restart.driver === "ops" || restart.driver === "none" ? "local" : restart.driver;
-  const runner = nodeCli.runner === "auto" ? fitting : nodeCli.runner;
+  const defaultRunner = restart.driver === "ops" || restart.driver === "none" ? "local" : restart.driver;
+  const runner = nodeCli.runner === "auto" ? defaultRunner : nodeCli.runner;
   if (runner === "none") return undefined;
   const form = () => ({
     takesConfig: layout().nodeCliTakesConfig,
@@ -122,8 +122,8 @@ async function createRunner(
 ): Promise<NodeCliRunner> {
   const { nodeCli } = settings;
   const passes = settings.node.environment;
-  const place = () => locateTool(runner, settings, layout());
-  if (runner === "local") return createLocalNodeCli({ ...nodeCli, passes }, place);
+  const locate = () => locateTool(runner, settings, layout());
+  if (runner === "local") return createLocalNodeCli({ ...nodeCli, passes }, locate);
   const { timeoutMs } = nodeCli;
   if (runner === "compose") {
     const { command, service } = settings.compose;
@@ -132,19 +132,19 @@ async function createRunner(
     const exec = buildComposeCommand(command, ["exec"]);
     const directory = deriveComposeDirectory(settings, layout);
     const variables = [...composeVariables, ...passes];
-    return createComposeNodeCli({ ...nodeCli, exec, service, passes: variables }, { directory, tool: place });
+    return createComposeNodeCli({ ...nodeCli, exec, service, passes: variables }, { directory, tool: locate });
   }
   if (runner === "docker") {
     const { createDockerEngine, createDockerNodeCli } = await import("./docker-driver.ts");
     const container = requireSetting("docker.container", settings.docker.container);
     const engine = createDockerEngine({ ...settings.docker, timeoutMs });
-    return createDockerNodeCli({ ...nodeCli, container }, place, engine);
+    return createDockerNodeCli({ ...nodeCli, container }, locate, engine);
   }
   const { createKubernetesApi } = await import("./kubernetes-api.ts");
   const { createKubernetesNodeCli } = await import("./kubernetes-driver.ts");
   const pod = requireSetting("kubernetes.pod", settings.kubernetes.pod);
   const api = resources.use(createKubernetesApi({ ...settings.kubernetes, timeoutMs }));
-  return createKubernetesNodeCli({ ...nodeCli, ...settings.kubernetes, pod }, place, api);
+  return createKubernetesNodeCli({ ...nodeCli, ...settings.kubernetes, pod }, locate, api);
 }
 
 /** Lists the variables that contain the passwords for the node's keys, which `ops` may read from its environment. */

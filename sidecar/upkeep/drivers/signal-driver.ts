@@ -21,15 +21,15 @@ export function createSignalDriver({ processName: nameNow, timeoutMs }: SignalDr
     name: "kubernetes",
     restart: async (signal) => {
       const processName = nameNow();
-      const before = await findProcessesNamed(processName);
-      if (before.length === 0) {
+      const pidsBefore = await findProcessesNamed(processName);
+      if (pidsBefore.length === 0) {
         throw new DriverError(
           `no process named ${processName} is visible in another container; set shareProcessNamespace on the pod, or kubernetes.processName.`,
         );
       }
-      for (const pid of before) sendSigterm(pid, processName);
+      for (const pid of pidsBefore) sendSigterm(pid, processName);
       const deadline = AbortSignal.any([signal, createTimeoutSignal(timeoutMs)]);
-      const isReplaced = (now: readonly number[]) => now.length > 0 && !now.some((pid) => before.includes(pid));
+      const isReplaced = (now: readonly number[]) => now.length > 0 && !now.some((pid) => pidsBefore.includes(pid));
       const check = () => findProcessesNamed(processName);
       if (isReplaced(await waitUntil(check, isReplaced, { everyMs: pollIntervalMs, signal: deadline }))) return {};
       throw new DriverError(
@@ -38,16 +38,16 @@ export function createSignalDriver({ processName: nameNow, timeoutMs }: SignalDr
     },
     startedAt: async () => {
       const processName = nameNow();
-      const others = await findProcessesElsewhere();
-      const named = others.filter((process) => isNamed(process, processName));
+      const otherProcesses = await findOtherProcesses();
+      const named = otherProcesses.filter((process) => isNamed(process, processName));
       if (named.length > 0) return Math.min(...(await Promise.all(named.map(readStartOrNow))));
       // If no container in a shared namespace is running, only the process that holds the namespace open remains.
-      return others.length === 1 && others[0]?.pid === namespaceHolder ? "not-running" : "unknown";
+      return otherProcesses.length === 1 && otherProcesses[0]?.pid === namespaceHolder ? "not-running" : "unknown";
     },
   };
 }
 
-async function readStartOrNow({ pid }: SeenProcess): Promise<number> {
+async function readStartOrNow({ pid }: ObservedProcess): Promise<number> {
   return (await readProcessStart(pid, systemClock))?.wallMs ?? systemClock.wallMs();
 }
 
@@ -63,22 +63,22 @@ function sendSigterm(pid: number, name: string): void {
   }
 }
 
-type SeenProcess = Readonly<{ pid: number; comm: string; commandLine: string }>;
+type ObservedProcess = Readonly<{ pid: number; comm: string; commandLine: string }>;
 
 /** First process in a shared process namespace, which only keeps the namespace open for the pod's containers. */
 const namespaceHolder = 1;
 
 async function findProcessesNamed(name: string): Promise<readonly number[]> {
-  return (await findProcessesElsewhere()).filter((process) => isNamed(process, name)).map(({ pid }) => pid);
+  return (await findOtherProcesses()).filter((process) => isNamed(process, name)).map(({ pid }) => pid);
 }
 
-function isNamed({ comm, commandLine }: SeenProcess, name: string): boolean {
+function isNamed({ comm, commandLine }: ObservedProcess, name: string): boolean {
   const program = basename(commandLine.split("\0")[0] ?? "");
   return program === name || comm.trimEnd() === name.slice(0, nameLength);
 }
 
 /** Finds the processes in other containers: a process in the sidecar's own container is never the node. */
-async function findProcessesElsewhere(): Promise<readonly SeenProcess[]> {
+async function findOtherProcesses(): Promise<readonly ObservedProcess[]> {
   const own = await readFile("/proc/self/cgroup", "utf8");
   const found = await Promise.all(
     (await listPids()).map(async (pid) => {

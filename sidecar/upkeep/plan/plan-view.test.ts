@@ -23,14 +23,14 @@ test("includes irreversible pruning in the approved plan even before its state i
 
 test("lists irreversible steps first, and includes missing prerequisites in the approved plan", () => {
   const prune = { kind: "enable-auto-prune", reason: "it is desired" } as const;
-  const planned = { actions: [...restart.actions, prune], problems: [] };
+  const pruningPlan = { actions: [...restart.actions, prune], problems: [] };
   const means = { prunes: true, restarts: true };
-  const view = createPlanView(planned, undefined, { ...means, missing: ["node_cli is not there."] });
+  const view = createPlanView(pruningPlan, undefined, { ...means, missing: ["node_cli is not there."] });
   expect(view.steps.map((step) => step.split(" (")[0])).toEqual([
     "auto-pruning is enabled",
     expect.stringMatching(/^auto-pruning is enabled once/),
     "the node is restarted",
   ]);
   expect(view.problems).toEqual(["node_cli is not there."]);
-  expect(view.digest).not.toBe(createPlanView(planned, undefined, means).digest);
+  expect(view.digest).not.toBe(createPlanView(pruningPlan, undefined, means).digest);
 });

@@ -27,12 +27,12 @@ export function createPlanView(
   { prunes, restarts, missing = [] }: Means,
 ): PlanView {
   const later = `auto-pruning is enabled once node_cli reports that it is off, which is unknown now; ${forGood}`;
-  const [forEver, others] = [true, false].map((isForGood) =>
+  const [permanent, temporary] = [true, false].map((isForGood) =>
     planned.actions
       .filter(({ kind }) => (kind === "enable-auto-prune") === isForGood)
       .flatMap((action) => listActionSteps(action, restarts)),
   );
-  const steps = [...(forEver ?? []), ...(pruneInfo === undefined && prunes ? [later] : []), ...(others ?? [])];
+  const steps = [...(permanent ?? []), ...(pruneInfo === undefined && prunes ? [later] : []), ...(temporary ?? [])];
   const problems = [...missing, ...planned.problems.map(({ message }) => message)];
   const digest = hash("sha256", JSON.stringify([steps, problems])).slice(0, 16);
   return { steps, problems, digest };

@@ -9,16 +9,16 @@ import { plan, type Plan } from "./plan.ts";
 import { readDocument } from "#node/testing/read-document.ts";
 
 const fallback = { jobName: "made-up", pushAddress: "gateway.example", pushPort: 9091, pushIntervalSeconds: 10 };
-const desired: Desired = { monitor: { enabled: true, fallback }, prune: { enabled: true } };
+const desiredState: Desired = { monitor: { enabled: true, fallback }, prune: { enabled: true } };
 
-function planText(text: string, version: string, wanted: Desired = desired): Plan {
-  return plan({ document: readDocument(text), version: parseNodeVersion(version) }, wanted);
+function planText(text: string, version: string, desiredPorts: Desired = desiredState): Plan {
+  return plan({ document: readDocument(text), version: parseNodeVersion(version) }, desiredPorts);
 }
 
 /** A plan for a node that is down and ran v0.15.0 before. */
 function doubted(text: string): Plan {
-  const observed = { document: readDocument(text), version: parseNodeVersion("0.15.0"), nodeHas: "unknown" };
-  return plan({ ...observed, doubt: "the node is down; start it" }, desired);
+  const observedState = { document: readDocument(text), version: parseNodeVersion("0.15.0"), nodeHas: "unknown" };
+  return plan({ ...observedState, doubt: "the node is down; start it" }, desiredState);
 }
 
 function written(planned: Plan): string | undefined {
@@ -26,10 +26,10 @@ function written(planned: Plan): string | undefined {
 }
 
 /** The monitor_config after the plan, with a port and an address from the settings. */
-const monitorAfter = (text: string, pushPort?: number, pushAddress?: string) => {
-  const wanted: Desired = { ...desired, monitor: { ...desired.monitor, pushPort, pushAddress } };
+const planMonitor = (text: string, pushPort?: number, pushAddress?: string) => {
+  const desiredPorts: Desired = { ...desiredState, monitor: { ...desiredState.monitor, pushPort, pushAddress } };
 
-  return readDocument(written(planText(text, "0.16.2", wanted)) ?? "").chain["monitor_config"];
+  return readDocument(written(planText(text, "0.16.2", desiredPorts)) ?? "").chain["monitor_config"];
 };
 
 const style = fc.record({
@@ -104,13 +104,13 @@ const monitor = fc.record({
 describe("plan", () => {
   test("has nothing to do after being applied, and changes nothing else", () => {
     fc.assert(
-      fc.property(configuration, version, monitor, (text, nodeVersion, monitorWanted) => {
-        const wanted: Desired = { ...desired, monitor: monitorWanted };
-        const first = planText(text, nodeVersion, wanted);
+      fc.property(configuration, version, monitor, (text, nodeVersion, desiredMonitor) => {
+        const desiredPorts: Desired = { ...desiredState, monitor: desiredMonitor };
+        const first = planText(text, nodeVersion, desiredPorts);
         expect(first.problems).toEqual([]);
         const after = written(first);
         if (after === undefined) return;
-        expect(planText(after, nodeVersion, wanted)).toEqual({ actions: [], problems: [] });
+        expect(planText(after, nodeVersion, desiredPorts)).toEqual({ actions: [], problems: [] });
         expect(commentsOf(after)).toEqual(commentsOf(text));
         const [start, end] = [text.indexOf('"monitor_config"'), text.lastIndexOf('"other"')];
         expect(after.slice(0, start)).toBe(text.slice(0, start));
@@ -162,13 +162,13 @@ describe("plan", () => {
   });
 
   test("restores lost keys from earlier files, in either naming, before falling back to a default", () => {
-    const healthy = { enable_pamir_cetina: false, pamir_cetina_job_name: "n", pamir_cetina_push_port: "9092" };
+    const healthyValues = { enable_pamir_cetina: false, pamir_cetina_job_name: "n", pamir_cetina_push_port: "9092" };
     const good = { storage_cetina_job_name: "m", storage_cetina_push_address: "10.0.0.1", storage_cetina_push_port: 1 };
-    const wanted: Desired = {
-      ...desired,
-      monitor: { ...desired.monitor, pushPort: undefined, earlier: [healthy, good] },
+    const desiredPorts: Desired = {
+      ...desiredState,
+      monitor: { ...desiredState.monitor, pushPort: undefined, earlier: [healthyValues, good] },
     };
-    const [create] = planText('{"chain":{}}', "0.16.2", wanted).actions;
+    const [create] = planText('{"chain":{}}', "0.16.2", desiredPorts).actions;
     const kept = {
       storage_cetina_job_name: "n",
       storage_cetina_push_address: "10.0.0.1",
@@ -178,7 +178,10 @@ describe("plan", () => {
       changes: [{ value: { storage_enable_cetina: true, ...kept, storage_cetina_push_interval: 10 } }],
     });
     const own = '{"chain":{"monitor_config":{"storage_cetina_job_name":"own"}}}';
-    const [insert] = planText(own, "0.16.2", { ...wanted, monitor: { ...wanted.monitor, pushPort: 443 } }).actions;
+    const [insert] = planText(own, "0.16.2", {
+      ...desiredPorts,
+      monitor: { ...desiredPorts.monitor, pushPort: 443 },
+    }).actions;
     const changes = insert?.kind === "write-config" ? insert.changes : [];
     expect(changes.map((change) => ("value" in change ? change.value : undefined))).toEqual([
       true,
@@ -190,17 +193,17 @@ describe("plan", () => {
   });
 
   test("uses the port pasted with the address unless the file or a setting has one", () => {
-    const pasted = '{"chain":{"monitor_config":{"storage_cetina_push_address":"http://10.0.0.5:9099"}}}';
-    expect(monitorAfter(pasted)).toMatchObject({
+    const pastedText = '{"chain":{"monitor_config":{"storage_cetina_push_address":"http://10.0.0.5:9099"}}}';
+    expect(planMonitor(pastedText)).toMatchObject({
       storage_cetina_push_address: "10.0.0.5",
       storage_cetina_push_port: 9099,
     });
-    const both = pasted.replace("}}}", ',"storage_cetina_push_port":9092}}}');
-    expect(monitorAfter(both)).toMatchObject({ storage_cetina_push_port: 9092 });
-    expect(monitorAfter(pasted, 443)).toMatchObject({ storage_cetina_push_port: 443 });
-    expect(monitorAfter(pasted, undefined, "10.0.0.9")).toMatchObject({ storage_cetina_push_port: 9091 });
-    const pamir = pasted.replace("storage_cetina", "pamir_cetina").replace("10.0.0.5", "[2001:db8::1]");
-    expect(monitorAfter(pamir)).toMatchObject({
+    const both = pastedText.replace("}}}", ',"storage_cetina_push_port":9092}}}');
+    expect(planMonitor(both)).toMatchObject({ storage_cetina_push_port: 9092 });
+    expect(planMonitor(pastedText, 443)).toMatchObject({ storage_cetina_push_port: 443 });
+    expect(planMonitor(pastedText, undefined, "10.0.0.9")).toMatchObject({ storage_cetina_push_port: 9091 });
+    const pamir = pastedText.replace("storage_cetina", "pamir_cetina").replace("10.0.0.5", "[2001:db8::1]");
+    expect(planMonitor(pamir)).toMatchObject({
       storage_cetina_push_address: "2001:db8::1",
       storage_cetina_push_port: 9099,
     });
@@ -234,13 +237,13 @@ describe("plan", () => {
   });
 
   test("reports a missing Pushgateway and enables nothing", () => {
-    const wanted: Desired = {
-      ...desired,
+    const desiredPorts: Desired = {
+      ...desiredState,
       monitor: { enabled: true, fallback: { ...fallback, pushAddress: undefined } },
     };
-    const planned = planText('{"chain":{}}', "0.16.2", wanted);
-    expect(planned.actions).toEqual([]);
-    expect(planned.problems).toEqual([
+    const plannedText = planText('{"chain":{}}', "0.16.2", desiredPorts);
+    expect(plannedText.actions).toEqual([]);
+    expect(plannedText.problems).toEqual([
       {
         reason: "PushAddressUnknown",
         message:
@@ -268,13 +271,14 @@ describe("plan", () => {
   test("plans a restart if the node has read a different configuration", () => {
     const text = written(planText('{"chain":{}}', "0.16.2")) ?? "";
     const document = readDocument(text);
-    const observed = { document, version: parseNodeVersion("0.16.2") };
-    expect(plan({ ...observed, nodeHas: fingerprintConfig(document) }, desired).actions).toEqual([]);
-    expect(plan({ ...observed, nodeHas: "unknown" }, desired).actions).toMatchObject([{ kind: "restart" }]);
-    const commented = readDocument(`// words\n${text}`);
-    expect(plan({ ...observed, document: commented, nodeHas: fingerprintConfig(document) }, desired).actions).toEqual(
-      [],
-    );
+    const observedState = { document, version: parseNodeVersion("0.16.2") };
+    expect(plan({ ...observedState, nodeHas: fingerprintConfig(document) }, desiredState).actions).toEqual([]);
+    expect(plan({ ...observedState, nodeHas: "unknown" }, desiredState).actions).toMatchObject([{ kind: "restart" }]);
+    const commentedDocument = readDocument(`// words\n${text}`);
+    expect(
+      plan({ ...observedState, document: commentedDocument, nodeHas: fingerprintConfig(document) }, desiredState)
+        .actions,
+    ).toEqual([]);
   });
 
   test("corrects only values under existing names if the version is uncertain: no renames, additions or restarts", () => {
@@ -299,9 +303,9 @@ describe("plan", () => {
   });
 
   test("writes and restarts nothing if the version is unknown", () => {
-    const planned = plan({ document: readDocument('{"chain":{}}'), nodeHas: "unknown" }, desired);
-    expect(planned.actions).toEqual([]);
-    expect(planned.problems).toMatchObject([{ reason: "VersionUnknown" }]);
+    const emptyPlan = plan({ document: readDocument('{"chain":{}}'), nodeHas: "unknown" }, desiredState);
+    expect(emptyPlan.actions).toEqual([]);
+    expect(emptyPlan.problems).toMatchObject([{ reason: "VersionUnknown" }]);
   });
 
   test("enables auto-pruning if it is off", () => {
@@ -312,10 +316,10 @@ describe("plan", () => {
       flushedVersion: 0n,
       realPruneReservedVersion: 0n,
     };
-    expect(plan({ pruneInfo }, desired).actions).toMatchObject([{ kind: "enable-auto-prune" }]);
-    expect(plan({ pruneInfo: { ...pruneInfo, autoPrune: true } }, desired)).toEqual({ actions: [], problems: [] });
+    expect(plan({ pruneInfo }, desiredState).actions).toMatchObject([{ kind: "enable-auto-prune" }]);
+    expect(plan({ pruneInfo: { ...pruneInfo, autoPrune: true } }, desiredState)).toEqual({ actions: [], problems: [] });
     expect(
-      plan({ pruneInfo: { ...pruneInfo, autoPrune: true } }, { ...desired, prune: { enabled: false } }).problems,
+      plan({ pruneInfo: { ...pruneInfo, autoPrune: true } }, { ...desiredState, prune: { enabled: false } }).problems,
     ).toMatchObject([{ reason: "CannotDisable" }]);
   });
 });

@@ -59,34 +59,38 @@ function decideWrite(observed: Observed, desired: Desired, problems: PlanProblem
     return undefined;
   }
   const naming = findNaming(version);
-  const current = document.chain["monitor_config"];
-  const wanted = resolveMonitorValues(isJsonObject(current) ? current : undefined, naming, desired.monitor);
-  if (desired.monitor.enabled && wanted.pushAddress === undefined) {
+  const monitorConfig = document.chain["monitor_config"];
+  const desiredMonitor = resolveMonitorValues(
+    isJsonObject(monitorConfig) ? monitorConfig : undefined,
+    naming,
+    desired.monitor,
+  );
+  if (desired.monitor.enabled && desiredMonitor.pushAddress === undefined) {
     const message =
       "monitor.enabled is true, but no Pushgateway is configured; set monitor.pushAddress (GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS), or monitor.enabled to false (GATEHOUSE_SIDECAR_MONITOR_ENABLED).";
     problems.push({ reason: "PushAddressUnknown", message });
   }
-  const changes = findConfigChanges(current, wanted, naming);
+  const changes = findConfigChanges(monitorConfig, desiredMonitor, naming);
   if (changes.length === 0) return undefined;
-  if (doubt !== undefined && !isNamedFor(naming, current)) {
+  if (doubt !== undefined && !isNamedFor(naming, monitorConfig)) {
     const message = `the key names of monitor_config are uncertain, so they are not changed: ${doubt}.`;
     problems.push({ reason: "VersionUnknown", message });
     return undefined;
   }
-  const edited = editConfig(document, changes);
-  if (!edited.ok) {
-    problems.push({ reason: "EditRejected", message: `node.conf ${edited.message}` });
+  const editedText = editConfig(document, changes);
+  if (!editedText.ok) {
+    problems.push({ reason: "EditRejected", message: `node.conf ${editedText.message}` });
     return undefined;
   }
-  return { kind: "write-config", text: edited.text, changes };
+  return { kind: "write-config", text: editedText.text, changes };
 }
 
 /** Whether a `monitor_config` uses only names that the naming reads. */
 function isNamedFor(naming: Naming, monitor: unknown): boolean {
   if (!isJsonObject(monitor)) return false;
   const has = (key: string) => Object.hasOwn(monitor, key);
-  const others = [...monitorFields.flatMap((field) => listOtherNames(naming, field)), ...naming.otherInstanceKeys];
-  return Object.values(naming.own).some(has) && !others.some(has);
+  const otherNames = [...monitorFields.flatMap((field) => listOtherNames(naming, field)), ...naming.otherInstanceKeys];
+  return Object.values(naming.own).some(has) && !otherNames.some(has);
 }
 
 function decidePrune(observed: Observed, desired: Desired, problems: PlanProblem[]): PlanAction | undefined {

@@ -5,20 +5,20 @@ import type { Plan } from "../plan/plan.ts";
 import { applyPrune } from "./apply-prune.ts";
 import { derivePruneConditions } from "./prune-observation.ts";
 
-const planned = { actions: [{ kind: "enable-auto-prune", reason: "it is off" }], problems: [] } as unknown as Plan;
+const prunePlan = { actions: [{ kind: "enable-auto-prune", reason: "it is off" }], problems: [] } as unknown as Plan;
 const fail = () => Promise.reject(new TypeError("not foreseen"));
 
 test("stops reporting auto-pruning as on after an unexpected error while enabling it", async () => {
   const info = { autoPrune: false };
   const context = makeContext({
-    settings: { prune: { stalledAfterMs: 1_000 } },
+    settings: { prune: { stillAfterMs: 1_000 } },
     observer: { pruneInfo: () => info, check: fail },
     nodeCli: { enableAutoPrune: fail, enableCommand: () => "node_cli prune --enable_auto_prune" },
     health: { current: () => unknownHealth },
   });
   const { prune: seen } = context;
   seen.note({ autoPrune: { kind: "on" } });
-  applyPrune(planned, undefined, context);
+  applyPrune(prunePlan, undefined, context);
   await seen.now().running;
   expect(seen.now().autoPrune).toMatchObject({ kind: "notSwitchedOn", reason: "Failed" });
 });
@@ -26,12 +26,12 @@ test("stops reporting auto-pruning as on after an unexpected error while enablin
 test("reports a node_cli that exits with status 0, enables nothing and prints nothing", async () => {
   const info = { autoPrune: false };
   const context = makeContext({
-    settings: { prune: { stalledAfterMs: 1_000 } },
+    settings: { prune: { stillAfterMs: 1_000 } },
     observer: { pruneInfo: () => info, check: () => Promise.resolve() },
     nodeCli: { enableAutoPrune: () => Promise.resolve({ ok: true, value: "" }), enableCommand: () => "node_cli prune" },
     health: { current: () => unknownHealth },
   });
-  applyPrune(planned, undefined, context);
+  applyPrune(prunePlan, undefined, context);
   await context.prune.now().running;
   expect(context.prune.now().autoPrune).toEqual({
     kind: "notSwitchedOn",

@@ -3,7 +3,7 @@ import { doneBySidecar } from "#status/event-log.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { RestartContext } from "../restart/restart-context.ts";
-import { followPruning, type AutoPrune, type ObservedPruning } from "./prune-observation.ts";
+import { trackPruning, type AutoPrune, type ObservedPruning } from "./prune-observation.ts";
 import type { Plan } from "../plan/plan.ts";
 
 export type PruneContext = RestartContext & Readonly<{ prune: ObservedPruning; charts: Charts }>;
@@ -48,12 +48,12 @@ async function runEnableAutoPrune(
   { prune: seen, events, observer, signal }: PruneContext,
 ): Promise<void> {
   events.begin("prune", "Auto-pruning is enabled.", why, { by: "sidecar" });
-  const enabled = await nodeCli.enableAutoPrune(signal);
+  const enableResult = await nodeCli.enableAutoPrune(signal);
   if (signal.aborted) return;
-  if (!enabled.ok) {
-    const message = `Auto-pruning could not be enabled: ${enabled.message}`;
-    events.fail("prune", "Auto-pruning was not enabled.", enabled.message, { by: "sidecar" });
-    return seen.note({ autoPrune: { kind: "notSwitchedOn", reason: enabled.reason, message } });
+  if (!enableResult.ok) {
+    const message = `Auto-pruning could not be enabled: ${enableResult.message}`;
+    events.fail("prune", "Auto-pruning was not enabled.", enableResult.message, { by: "sidecar" });
+    return seen.note({ autoPrune: { kind: "notSwitchedOn", reason: enableResult.reason, message } });
   }
   // A tool may exit with status 0 without any effect, so only the PruneInfo read afterwards counts.
   await observer.check(signal);
@@ -61,7 +61,7 @@ async function runEnableAutoPrune(
     events.add("prune", "Auto-pruning was enabled.", why, doneBySidecar);
     return;
   }
-  const said = enabled.value === "" ? "" : ` It said: ${enabled.value}`;
+  const said = enableResult.value === "" ? "" : ` It said: ${enableResult.value}`;
   const message = `\`${nodeCli.enableCommand()}\` exited with status 0, but enable_auto_prune is not 1; run it manually to see why.${said}`;
   events.fail("prune", "Auto-pruning was not enabled.", message, { by: "sidecar" });
   // The next attempt follows the next periodic query.
@@ -69,10 +69,10 @@ async function runEnableAutoPrune(
 }
 
 function recordProgress(info: PruneInfo, { settings, prune: seen, clock, health, charts }: PruneContext): void {
-  const { stalledAfterMs } = settings.prune;
+  const { stillAfterMs } = settings.prune;
   const nowMs = clock.monotonicMs();
   const { height } = health.current();
-  const progress = followPruning(seen.now().progress, info, nowMs, height);
+  const progress = trackPruning(seen.now().progress, info, nowMs, height);
   const { pruneReservedVersion, realPruneReservedVersion } = info;
   // Each query adds one point to the chart.
   if (seen.now().lastCheck?.info !== info) {
@@ -80,7 +80,7 @@ function recordProgress(info: PruneInfo, { settings, prune: seen, clock, health,
     if (pruneReservedVersion !== undefined) charts.prunable.add({ atMs, value: Number(pruneReservedVersion) });
     if (realPruneReservedVersion !== undefined) charts.pruned.add({ atMs, value: Number(realPruneReservedVersion) });
   }
-  seen.note({ progress, lastCheck: { info, nowMs, height, stalledAfterMs } });
+  seen.note({ progress, lastCheck: { info, nowMs, height, stillAfterMs } });
 }
 
 function deriveAutoPrune(on: boolean, planned: Plan): AutoPrune {

@@ -1,7 +1,7 @@
 import type { Observation } from "#health/observation.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { ConditionReport, ReasonOf } from "#status/condition.ts";
-import type { Authority } from "../adoption/authority.ts";
+import type { Permissions } from "../adoption/authority.ts";
 import type { CommandText } from "../command-text.ts";
 
 /** `off`: it should be on but isn't; `idle`: why it isn't enabled; `command`: enables it manually. */
@@ -9,7 +9,7 @@ export type AutoPrune = Readonly<
   | { kind: "unknown" }
   | { kind: "on" | "offAsDesired" }
   | { kind: "staysOn"; message: string }
-  | { kind: "off"; idle: string; authority: Authority; command: string }
+  | { kind: "off"; idle: string; authority: Permissions; command: string }
   | { kind: "notSwitchedOn"; reason: ReasonOf<"Pruning", "False">; message: string }
 >;
 
@@ -18,7 +18,7 @@ type PruneCheck = Readonly<{
   info: PruneInfo;
   nowMs: number;
   height: number | undefined;
-  stalledAfterMs: number;
+  stillAfterMs: number;
 }>;
 
 export type PruningState = Readonly<{
@@ -48,14 +48,14 @@ function derivePruning(
   const type = "Pruning";
   switch (found.kind) {
     case "on": {
-      const enabled = "enable_auto_prune reads 1.";
+      const enabledText = "enable_auto_prune reads 1.";
       if (progress === undefined || lastCheck?.info.autoPrune !== true) {
-        return { type, status: "True", reason: "Enabled", message: enabled };
+        return { type, status: "True", reason: "Enabled", message: enabledText };
       }
       const { isStalled, message } = evaluatePruneProgress(lastCheck.info, progress, lastCheck);
       return isStalled
         ? { type, status: "False", reason: "PruningStalled", message }
-        : { type, status: "True", reason: "Enabled", message: `${enabled} ${message}` };
+        : { type, status: "True", reason: "Enabled", message: `${enabledText} ${message}` };
     }
     case "offAsDesired":
       return { type, status: "True", reason: "DisabledBySetting", message: "Auto-pruning is off, as desired." };
@@ -87,15 +87,15 @@ type PruneProgress = Readonly<{
   sinceHeight: number | undefined;
 }>;
 
-export function followPruning(
-  before: PruneProgress | undefined,
+export function trackPruning(
+  previousProgress: PruneProgress | undefined,
   info: PruneInfo,
   nowMs: number,
   height: number | undefined,
 ): PruneProgress {
-  const reserved = info.realPruneReservedVersion;
-  if (before !== undefined && before.reserved === reserved) return before;
-  return { reserved, sinceMs: nowMs, sinceHeight: height };
+  const reservedVersion = info.realPruneReservedVersion;
+  if (previousProgress !== undefined && previousProgress.reserved === reservedVersion) return previousProgress;
+  return { reserved: reservedVersion, sinceMs: nowMs, sinceHeight: height };
 }
 
 /** Progress of enabled pruning. `isStalled`: it hasn't advanced for a while although new blocks arrived. */
@@ -105,26 +105,26 @@ type PruneAdvance = Readonly<{ isStalled: boolean; message: string }>;
 export function evaluatePruneProgress(
   info: PruneInfo,
   progress: PruneProgress,
-  { nowMs, height, stalledAfterMs }: Readonly<{ nowMs: number; height: number | undefined; stalledAfterMs: number }>,
+  { nowMs, height, stillAfterMs }: Readonly<{ nowMs: number; height: number | undefined; stillAfterMs: number }>,
 ): PruneAdvance {
-  const { reserved, sinceHeight, sinceMs } = progress;
-  if (reserved === undefined) {
+  const { reserved: reservedVersion, sinceHeight, sinceMs } = progress;
+  if (reservedVersion === undefined) {
     const message = "node_cli prune --get prints no real_prune_reserved_version, which would show how far pruning is.";
     return { isStalled: false, message };
   }
   const blocks = height === undefined || sinceHeight === undefined ? 0 : height - sinceHeight;
   const { flushedVersion, reservedWindow } = info;
   const isYoung = flushedVersion !== undefined && reservedWindow !== undefined && flushedVersion <= reservedWindow;
-  if (isYoung && reserved === 0n) {
+  if (isYoung && reservedVersion === 0n) {
     const message = `The chain is at version ${flushedVersion}, within the retained window of ${reservedWindow}.`;
     return { isStalled: false, message };
   }
-  if (nowMs - sinceMs < stalledAfterMs || blocks <= 0) {
-    return { isStalled: false, message: `Versions before ${reserved} are pruned.` };
+  if (nowMs - sinceMs < stillAfterMs || blocks <= 0) {
+    return { isStalled: false, message: `Versions before ${reservedVersion} are pruned.` };
   }
-  const time = stalledAfterMs < 120_000 ? `${stalledAfterMs / 1_000} s` : `${Math.round(stalledAfterMs / 60_000)} min`;
+  const time = stillAfterMs < 120_000 ? `${stillAfterMs / 1_000} s` : `${Math.round(stillAfterMs / 60_000)} min`;
   const message =
-    `Auto-pruning is on, but real_prune_reserved_version has been ${reserved} for more than ${time} while ` +
+    `Auto-pruning is on, but real_prune_reserved_version has been ${reservedVersion} for more than ${time} while ` +
     `blocks advanced; check the node's log and its disk, then restart it.`;
   return { isStalled: true, message };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { PruneInfo } from "#node/prune-info.ts";
-import { followPruning, evaluatePruneProgress } from "./prune-observation.ts";
+import { trackPruning, evaluatePruneProgress } from "./prune-observation.ts";
 
 const info: PruneInfo = {
   autoPrune: true,
@@ -10,12 +10,12 @@ const info: PruneInfo = {
   realPruneReservedVersion: 11n,
 };
 
-const at = (nowMs: number, height: number) => ({ nowMs, height, stalledAfterMs: 600_000 });
+const at = (nowMs: number, height: number) => ({ nowMs, height, stillAfterMs: 600_000 });
 
 describe("auto-pruning that is enabled", () => {
   test("is stalled if blocks arrive but pruning makes no progress", () => {
-    const progress = followPruning(undefined, info, 0, 100);
-    expect(followPruning(progress, info, 500_000, 200)).toBe(progress);
+    const progress = trackPruning(undefined, info, 0, 100);
+    expect(trackPruning(progress, info, 500_000, 200)).toBe(progress);
     expect(evaluatePruneProgress(info, progress, at(700_000, 200))).toMatchObject({
       isStalled: true,
       message: expect.stringContaining("has been 11 for more than 10 min"),
@@ -23,20 +23,22 @@ describe("auto-pruning that is enabled", () => {
   });
 
   test("progresses, waits for blocks, or has nothing to prune yet", () => {
-    const progress = followPruning(undefined, info, 0, 100);
-    const moved = followPruning(progress, { ...info, realPruneReservedVersion: 13n }, 650_000, 190);
+    const progress = trackPruning(undefined, info, 0, 100);
+    const moved = trackPruning(progress, { ...info, realPruneReservedVersion: 13n }, 650_000, 190);
     expect(evaluatePruneProgress(info, moved, at(700_000, 200))).toEqual({
       isStalled: false,
       message: "Versions before 13 are pruned.",
     });
     expect(evaluatePruneProgress(info, progress, at(700_000, 100)).isStalled).toBe(false);
-    const silent = { ...info, realPruneReservedVersion: undefined };
-    expect(evaluatePruneProgress(silent, followPruning(undefined, silent, 0, 1), at(700_000, 5))).toMatchObject({
+    const infoWithoutVersion = { ...info, realPruneReservedVersion: undefined };
+    expect(
+      evaluatePruneProgress(infoWithoutVersion, trackPruning(undefined, infoWithoutVersion, 0, 1), at(700_000, 5)),
+    ).toMatchObject({
       isStalled: false,
       message: expect.stringContaining("prints no real_prune_reserved_version"),
     });
     const young = { ...info, flushedVersion: 5n, realPruneReservedVersion: 0n };
-    expect(evaluatePruneProgress(young, followPruning(undefined, young, 0, 1), at(700_000, 5)).message).toContain(
+    expect(evaluatePruneProgress(young, trackPruning(undefined, young, 0, 1), at(700_000, 5)).message).toContain(
       "within the retained window of 100000",
     );
   });

@@ -44,9 +44,9 @@ export function followGroups(
         : countPush(last?.seen, { lastPushSeconds: pushTimeSeconds, ageMs: age }, monotonicMs, intervalSeconds);
     const ageMs = monotonicMs - (seen?.lastPushSeenMs ?? monotonicMs);
     const isStale = ageMs > Math.max(staleAfterMs, 3 * intervalSeconds * 1_000);
-    const shared = seen === undefined ? false : isShared(seen, monotonicMs, intervalSeconds);
+    const isGroupShared = seen === undefined ? false : isShared(seen, monotonicMs, intervalSeconds);
     const wasFresh = last?.wasFresh === true || (seen !== undefined && !isStale);
-    return { group, seen, ageMs, isStale, isShared: shared ?? last?.isShared ?? false, wasFresh };
+    return { group, seen, ageMs, isStale, isShared: isGroupShared ?? last?.isShared ?? false, wasFresh };
   };
   return new Map(groups.map((group) => [group.labels, follow(group)]));
 }
@@ -64,7 +64,7 @@ export function evaluatePushes(identity: PushIdentity, followed: TrackedGroups, 
 }
 
 function evaluateGroup(
-  { group, seen, ageMs, isStale, isShared: shared }: TrackedGroup,
+  { group, seen, ageMs, isStale, isShared: isGroupShared }: TrackedGroup,
   { intervalSeconds }: PushIdentity,
   { wallMs, isOneOfMany }: Now & Readonly<{ isOneOfMany: boolean }>,
 ): Report {
@@ -73,9 +73,9 @@ function evaluateGroup(
   const { pushTimeSeconds = 0, failureTimeSeconds = 0 } = group;
   const age = `${Math.round(ageMs / 1_000)} s`;
   if (failureTimeSeconds > pushTimeSeconds) {
-    const failed = Math.max(0, Math.round(wallMs / 1_000 - failureTimeSeconds));
-    const succeeded = seen === undefined ? "none has succeeded yet" : `the last successful one is ${age} old`;
-    const message = `The Pushgateway rejected the last push of ${name} ${failed} s ago; ${succeeded}. See the Pushgateway's log. The usual cause is another group with a metric of the same name but a different type: delete that group.`;
+    const failedSeconds = Math.max(0, Math.round(wallMs / 1_000 - failureTimeSeconds));
+    const successText = seen === undefined ? "none has succeeded yet" : `the last successful one is ${age} old`;
+    const message = `The Pushgateway rejected the last push of ${name} ${failedSeconds} s ago; ${successText}. See the Pushgateway's log. The usual cause is another group with a metric of the same name but a different type: delete that group.`;
     return { type, status: "False", reason: "PushesRejected", message };
   }
   if (seen === undefined) return reportMissing(name);
@@ -86,7 +86,7 @@ function evaluateGroup(
     const message = `The last push of ${name} is ${age} old (interval ${intervalSeconds} s); check the node and its monitor_config.${whose}`;
     return { type, status: "False", reason: "Stale", message };
   }
-  if (shared) {
+  if (isGroupShared) {
     const message = `Several nodes push ${name} and overwrite each other; give each its own monitor.jobName.`;
     return { type, status: "False", reason: "JobShared", message };
   }
@@ -111,7 +111,7 @@ export type PushObservations = Readonly<{
 }>;
 
 /** Number of push intervals to observe: enough to distinguish two nodes from one. */
-const intervalsLookedAt = 6;
+const intervalsChecked = 6;
 
 /** Counts pushes. Restarts the count once enough have been seen. Pure. */
 export function countPush(
@@ -126,7 +126,7 @@ export function countPush(
   // If the time went backwards, there was no new push: the group was removed, or the Pushgateway was restored from an older file.
   const isNew = lastPushSeconds > before.lastPushSeconds;
   const lastPushSeenMs = isNew ? nowMs : before.lastPushSeenMs;
-  const hasElapsed = nowMs - before.sinceMs > intervalsLookedAt * intervalSeconds * 1_500;
+  const hasElapsed = nowMs - before.sinceMs > intervalsChecked * intervalSeconds * 1_500;
   if (hasElapsed) return { sinceMs: nowMs, lastPushSeconds, lastPushSeenMs, count: 0 };
   return { ...before, lastPushSeconds, lastPushSeenMs, count: before.count + (isNew ? 1 : 0) };
 }
@@ -137,7 +137,7 @@ export function countPush(
  */
 export function isShared(seen: PushObservations, nowMs: number, intervalSeconds: number): boolean | undefined {
   const intervals = (nowMs - seen.sinceMs) / (intervalSeconds * 1_000);
-  if (intervals < intervalsLookedAt) return undefined;
+  if (intervals < intervalsChecked) return undefined;
   return seen.count > intervals * 1.5;
 }
 

@@ -27,15 +27,15 @@ export async function readPushGroups(
   const where = `${shown.origin}${shown.pathname}`;
   const deadline = AbortSignal.any([signal, createTimeoutSignal(options.timeoutMs)]);
   try {
-    const answer = await dependencies.send({ url, method: "GET", headers, signal: deadline });
-    if (answer.statusCode !== 200) {
-      answer.destroy();
+    const response = await dependencies.send({ url, method: "GET", headers, signal: deadline });
+    if (response.statusCode !== 200) {
+      response.destroy();
       return {
         ok: false,
-        message: `${where} returned HTTP ${answer.statusCode}; check that pushgateway.url is a Pushgateway.`,
+        message: `${where} returned HTTP ${response.statusCode}; check that pushgateway.url is a Pushgateway.`,
       };
     }
-    return { ok: true, groups: await parseGroups(answer, options.responseLimitBytes) };
+    return { ok: true, groups: await parseGroups(response, options.responseLimitBytes) };
   } catch (error) {
     if (error instanceof BodyTooLargeError) {
       const limit = `${options.responseLimitBytes} bytes`;
@@ -49,7 +49,7 @@ export async function readPushGroups(
   }
 }
 
-async function parseGroups(answer: IncomingMessage, limitBytes: number): Promise<readonly PushGroup[]> {
+async function parseGroups(response: IncomingMessage, limitBytes: number): Promise<readonly PushGroup[]> {
   const groups = new Map<string, PushGroup>();
   const decoder = new TextDecoder();
   let rest = "";
@@ -57,7 +57,7 @@ async function parseGroups(answer: IncomingMessage, limitBytes: number): Promise
     const found = parseLine(line);
     if (found !== undefined) groups.set(found.labels, { ...groups.get(found.labels), ...found });
   };
-  for await (const chunk of limitChunks(answer, limitBytes)) {
+  for await (const chunk of limitChunks(response, limitBytes)) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     lines.forEach(add);
@@ -80,6 +80,6 @@ function parseLine(line: string): PushGroup | undefined {
 }
 
 function readLabel(labels: string, name: "job" | "instance"): string | undefined {
-  const written = new RegExp(`(?:^|,)${name}="((?:[^"\\\\]|\\\\.)*)"`).exec(labels)?.[1];
-  return written?.replace(/\\(.)/g, (_, char: string) => (char === "n" ? "\n" : char));
+  const labelValue = new RegExp(`(?:^|,)${name}="((?:[^"\\\\]|\\\\.)*)"`).exec(labels)?.[1];
+  return labelValue?.replace(/\\(.)/g, (_, char: string) => (char === "n" ? "\n" : char));
 }

@@ -12,10 +12,14 @@ function document(monitor: string) {
 }
 
 test("pushes under the instance key of its release", () => {
-  const before = parseNodeVersion("0.15.9");
+  const versionBefore = parseNodeVersion("0.15.9");
   const monitor = { enable_pamir_cetina: true, pamir_cetina_job_name: "all", pamir_cetina_instance_name: "node-7" };
-  const written = document(`"monitor_config": ${JSON.stringify(monitor)}`);
-  expect(buildPushIdentity(written, before)).toEqual({ job: "all", instance: "node-7", intervalSeconds: 10 });
+  const writtenConfig = document(`"monitor_config": ${JSON.stringify(monitor)}`);
+  expect(buildPushIdentity(writtenConfig, versionBefore)).toEqual({
+    job: "all",
+    instance: "node-7",
+    intervalSeconds: 10,
+  });
 });
 
 function pushing(isEnabled: boolean, named = version): string {

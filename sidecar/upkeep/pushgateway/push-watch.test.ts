@@ -18,13 +18,13 @@ function watchGroup(pushers: () => number) {
   const events = { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] };
   const board = createConditionBoard({ log, metrics: new Registry(), clock: systemClock, events });
   const beganMs = systemClock.wallMs();
-  const stopping = new AbortController();
-  const { signal } = stopping;
+  const stopController = new AbortController();
+  const { signal } = stopController;
   const send = () => {
     const everyMs = 1_000 / pushers();
     const last = Math.floor((systemClock.wallMs() - beganMs) / everyMs) * everyMs + beganMs;
-    const answer = Readable.from([Buffer.from(`push_time_seconds{instance="",job="node-7"} ${last / 1_000}\n`)]);
-    return Promise.resolve(Object.assign(answer, { statusCode: 200 }) as unknown as IncomingMessage);
+    const responseBody = Readable.from([Buffer.from(`push_time_seconds{instance="",job="node-7"} ${last / 1_000}\n`)]);
+    return Promise.resolve(Object.assign(responseBody, { statusCode: 200 }) as unknown as IncomingMessage);
   };
   const options = { url: "http://pushgateway.example", timeoutMs: 1_000, responseLimitBytes: 1_000 };
   const { done } = watchPushes(
@@ -37,7 +37,7 @@ function watchGroup(pushers: () => number) {
     until,
     message: () => board.get("MetricsArriving")?.message,
     [Symbol.asyncDispose]: async () => {
-      stopping.abort();
+      stopController.abort();
       await done;
     },
   };

@@ -35,13 +35,13 @@ export type PushCheck = Readonly<
  */
 export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDependencies) {
   const { identity, board, log } = dependencies;
-  let followed: TrackedGroups = new Map();
+  let trackedGroups: TrackedGroups = new Map();
   const say = (report: ConditionReport<"MetricsArriving">) => void board.set(report);
 
   const checkPushes = async (signal: AbortSignal): Promise<PushCheck> => {
     const pushes = identity();
     if (pushes === undefined || pushes === "unknown") {
-      say(pushes === undefined ? notPushing : identityUnknown);
+      say(pushes === undefined ? disabledReport : identityUnknown);
       return { state: "notPushing" };
     }
     const found = await readPushGroups(options, signal, dependencies);
@@ -54,14 +54,14 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
     const own = listOwnGroups(found.groups, pushes);
     const { clock } = dependencies;
     const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
-    followed = followGroups(followed, own, now, { ...pushes, ...options });
-    say(evaluatePushes(pushes, followed, now));
+    trackedGroups = followGroups(trackedGroups, own, now, { ...pushes, ...options });
+    say(evaluatePushes(pushes, trackedGroups, now));
     const times = own.flatMap(({ pushTimeSeconds }) => pushTimeSeconds ?? []);
     return times.length === 0 ? { state: "missing" } : { state: "pushed", lastPushSeconds: Math.max(...times) };
   };
 
   let intervalSeconds = unknownIntervalSeconds;
-  const lookAndTime = async (signal: AbortSignal) => {
+  const checkAndMeasure = async (signal: AbortSignal) => {
     const pushes = identity();
     intervalSeconds = typeof pushes === "object" ? pushes.intervalSeconds : unknownIntervalSeconds;
     await checkPushes(signal);
@@ -74,7 +74,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
       intervalMs: () => (intervalSeconds * 1_000) / checksPerInterval,
       signal: options.signal,
     },
-    lookAndTime,
+    checkAndMeasure,
     { board, log },
   );
   return { lastPush: checkPushes, done };
@@ -85,7 +85,7 @@ const unknownIntervalSeconds = 10;
 /** Frequent enough to distinguish two pushes within an interval. */
 const checksPerInterval = 4;
 
-const notPushing: ConditionReport<"MetricsArriving"> = {
+const disabledReport: ConditionReport<"MetricsArriving"> = {
   type: "MetricsArriving",
   status: "Unknown",
   reason: "NotPushing",

@@ -1,11 +1,11 @@
-import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
+import { isBetweenVersions, type Permissions } from "../adoption/authority.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import { isUnusableByNode } from "#node/conf/problem.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { PauseBasis } from "../state/upkeep-state.ts";
 import { findDueRestart, markCompletedRestart } from "./due-restart.ts";
-import { hasReadAlready, isAsBeforeDrift } from "./node-start.ts";
+import { hasReadAlready, isUnchangedByDrift } from "./node-start.ts";
 import { explainRejectedEdit } from "./rejected-edit.ts";
 import type { RestartContext } from "./restart-context.ts";
 import { decideRestart, type RestartSituation, type DueRestart } from "./restart-decision.ts";
@@ -18,7 +18,7 @@ type RestartRequest = Readonly<{
   reading: ConfigReading;
   version: NodeVersion | undefined;
   desired: PauseBasis;
-  authority: Authority;
+  authority: Permissions;
 }>;
 
 /** Starts a restart if one is due and allowed; otherwise records the reason. The restart runs in parallel with later iterations. */
@@ -77,7 +77,9 @@ function findContest({ reading, version }: RestartRequest, context: RestartConte
   if (otherWriter?.kind === "start") return { untilMs: undefined, resume };
   if (otherWriter === undefined) return undefined;
   const isOften = otherWriter.perMinute !== undefined;
-  return isOften || isAsBeforeDrift(reading, version, context) ? { untilMs: otherWriter.untilMs, resume } : undefined;
+  return isOften || isUnchangedByDrift(reading, version, context)
+    ? { untilMs: otherWriter.untilMs, resume }
+    : undefined;
 }
 
 function startRestart(due: DueRestart, desired: PauseBasis, driver: NodeDriver, context: RestartContext): void {

@@ -11,11 +11,11 @@ import { explainHungNode, explainUnhealthyNode } from "./unhealthy-restart.ts";
 export async function findDueRestart(planned: Plan, context: RestartContext): Promise<DueRestart | undefined> {
   const { restarts, state } = context;
   const isRestarting = restarts.now().running !== undefined;
-  const interrupted = state.restartInFlight.get();
-  if (interrupted !== undefined && !isRestarting) {
-    const { phase, isFinishing } = interrupted;
+  const interruptedRestart = state.restartInFlight.get();
+  if (interruptedRestart !== undefined && !isRestarting) {
+    const { phase, isFinishing } = interruptedRestart;
     const cause = phase === "verifying" ? "unverified" : "interrupted";
-    const reason = isFinishing ? interrupted.reason : `a restart was interrupted: ${interrupted.reason}`;
+    const reason = isFinishing ? interruptedRestart.reason : `a restart was interrupted: ${interruptedRestart.reason}`;
     // The budget was charged when the restart started. Only the first attempt to finish it is free: a sidecar that is killed at each
     // attempt gets no more free ones.
     return { cause, reason, urgent: true, isCharged: !isFinishing };
@@ -28,14 +28,14 @@ export async function findDueRestart(planned: Plan, context: RestartContext): Pr
     const isCharged = retry.isRequested === true;
     return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
   }
-  const requested = isRestarting ? undefined : findRequestedRestart(context);
-  if (requested !== undefined) return requested;
+  const requestedRestart = isRestarting ? undefined : findRequestedRestart(context);
+  if (requestedRestart !== undefined) return requestedRestart;
   const sick = (await explainUnhealthyNode(context)) ?? (await explainHungNode(context));
   if (sick !== undefined) return { cause: "unhealthy", reason: sick, urgent: true };
   const restart = planned.actions.find((action) => action.kind === "restart");
   // The node isn't started with a file that still needs correcting.
-  const uncorrected = planned.actions.some((action) => action.kind === "write-config");
-  if (restart === undefined || uncorrected) return undefined;
+  const needsConfigWrite = planned.actions.some((action) => action.kind === "write-config");
+  if (restart === undefined || needsConfigWrite) return undefined;
   return { cause: "configuration", reason: restart.reason, urgent: false };
 }
 
@@ -53,10 +53,10 @@ function findRetry({ state, events, health }: RestartContext): ReturnType<Upkeep
 
 /** Marks an earlier sidecar's restart as completed. A sidecar that deletes its own pod never sees the restart, and would request it forever. */
 export async function markCompletedRestart({ state, driver, signal }: RestartContext): Promise<void> {
-  const interrupted = state.restartInFlight.get();
-  if (driver === undefined || interrupted?.phase !== "commanded") return;
-  if (interrupted.incarnation === undefined) return;
+  const interruptedRestart = state.restartInFlight.get();
+  if (driver === undefined || interruptedRestart?.phase !== "commanded") return;
+  if (interruptedRestart.incarnation === undefined) return;
   const now = await readInstanceId(driver, signal);
-  if (now === undefined || now === interrupted.incarnation) return;
-  state.restartInFlight.set({ ...interrupted, phase: "verifying" });
+  if (now === undefined || now === interruptedRestart.incarnation) return;
+  state.restartInFlight.set({ ...interruptedRestart, phase: "verifying" });
 }

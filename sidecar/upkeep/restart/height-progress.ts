@@ -3,24 +3,24 @@ import type { BlockCadence } from "#health/block-pace.ts";
 import type { RpcState } from "#health/rpc-state.ts";
 
 /** Time for which a node must respond without a failure if no new block can show that it has recovered. */
-const answersForMs = 1_000;
+const respondingMinMs = 1_000;
 
 export type HeightProgress = ReturnType<typeof createHeightProgress>;
 
 /** Creates empty evidence; every check must be passed to `see`. */
 export function createHeightProgress(clock: Clock) {
-  let advanced = false;
+  let hasAdvanced = false;
   let commandDone = false;
   let doneMs = 0;
-  let answersSinceMs: number | undefined;
-  let firstAnswerMs: number | undefined;
+  let respondingSinceMs: number | undefined;
+  let firstResponseMs: number | undefined;
   let cadence: BlockCadence | undefined;
   let idleAt: number | undefined;
   let hasReferences = false;
   let wasDown = false;
   let isDown = false;
   let last: number | undefined;
-  let before: number | undefined;
+  let heightBefore: number | undefined;
   let baseline: number | undefined;
   return {
     restarted: () => {
@@ -34,38 +34,40 @@ export function createHeightProgress(clock: Clock) {
       if (!commandDone) ({ cadence, idleAt } = health);
       isDown = failure !== undefined;
       if (isDown) {
-        answersSinceMs = undefined;
+        respondingSinceMs = undefined;
         if (!wasDown) {
           baseline = last;
           // The responses so far came from the old process.
-          firstAnswerMs = undefined;
+          firstResponseMs = undefined;
         }
         wasDown = true;
         return;
       }
       last = height;
-      if (commandDone) firstAnswerMs ??= clock.monotonicMs();
-      if (!commandDone) before = height ?? before;
+      if (commandDone) firstResponseMs ??= clock.monotonicMs();
+      if (!commandDone) heightBefore = height ?? heightBefore;
       if (!commandDone || height === undefined) return;
       baseline ??= height;
-      answersSinceMs ??= clock.monotonicMs();
-      const holds = height >= Math.max(baseline, before ?? 0) && clock.monotonicMs() - answersSinceMs >= answersForMs;
-      advanced ||= height > baseline || (holds && isIdleSince(health, { height, cadence, restartedAtMs: doneMs }));
+      respondingSinceMs ??= clock.monotonicMs();
+      const holds =
+        height >= Math.max(baseline, heightBefore ?? 0) && clock.monotonicMs() - respondingSinceMs >= respondingMinMs;
+      hasAdvanced ||= height > baseline || (holds && isIdleSince(health, { height, cadence, restartedAtMs: doneMs }));
     },
-    advanced: () => advanced,
+    advanced: () => hasAdvanced,
     /** Returns the time of the node's first response after the restart (monotonic); undefined before the first response. */
-    answeredAtMs: () => firstAnswerMs,
+    answeredAtMs: () => firstResponseMs,
     /** Whether the node responds with the head at which the chain was already idle when first watched. */
     isIdleAsBefore: () => {
-      const answers = answersSinceMs !== undefined && clock.monotonicMs() - answersSinceMs >= answersForMs;
-      const rests = before !== undefined && idleAt === before && last === before;
-      return answers && rests && !hasReferences && cadence === "unknown";
+      const isResponding =
+        respondingSinceMs !== undefined && clock.monotonicMs() - respondingSinceMs >= respondingMinMs;
+      const rests = heightBefore !== undefined && idleAt === heightBefore && last === heightBefore;
+      return isResponding && rests && !hasReferences && cadence === "unknown";
     },
-    isAnswering: () => firstAnswerMs !== undefined && !isDown,
+    isAnswering: () => firstResponseMs !== undefined && !isDown,
     /** Whether any check, starting with the one before the restart, got no response. */
     wasDown: () => wasDown,
     describe: () => {
-      if (firstAnswerMs === undefined || last === undefined) return "its RPC did not respond";
+      if (firstResponseMs === undefined || last === undefined) return "its RPC did not respond";
       return isDown ? "its RPC stopped responding and its height did not advance" : `its height stayed at ${last}`;
     },
   };

@@ -20,13 +20,13 @@ const precisionMs = 100;
  * write node.conf right before the node reads it.
  */
 export async function hasNodeStarted(fileChangedAtMs: number, context: RestartContext): Promise<NodeStarted> {
-  const { settings, config, health, clock, clockThen } = context;
+  const { settings, config, health, clock, clockThen: clocksBefore } = context;
   const { contentSinceMs, otherAtMs } = config.now();
   const { startedAfterMs } = health.current();
   if (startedAfterMs !== undefined && startedAfterMs > contentSinceMs) return "after";
   const changedAtMs = Math.max(fileChangedAtMs, otherAtMs);
   const judge = (startedAtMs: number): NodeStarted => {
-    if (!isClockUnchanged(clockThen, clock)) return "unknown";
+    if (!isClockUnchanged(clocksBefore, clock)) return "unknown";
     if (startedAtMs > changedAtMs) return "after";
     // The clock has since been set back, or the file server's clock differs.
     if (fileChangedAtMs > clock.wallMs()) return "unknown";
@@ -36,9 +36,9 @@ export async function hasNodeStarted(fileChangedAtMs: number, context: RestartCo
   const start = await readNodeStart(context);
   const byDriver = typeof start === "number" ? judge(start) : "unknown";
   if (byDriver === "after") return byDriver;
-  const started = await readOwnListenerStart(context);
-  if (started === undefined) return byDriver;
-  return started.monotonicMs > contentSinceMs ? "after" : judge(started.wallMs - precisionMs);
+  const listenerStart = await readOwnListenerStart(context);
+  if (listenerStart === undefined) return byDriver;
+  return listenerStart.monotonicMs > contentSinceMs ? "after" : judge(listenerStart.wallMs - precisionMs);
 }
 
 /** Start of the process that listens on the node's port here and runs in its bin directory; undefined if it isn't visible. */
@@ -53,27 +53,27 @@ async function readOwnListenerStart({
 
 /** Whether the node started long enough before a time (wall clock) to have read its configuration by then. */
 async function wasRunningBefore(untilMs: number, context: RestartContext): Promise<boolean> {
-  const { clock, clockThen } = context;
+  const { clock, clockThen: clocksBefore } = context;
   const start = await readNodeStart(context);
   if (typeof start === "number") return start + startPrecisionMs < untilMs;
-  if (start === "not-running" || !isClockUnchanged(clockThen, clock)) return false;
+  if (start === "not-running" || !isClockUnchanged(clocksBefore, clock)) return false;
   const listener = await readOwnListenerStart(context);
   return listener !== undefined && listener.wallMs + startPrecisionMs < untilMs;
 }
 
 /** Time limit within which a driver must report the node's start; a restart may take longer, but a check may not. */
-const answerWithinMs = 3_000;
+const responseTimeoutMs = 3_000;
 
 /** Reads the start time of the node's process from its driver. The driver is queried once per iteration for all steps. */
 export function readNodeStart({ process, driver, signal }: RestartContext): Promise<NodeStart> {
   const started =
-    process.now().started ?? readStart(driver, AbortSignal.any([signal, createTimeoutSignal(answerWithinMs)]));
+    process.now().started ?? readStart(driver, AbortSignal.any([signal, createTimeoutSignal(responseTimeoutMs)]));
   process.note({ started });
   return started;
 }
 
 /** Whether node.conf again has the fingerprint that the node had read before an external change. */
-export function isAsBeforeDrift(
+export function isUnchangedByDrift(
   reading: ConfigReading,
   version: NodeVersion | undefined,
   { config, state }: RestartContext,
@@ -99,7 +99,7 @@ export async function hasReadAlready(
   const { previousFingerprint } = config.now();
   const isEarlier =
     previousFingerprint !== undefined &&
-    isAsBeforeDrift(reading, version, context) &&
+    isUnchangedByDrift(reading, version, context) &&
     (await wasRunningBefore(previousFingerprint.untilMs, context));
   const isLater = (await hasNodeStarted(reading.changedAtMs, context)) === "after";
   if (started !== "not-running" && !isLater && !isEarlier) return false;

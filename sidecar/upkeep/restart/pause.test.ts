@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import type { RpcState } from "#health/rpc-state.ts";
-import { begunUpgrade } from "../../testing/started-upgrade.ts";
+import { startedUpgrade } from "../../testing/started-upgrade.ts";
 import { makeContext, openTestState } from "../../testing/upkeep-context.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { liftPause, hasRecovered, liftPauseIfChanged } from "./pause.ts";
@@ -11,7 +11,7 @@ beforeEach(async () => {
   state = await openTestState();
 });
 
-const answers: RpcState = { answers: 5, height: 7 };
+const respondingState: RpcState = { answers: 5, height: 7 };
 const down = { reason: "node.conf was changed", height: 7, isDown: true };
 const reference = (height: number | undefined) => ({ reference: { height, requestedAtMs: 0 } });
 
@@ -26,15 +26,15 @@ test.each<[string, Partial<RpcState>, typeof down, boolean]>([
   ["it responds again, and the references have more blocks", { ...reference(9), cadence: "irregular" }, down, false],
   ["it responds again, with fewer blocks", { height: 6, cadence: "irregular" }, down, false],
   ["it already responded at this height when it failed", { cadence: "irregular" }, { ...down, isDown: false }, false],
-])("decides whether a node has recovered: %s", (_, health, failed, back) => {
-  expect(hasRecovered(failed, { ...answers, ...health })).toBe(back);
+])("decides whether a node has recovered: %s", (_, health, failedRestart, back) => {
+  expect(hasRecovered(failedRestart, { ...respondingState, ...health })).toBe(back);
 });
 
 /** Clears the pause of a stranded upgrade. */
 function liftStranded(health: RpcState) {
-  state.upgrade.set({ ...begunUpgrade, stage: "back-data", attempts: 3, end: "stranded" });
-  const failed = { reason: "the upgrade to 0.16.2", isDown: true };
-  state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1, failed });
+  state.upgrade.set({ ...startedUpgrade, stage: "back-data", attempts: 3, end: "stranded" });
+  const failedRestart = { reason: "the upgrade to 0.16.2", isDown: true };
+  state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1, failed: failedRestart });
   const context = makeContext({ state, health: { current: () => health } });
   return liftPause({ why: "gatehouse resume was run", byPerson: true }, context);
 }
@@ -57,7 +57,7 @@ test("retries the rollback of a node that is down, without a concurrent restart"
 });
 
 test("pauses after a stranded upgrade until the operator resumes, even if the desired state changes", () => {
-  state.upgrade.set({ ...begunUpgrade, stage: "back-data", attempts: 3, end: "stranded" });
+  state.upgrade.set({ ...startedUpgrade, stage: "back-data", attempts: 3, end: "stranded" });
   state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1 });
   const context = makeContext({ state, health: { current: () => ({ answers: 0 }) } });
   liftPauseIfChanged({ hash: "another", release: undefined }, context);

@@ -23,28 +23,30 @@ export function liftPause(
   { why, byPerson }: Readonly<{ why: string; /** Whether a person requested it. */ byPerson: boolean }>,
   { state, events, health, clock }: RestartContext,
 ): string {
-  const { failed, message: held } = state.hold.get() ?? {};
-  const retries = failed !== undefined && !hasRecovered(failed, health.current());
+  const { failed: failedRestart, message: pauseMessage } = state.hold.get() ?? {};
+  const retries = failedRestart !== undefined && !hasRecovered(failedRestart, health.current());
   const upgrade = state.upgrade.get();
   const stranded = upgrade?.end === "stranded" ? upgrade : undefined;
-  const then = stranded === undefined ? describeNext(failed, retries) : describeNextOfStranded(stranded, retries);
+  const then =
+    stranded === undefined ? describeNext(failedRestart, retries) : describeNextOfStranded(stranded, retries);
   state.atomically(() => {
     state.hold.set(undefined);
     // The upgrade continues on its own; a restart in parallel would start the node between two versions.
     if (stranded !== undefined) {
       state.upgrade.set(decideAfterPause(stranded, !retries, clock.wallMs()));
-    } else if (retries) state.retry.set({ ...failed, why, isRequested: byPerson });
+    } else if (retries) state.retry.set({ ...failedRestart, why, isRequested: byPerson });
     const by = byPerson ? "gatehouse resume" : "sidecar";
-    const lifted = { by, outcome: "success", before: { hold: held }, after: {} } as const;
-    events.add("hold", `Gatehouse resumed: ${why}. ${then}`, undefined, lifted);
+    const auditChange = { by, outcome: "success", before: { hold: pauseMessage }, after: {} } as const;
+    events.add("hold", `Gatehouse resumed: ${why}. ${then}`, undefined, auditChange);
   });
   return then;
 }
 
-function describeNext(failed: FailedRestart | undefined, retries: boolean): string {
-  if (failed === undefined) return "The node had recovered with the restored configuration, so nothing is retried.";
+function describeNext(failedRestart: FailedRestart | undefined, retries: boolean): string {
+  if (failedRestart === undefined)
+    return "The node had recovered with the restored configuration, so nothing is retried.";
   return retries
-    ? `The failed restart of the node is retried (${failed.reason}).`
+    ? `The failed restart of the node is retried (${failedRestart.reason}).`
     : "The node has recovered in the meantime, so nothing is retried.";
 }
 
@@ -55,9 +57,9 @@ function describeNextOfStranded({ from, to }: UpgradeRecord, retries: boolean): 
 }
 
 /** Whether the node has more blocks than when it failed or, on an idle chain, responds again at all. */
-export function hasRecovered({ height: before, isDown }: FailedRestart, health: RpcState): boolean {
+export function hasRecovered({ height: heightBefore, isDown }: FailedRestart, health: RpcState): boolean {
   const { height, failure } = health;
   if (!hasBeenPolled(health) || failure !== undefined || height === undefined) return false;
-  if (before === undefined || height > before) return true;
-  return height === before && isDown === true && isIdle(health);
+  if (heightBefore === undefined || height > heightBefore) return true;
+  return height === heightBefore && isDown === true && isIdle(health);
 }

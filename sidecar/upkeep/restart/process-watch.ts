@@ -18,9 +18,9 @@ const pollIntervalMs = 500;
  * A process has exited if it was seen and is later missing or replaced; if it was never seen (a pod waiting for its machine), nothing is
  * known.
  */
-export function watchProcess(lookAt: ProcessChecker | undefined, { hasRun, signal }: ProcessWatchOptions) {
-  const closing = new AbortController();
-  const until = AbortSignal.any([signal, closing.signal]);
+export function watchProcess(checkProcess: ProcessChecker | undefined, { hasRun, signal }: ProcessWatchOptions) {
+  const closeController = new AbortController();
+  const until = AbortSignal.any([signal, closeController.signal]);
   let firstStartMs: number | undefined;
   let wasSeen = hasRun;
   let hasEnded = false;
@@ -32,7 +32,7 @@ export function watchProcess(lookAt: ProcessChecker | undefined, { hasRun, signa
     // Start times that differ by no more than this count as the same start.
     hasEnded = start > firstStartMs + startPrecisionMs;
   };
-  const lookUntilEnded = async (check: ProcessChecker) => {
+  const pollUntilEnded = async (check: ProcessChecker) => {
     while (!until.aborted) {
       const start = await check(until);
       if (until.aborted) return;
@@ -41,14 +41,14 @@ export function watchProcess(lookAt: ProcessChecker | undefined, { hasRun, signa
       await pause(pollIntervalMs, until);
     }
   };
-  const done = lookAt === undefined ? Promise.resolve() : lookUntilEnded(lookAt);
+  const done = checkProcess === undefined ? Promise.resolve() : pollUntilEnded(checkProcess);
   // An error is thrown to the owner on disposal; until then, it must not become an unhandled rejection.
   done.catch(() => undefined);
   return {
     /** Whether the process that ran after the restart is known to have exited, even if another process has run since. */
     hasEnded: () => hasEnded,
     [Symbol.asyncDispose]: async () => {
-      closing.abort();
+      closeController.abort();
       await done;
     },
   };
@@ -67,7 +67,7 @@ export async function prepareProcessCheck(driver: NodeDriver): Promise<ProcessCh
       return isRunning === "unknown" ? isRunning : isRunning ? "running" : "not-running";
     };
   }
-  return processes === undefined ? undefined : createNewProcessLook(processes, await processes());
+  return processes === undefined ? undefined : createNewProcessCheck(processes, await processes());
 }
 
 /** Checks the process of an earlier sidecar's restart, which recorded that these processes are not the node's. */
@@ -79,17 +79,17 @@ export function prepareCheckExcept(
   return async () => ((await processes()).some((pid) => !bystanders.includes(pid)) ? "running" : "ended");
 }
 
-function createNewProcessLook(
+function createNewProcessCheck(
   processes: NonNullable<NodeDriver["processes"]>,
-  before: readonly number[],
+  pidsBefore: readonly number[],
 ): ProcessChecker {
   let areVisible = false;
   return async () => {
     const now = await processes();
-    const appeared = now.some((pid) => !before.includes(pid));
+    const hasNewProcess = now.some((pid) => !pidsBefore.includes(pid));
     // If the old process was seen to disappear, or a new one to appear, then seeing none now means that the process has exited.
-    areVisible ||= appeared || before.some((pid) => !now.includes(pid));
-    if (appeared) return "running";
+    areVisible ||= hasNewProcess || pidsBefore.some((pid) => !now.includes(pid));
+    if (hasNewProcess) return "running";
     return areVisible ? "not-running" : "unknown";
   };
 }

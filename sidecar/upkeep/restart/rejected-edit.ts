@@ -60,7 +60,7 @@ async function findContentBefore(
   const healthy = await loadStoredConfig("healthy", { versions, log });
   if (healthy !== undefined) return healthy;
   // The node isn't running with the content found at first contact, so faults in that content don't excuse the same faults in this one.
-  if (process.now().requestedStart?.began === "before") return undefined;
+  if (process.now().requestedStart?.nodeStarted === "before") return undefined;
   const { lastUsable } = config.now();
   return (await versions.newest()) ?? (lastUsable?.contentHash === contentHash ? undefined : lastUsable?.bytes);
 }

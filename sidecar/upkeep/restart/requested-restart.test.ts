@@ -8,10 +8,10 @@ import { requestRestart, findRequestedRestart } from "./requested-restart.ts";
 /** A sidecar that may restart its node, with a clock that the test sets. */
 async function createContext(parts: Parameters<typeof makeContext>[0] = {}) {
   const clock = { nowMs: 1_000_000, wallMs: () => clock.nowMs, monotonicMs: () => clock.nowMs };
-  const audited: AuditEntry[] = [];
-  const events = auditEvents(createRecentEvents(clock), { add: (entry) => void audited.push(entry) });
+  const auditEntries: AuditEntry[] = [];
+  const events = auditEvents(createRecentEvents(clock), { add: (entry) => void auditEntries.push(entry) });
   const context = makeContext({ state: await openTestState(), clock, events, driver: { name: "ops" }, ...parts });
-  return { context, clock, audited };
+  return { context, clock, auditEntries };
 }
 
 test("makes a requested restart due immediately, regardless of the budget", async () => {
@@ -22,14 +22,14 @@ test("makes a requested restart due immediately, regardless of the budget", asyn
 });
 
 test.each([600_001, -1])("expires a request after %s ms, and reports and audits it", async (laterMs) => {
-  const { context, clock, audited } = await createContext();
+  const { context, clock, auditEntries } = await createContext();
   requestRestart(context);
   clock.nowMs += laterMs;
   expect(findRequestedRestart(context)).toBeUndefined();
   expect(context.events.list()[0]?.message).toContain("was cancelled");
   clock.nowMs -= laterMs;
   expect(findRequestedRestart(context)).toBeUndefined();
-  expect(audited).toMatchObject([
+  expect(auditEntries).toMatchObject([
     { action: "node-restart", by: "gatehouse restart", outcome: "unknown" },
     { action: "node-restart", by: "sidecar", outcome: "failure" },
   ]);

@@ -17,8 +17,8 @@ export function requestRestart({
   events,
   clock,
 }: RestartContext): RestartRequestResult {
-  const allowed = authority();
-  if (allowed !== "acts") return allowed;
+  const permissions = authority();
+  if (permissions !== "acts") return permissions;
   if (driver === undefined) return "no-driver";
   if (isRestarting() || isBetweenVersions(state)) return "busy";
   if (state.hold.get() !== undefined) return "paused";
@@ -30,9 +30,9 @@ export function requestRestart({
 
 /** Finds the operator's restart request until it expires. The restart isn't charged to the budget, because an operator causes no restart storm. */
 export function findRequestedRestart({ state, clock, events }: RestartContext): DueRestart | undefined {
-  const requested = state.requestedRestart.get();
-  if (requested === undefined) return undefined;
-  const ageMs = clock.wallMs() - requested.atMs;
+  const requestedRestart = state.requestedRestart.get();
+  if (requestedRestart === undefined) return undefined;
+  const ageMs = clock.wallMs() - requestedRestart.atMs;
   if (ageMs >= 0 && ageMs <= countsForMs) {
     return { cause: "requested", reason: "an operator requested it", urgent: true, isCharged: true };
   }

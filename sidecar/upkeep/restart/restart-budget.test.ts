@@ -9,7 +9,7 @@ const hourMs = 3_600_000;
 let stateNumber = 0;
 
 /** A budget with a clock that the test sets; `reopen` simulates a restart of the sidecar. */
-function budgetOf(perHour: number) {
+function createBudget(perHour: number) {
   const place = join(directory, String((stateNumber += 1)));
   const time = { wallMs: 1_000 * hourMs, monotonicMs: 0, sinceBootMs: 5 * hourMs, bootId: "this" };
   const clock = { wallMs: () => time.wallMs, monotonicMs: () => time.monotonicMs };
@@ -18,7 +18,7 @@ function budgetOf(perHour: number) {
 }
 
 test("reserves one restart of the budget for the rollback", () => {
-  const budget = budgetOf(2).open();
+  const budget = createBudget(2).open();
   expect([budget.allows("ordinary"), budget.allows("roll-back")]).toEqual([true, true]);
   budget.record("drift");
   expect([budget.allows("ordinary"), budget.allows("roll-back")]).toEqual([false, true]);
@@ -27,7 +27,7 @@ test("reserves one restart of the budget for the rollback", () => {
 });
 
 test("keeps the budget across a restart of the sidecar", () => {
-  const { time, open } = budgetOf(6);
+  const { time, open } = createBudget(6);
   open().record("drift");
   time.monotonicMs = 77;
   expect(open().used()).toBe(1);
@@ -38,7 +38,7 @@ test("keeps the budget across a restart of the sidecar", () => {
 test.each([hourMs, -hourMs])(
   "keeps restarts in the budget for the same time even if the clock jumps %s ms while the sidecar restarts",
   (jumpMs) => {
-    const { time, open } = budgetOf(6);
+    const { time, open } = createBudget(6);
     open().record("drift");
     time.wallMs += jumpMs;
     time.sinceBootMs += 1_000;
@@ -49,7 +49,7 @@ test.each([hourMs, -hourMs])(
 );
 
 test("derives the age from the wall clock after a reboot", () => {
-  const { time, open } = budgetOf(6);
+  const { time, open } = createBudget(6);
   open().record("drift");
   Object.assign(time, { bootId: "next", sinceBootMs: 1_000, wallMs: time.wallMs + hourMs / 2 });
   expect(open().used()).toBe(1);
@@ -60,7 +60,7 @@ test("derives the age from the wall clock after a reboot", () => {
 test.each([hourMs, -hourMs])(
   "keeps restarts in the budget for the same time even if the wall clock jumps %s ms",
   (jumpMs) => {
-    const { time, open } = budgetOf(6);
+    const { time, open } = createBudget(6);
     const budget = open();
     budget.record("drift");
     time.wallMs += jumpMs;
@@ -71,7 +71,7 @@ test.each([hourMs, -hourMs])(
 );
 
 test("reports when it allows the next restart", () => {
-  const { time, open } = budgetOf(3);
+  const { time, open } = createBudget(3);
   const budget = open();
   expect(budget.allowsAtMs("ordinary")).toBeUndefined();
   for (const atMs of [10, 20, 30]) {
@@ -81,5 +81,5 @@ test("reports when it allows the next restart", () => {
   expect([budget.allowsAtMs("ordinary"), budget.allowsAtMs("roll-back")]).toEqual([hourMs + 20, hourMs + 10]);
   time.monotonicMs = hourMs + 20;
   expect(budget.allows("ordinary")).toBe(true);
-  expect(budgetOf(0).open().allowsAtMs("ordinary")).toBeUndefined();
+  expect(createBudget(0).open().allowsAtMs("ordinary")).toBeUndefined();
 });

@@ -30,8 +30,8 @@ export function createRestartBudget(
     now.bootId !== undefined && row["boot_id"] === now.bootId
       ? now.sinceBootMs - Number(row["boot_ms"])
       : now.wallMs - Number(row["at_ms"]);
-  const before = database.prepare("SELECT at_ms, boot_id, boot_ms FROM restart").all();
-  const beforeMs = before.map((row) => startMs - Math.max(0, computeAge(row)));
+  const storedRestarts = database.prepare("SELECT at_ms, boot_id, boot_ms FROM restart").all();
+  const beforeMs = storedRestarts.map((row) => startMs - Math.max(0, computeAge(row)));
   const made = createSlidingWindow(hourMs, clock.monotonicMs, beforeMs);
   const used = () => made.times().length;
   const getLimit = (purpose: RestartPurpose) => (purpose === "roll-back" || perHour < 2 ? perHour : perHour - 1);

@@ -1,5 +1,5 @@
 import type { ServiceContext } from "#daemon/service.ts";
-import type { Authority } from "../adoption/authority.ts";
+import type { Permissions } from "../adoption/authority.ts";
 import type { CommandText } from "../command-text.ts";
 import type { ConfigContext } from "../config/config-context.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
@@ -25,7 +25,7 @@ export type RestartContext = ConfigContext &
     /** Queries the node's last push; undefined when metrics aren't checked. */
     lastPush: ((signal: AbortSignal) => Promise<PushCheck>) | undefined;
     command: CommandText;
-    authority: () => Authority;
+    authority: () => Permissions;
     finishes: ServiceContext["finishes"];
     /** Whether node_cli is enabling pruning: it communicates with the running node, and a restart would interrupt it. */
     isPruning: () => boolean;

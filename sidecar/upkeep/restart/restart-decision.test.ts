@@ -26,7 +26,7 @@ const situation: RestartSituation = {
   monotonicMs: 5_000_000,
 };
 
-const contested = { untilMs: Date.parse("2026-05-01T18:00:00Z"), resume: "npx gatehouse-evm resume" };
+const contestedConfig = { untilMs: Date.parse("2026-05-01T18:00:00Z"), resume: "npx gatehouse-evm resume" };
 
 describe("a restart that is due", () => {
   test("proceeds if nothing prevents it", () => {
@@ -45,8 +45,8 @@ describe("a restart that is due", () => {
     [{ due: undefined, driverProblem: "./ops is not there", authority: "observes" }, "NoRestart"],
     [{ isUnusable: true }, "ConfigUnusable"],
     [{ isKept: false }, "StateNotWritable"],
-    [{ contested }, "Contested"],
-    [{ contested: { ...contested, untilMs: undefined } }, "StartRewrites"],
+    [{ contested: contestedConfig }, "Contested"],
+    [{ contested: { ...contestedConfig, untilMs: undefined } }, "StartRewrites"],
     [{ settledForMs: 50 }, "Settling"],
   ])("waits: %o is %s", (change, reason) => {
     expect(decideRestart({ ...situation, ...change }, { budget, window: open })).toMatchObject({ go: false, reason });
@@ -54,16 +54,16 @@ describe("a restart that is due", () => {
 
   test("reports when it starts while node.conf still changes", () => {
     const wallMs = Date.parse("2026-05-01T12:00:00Z");
-    const changing = { ...situation, wallMs, settleMs: 200, settledForMs: 50 };
-    expect(decideRestart(changing, { budget, window: open })).toMatchObject({
+    const changingConfig = { ...situation, wallMs, settleMs: 200, settledForMs: 50 };
+    expect(decideRestart(changingConfig, { budget, window: open })).toMatchObject({
       message: expect.stringMatching(/; it starts at 2026-05-01T12:00:00\.150Z unless node\.conf changes again\.$/),
       wakeInMs: 150,
     });
   });
 
   test("reports what a restart in progress waits for, and until when an unresponsive node may still be starting", () => {
-    const until = { stage: "It responds; its height must advance by then.", running: true };
-    expect(decideRestart({ ...situation, ...until }, { budget, window: open })).toMatchObject({
+    const pendingStage = { stage: "It responds; its height must advance by then.", running: true };
+    expect(decideRestart({ ...situation, ...pendingStage }, { budget, window: open })).toMatchObject({
       message: "The node is being restarted. It responds; its height must advance by then.",
     });
     const startingUntilMs = Date.parse("2026-05-01T12:10:00Z");
@@ -74,7 +74,7 @@ describe("a restart that is due", () => {
   });
 
   test("waits while another program writes node.conf, and reports until when, and what would end the wait early", () => {
-    expect(decideRestart({ ...situation, contested }, { budget, window: open })).toMatchObject({
+    expect(decideRestart({ ...situation, contested: contestedConfig }, { budget, window: open })).toMatchObject({
       message:
         "A restart is pending (node.conf changed); another program keeps writing node.conf, so it waits until 2026-05-01T18:00:00.000Z or until you run " +
         "`npx gatehouse-evm resume`. Find and stop that program first (see ConfigReconciled).",
@@ -82,8 +82,8 @@ describe("a restart that is due", () => {
   });
 
   test("waits if the budget is used up, and reports until when", () => {
-    const usedUp = { ...budget, used: () => 6, allows: () => false, allowsAtMs: () => 5_030_000 };
-    expect(decideRestart(situation, { budget: usedUp, window: open })).toMatchObject({
+    const exhaustedBudget = { ...budget, used: () => 6, allows: () => false, allowsAtMs: () => 5_030_000 };
+    expect(decideRestart(situation, { budget: exhaustedBudget, window: open })).toMatchObject({
       reason: "BudgetExhausted",
       message:
         "A restart is pending (node.conf changed); it starts at 2026-05-01T12:00:30.000Z, because there were 6 restarts in the last hour and " +
@@ -91,7 +91,7 @@ describe("a restart that is due", () => {
       wakeInMs: 30_000,
     });
     expect(
-      decideRestart(situation, { budget: { ...usedUp, allowsAtMs: () => undefined }, window: open }),
+      decideRestart(situation, { budget: { ...exhaustedBudget, allowsAtMs: () => undefined }, window: open }),
     ).toMatchObject({
       message:
         "A restart is pending (node.conf changed); restart.budgetPerHour allows none, so run `gatehouse restart`.",
@@ -101,28 +101,30 @@ describe("a restart that is due", () => {
   test("completes an interrupted restart even while paused, and verifies it without charging the budget", () => {
     const due = { cause: "interrupted", reason: "x", urgent: true } as const;
     expect(decideRestart({ ...situation, held: true, due }, { budget, window: open })).toMatchObject({ go: true });
-    const usedUp = { ...budget, allows: () => false };
-    const unverified = { ...situation, held: true, due: { ...due, cause: "unverified" as const } };
-    expect(decideRestart(unverified, { budget: usedUp, window: open })).toMatchObject({ go: true });
+    const exhaustedBudget = { ...budget, allows: () => false };
+    const unverifiedRestart = { ...situation, held: true, due: { ...due, cause: "unverified" as const } };
+    expect(decideRestart(unverifiedRestart, { budget: exhaustedBudget, window: open })).toMatchObject({ go: true });
   });
 });
 
 describe("two conflicting writers", () => {
-  const fought = { ...situation, contested };
+  const contestedSituation = { ...situation, contested: contestedConfig };
 
   test("do not prevent the restart of an unhealthy node or one left down by a killed sidecar", () => {
     for (const cause of ["unhealthy", "interrupted", "unverified"] as const) {
       const due = { cause, reason: "x", urgent: true };
-      expect(decideRestart({ ...fought, due }, { budget, window: open })).toMatchObject({ go: true });
+      expect(decideRestart({ ...contestedSituation, due }, { budget, window: open })).toMatchObject({ go: true });
     }
   });
 });
 
 test("completes an earlier sidecar's restart once, even if the budget is used up", () => {
-  const usedUp = { budget: { ...budget, allows: () => false }, window: open };
+  const exhaustedBudget = { budget: { ...budget, allows: () => false }, window: open };
   const due = { cause: "interrupted", reason: "x", urgent: true } as const;
-  expect(decideRestart({ ...situation, due: { ...due, isCharged: true } }, usedUp)).toMatchObject({ go: true });
-  expect(decideRestart({ ...situation, due }, usedUp)).toMatchObject({ reason: "BudgetExhausted" });
+  expect(decideRestart({ ...situation, due: { ...due, isCharged: true } }, exhaustedBudget)).toMatchObject({
+    go: true,
+  });
+  expect(decideRestart({ ...situation, due }, exhaustedBudget)).toMatchObject({ reason: "BudgetExhausted" });
 });
 
 describe("a maintenance window", () => {

@@ -1,4 +1,4 @@
-import type { Authority } from "../adoption/authority.ts";
+import type { Permissions } from "../adoption/authority.ts";
 import type { restartCauses } from "../upkeep-metrics.ts";
 import type { RestartBudget } from "./restart-budget.ts";
 import { Cron } from "croner";
@@ -16,7 +16,7 @@ export type DueRestart = Readonly<{
 
 export type RestartSituation = Readonly<{
   due: DueRestart | undefined;
-  authority: Authority;
+  authority: Permissions;
   held: boolean;
   running: boolean;
   stage?: string | undefined;
@@ -67,8 +67,9 @@ export function decideRestart(
   if (situation.running)
     return wait("Running", ["The node is being restarted.", situation.stage].filter(Boolean).join(" "));
   if (due === undefined) {
-    const unable = situation.authority === "acts" ? driverProblem : undefined;
-    if (unable !== undefined) return wait("ProgramMissing", `The node can't be restarted: ${unable}.`);
+    const driverProblemNow = situation.authority === "acts" ? driverProblem : undefined;
+    if (driverProblemNow !== undefined)
+      return wait("ProgramMissing", `The node can't be restarted: ${driverProblemNow}.`);
     return wait("NoRestart", describeIdle(situation.startingUntilMs));
   }
   const why = `A restart is pending (${due.reason})`;
@@ -95,8 +96,8 @@ export function decideRestart(
   }
   const unsettledMs = situation.settleMs - situation.settledForMs;
   if (unsettledMs > 0) {
-    const begins = new Date(wallMs + unsettledMs).toISOString();
-    const message = `${why}; it starts at ${begins} unless node.conf changes again.`;
+    const startText = new Date(wallMs + unsettledMs).toISOString();
+    const message = `${why}; it starts at ${startText} unless node.conf changes again.`;
     return wait("Settling", message, unsettledMs);
   }
   if (!due.urgent && !window.isOpen(wallMs)) {
@@ -118,8 +119,8 @@ function waitWhileContested(
   why: string,
 ): RestartDecision {
   if (untilMs === undefined) {
-    const undone = `${why}; the node's start script would overwrite node.conf again. Fix that before restarting the node (see ConfigReconciled).`;
-    return wait("StartRewrites", undone);
+    const revertWarning = `${why}; the node's start script would overwrite node.conf again. Fix that before restarting the node (see ConfigReconciled).`;
+    return wait("StartRewrites", revertWarning);
   }
   const message =
     `${why}; another program keeps writing node.conf, so it waits until ${new Date(untilMs).toISOString()} or until you run \`${resume}\`. ` +
@@ -134,17 +135,17 @@ function waitForBudget(situation: RestartSituation, why: string, budget: Restart
     return wait("BudgetExhausted", `${why}; restart.budgetPerHour allows none, so run \`${restart}\`.`);
   }
   const waitMs = Math.max(0, atMs - monotonicMs);
-  const begins = new Date(wallMs + waitMs).toISOString();
+  const startText = new Date(wallMs + waitMs).toISOString();
   const message =
-    `${why}; it starts at ${begins}, because there were ${budget.used()} restarts in the last hour and the last of restart.budgetPerHour is reserved ` +
+    `${why}; it starts at ${startText}, because there were ${budget.used()} restarts in the last hour and the last of restart.budgetPerHour is reserved ` +
     `for a rollback. Check the events for their causes; to restart now, run \`${restart}\`.`;
   return wait("BudgetExhausted", message, Math.min(checkAgainMs, waitMs));
 }
 
 function describeIdle(startingUntilMs: number | undefined): string {
   if (startingUntilMs === undefined) return "No restart is pending.";
-  const until = new Date(startingUntilMs).toISOString();
-  return `No restart is pending: the node has not responded since it started and has until ${until} (restart.answersWithinMs).`;
+  const untilText = new Date(startingUntilMs).toISOString();
+  return `No restart is pending: the node has not responded since it started and has until ${untilText} (restart.answersWithinMs).`;
 }
 
 function wait(reason: RestartWait, message: string, wakeInMs?: number): RestartDecision {

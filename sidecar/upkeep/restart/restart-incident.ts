@@ -28,23 +28,23 @@ export async function runRestart(incident: RestartIncident): Promise<Readonly<{ 
   const isAlreadyCommanded = due.cause === "unverified";
   // The disk may just have filled up: a restart that can't be persisted isn't started.
   if (!isAlreadyCommanded && due.cause !== "interrupted" && !state.store.isWritable()) return {};
-  const before = await place.read();
+  const readingBefore = await place.read();
   // The file has changed since the iteration that found the restart due; the next iteration judges it.
-  const reason = before.ok ? undefined : before.problem.reason;
+  const reason = readingBefore.ok ? undefined : readingBefore.problem.reason;
   const mayNotStart = reason !== undefined && (reason === "Unresponsive" || isUnusableByNode(reason));
   if (!isAlreadyCommanded && mayNotStart) return {};
   let tried = isAlreadyCommanded
-    ? await verifyEarlierRestart(incident, before)
-    : await attemptRestart(incident, before, "ordinary");
+    ? await verifyEarlierRestart(incident, readingBefore)
+    : await attemptRestart(incident, readingBefore, "ordinary");
   if (signal.aborted) return {};
-  if (!tried.verified.ok && before.ok && (await restoreConfig(incident, before))) {
-    tried = await attemptRestart(incident, before, "roll-back");
+  if (!tried.verified.ok && readingBefore.ok && (await restoreConfig(incident, readingBefore))) {
+    tried = await attemptRestart(incident, readingBefore, "roll-back");
     if (signal.aborted) return {};
   }
-  const { verified, startedWith } = tried;
-  if (!verified.ok) {
-    events.fail("restart", "The node was not restarted.", verified.message, { by: "sidecar" });
-    return { failure: verified.message };
+  const { verified: verification, startedWith } = tried;
+  if (!verification.ok) {
+    events.fail("restart", "The node was not restarted.", verification.message, { by: "sidecar" });
+    return { failure: verification.message };
   }
   // The verification is done: an unwritable state directory must not cause it to be repeated forever.
   state.atomically(() => {
@@ -53,7 +53,7 @@ export async function runRestart(incident: RestartIncident): Promise<Readonly<{ 
       state.nodeValues.set(readNodeValues(startedWith.document, place.layout().pathsDirectory));
       state.startedWith.set(fingerprintConfig(startedWith.document));
     }
-    const message = `The node recovered and advances after ${Math.round(verified.tookMs)} ms.`;
+    const message = `The node recovered and advances after ${Math.round(verification.tookMs)} ms.`;
     events.add("restart", message, undefined, doneBySidecar);
   });
   if (startedWith !== undefined) await rememberVerified(startedWith.bytes, incident);
@@ -70,17 +70,17 @@ async function rememberVerified(bytes: Uint8Array, incident: RestartIncident): P
 }
 
 /** Restores the node.conf of this restart if another writer has made it unusable since; returns whether it did. */
-async function restoreConfig(incident: RestartIncident, before: UsableReading): Promise<boolean> {
+async function restoreConfig(incident: RestartIncident, readingBefore: UsableReading): Promise<boolean> {
   const now = await incident.place.read();
   if (now.ok || !isReplaceable(now.problem.reason)) return false;
   const message = "node.conf became invalid during the restart: the intended version is restored.";
-  const written = await replaceConfig(now, before.bytes, [{ message, why: now.problem.message }], incident);
-  return written.ok;
+  const writeResult = await replaceConfig(now, readingBefore.bytes, [{ message, why: now.problem.message }], incident);
+  return writeResult.ok;
 }
 
 export async function attemptRestart(
   incident: RestartIncident,
-  before: ConfigReading,
+  readingBefore: ConfigReading,
   purpose: "ordinary" | "roll-back",
 ): Promise<RestartAttempt> {
   const { state, budget, events, driver, due, place, signal } = incident;
@@ -91,7 +91,7 @@ export async function attemptRestart(
     state.retry.set(undefined);
     state.requestedRestart.set(undefined);
     state.startedWith.set(undefined);
-    state.nodeHas.set(before.ok ? fingerprintConfig(before.document) : "unknown");
+    state.nodeHas.set(readingBefore.ok ? fingerprintConfig(readingBefore.document) : "unknown");
     if (purpose === "ordinary") {
       const begun = { by: "sidecar", outcome: "unknown" } as const;
       events.add("restart", `Restarting the node (${driver.name}): ${due.reason}.`, undefined, begun);
@@ -104,7 +104,7 @@ export async function attemptRestart(
     const pids = (await driver.processes?.()) ?? [];
     const bystanders = pids.filter((pid) => pidsBefore.includes(pid));
     const after = await place.read();
-    if (before.ok && before.contentHash === after.contentHash) startedWith = before;
+    if (readingBefore.ok && readingBefore.contentHash === after.contentHash) startedWith = readingBefore;
     state.atomically(() => {
       const seen = bystanders.length < pids.length ? { bystanders } : {};
       recordPhase(incident, { phase: "verifying", ...seen });
@@ -114,18 +114,22 @@ export async function attemptRestart(
     });
     return report;
   };
-  const verified = await verifyRestart({ command }, incident);
+  const verification = await verifyRestart({ command }, incident);
   budget.end();
-  return { verified, startedWith };
+  return { verified: verification, startedWith };
 }
 
-async function verifyEarlierRestart(incident: RestartIncident, before: ConfigReading): Promise<RestartAttempt> {
+async function verifyEarlierRestart(incident: RestartIncident, readingBefore: ConfigReading): Promise<RestartAttempt> {
   const { state, driver } = incident;
-  const lookAt = prepareCheckExcept(state.restartInFlight.get()?.bystanders, driver);
-  const verified = await verifyRestart({ command: async () => ({}), isAlreadyCommanded: true, lookAt }, incident);
+  const checkProcess = prepareCheckExcept(state.restartInFlight.get()?.bystanders, driver);
+  const verification = await verifyRestart(
+    { command: async () => ({}), isAlreadyCommanded: true, checkProcess },
+    incident,
+  );
   const nodeHas = state.nodeHas.get();
-  const isUnchanged = before.ok && nodeHas !== undefined && matchesFingerprint(nodeHas, before.document, undefined);
-  return { verified, startedWith: isUnchanged ? before : undefined };
+  const isUnchanged =
+    readingBefore.ok && nodeHas !== undefined && matchesFingerprint(nodeHas, readingBefore.document, undefined);
+  return { verified: verification, startedWith: isUnchanged ? readingBefore : undefined };
 }
 
 function recordPhase(

@@ -33,7 +33,7 @@ type RequestedStart = Readonly<{
   contentHash: string;
   startedAfterMs: number | undefined;
   atMs: number;
-  began?: NodeStarted;
+  nodeStarted?: NodeStarted;
 }>;
 
 export type UnresponsivePeriod = Readonly<{
@@ -69,7 +69,7 @@ export type ObservedProcess = Observation<ProcessState>;
 
 /** Whether the node started long before the content existed, so that what it runs with is unknown. */
 export function isUnread({ requestedStart }: ProcessState, contentHash: string | undefined): boolean {
-  return requestedStart?.began === "before" && requestedStart.contentHash === contentHash;
+  return requestedStart?.nodeStarted === "before" && requestedStart.contentHash === contentHash;
 }
 
 /** `opsRestart`: the command that restarts the node, with the `ops` driver. */
@@ -120,7 +120,7 @@ function deriveRollBackReady(found: RollBackFinding): ConditionReport<"RollbackR
     const message = "The sidecar does not restart the node (restart.driver, upkeep.mode), so it never rolls back.";
     return { type, status: "Unknown", reason: "NoRestarts", message };
   }
-  if (found.kind === "nothing") return deriveNothingKept(found.because);
+  if (found.kind === "nothing") return deriveMissingConfig(found.because);
   const { kind, directory } = found;
   const path = join(directory, "healthy.conf");
   if (kind === "notKept") {
@@ -135,7 +135,7 @@ function deriveRollBackReady(found: RollBackFinding): ConditionReport<"RollbackR
   return { type, status: "Unknown", reason: "Assumed", message };
 }
 
-function deriveNothingKept(
+function deriveMissingConfig(
   because: Extract<RollBackFinding, { kind: "nothing" }>["because"],
 ): ConditionReport<"RollbackReady"> {
   const type = "RollbackReady";

@@ -9,8 +9,8 @@ import { restartAndVerify, waitForResponse } from "./restart-verification.ts";
 
 skipWaits();
 
-const rejected = { reason: "ConnectionRefused", message: "rejected" } as const;
-const down = { answers: 1, failure: rejected };
+const rejectedFailure = { reason: "ConnectionRefused", message: "rejected" } as const;
+const down = { answers: 1, failure: rejectedFailure };
 
 type Restarted = Readonly<{
   check: () => Promise<RpcState>;
@@ -33,7 +33,7 @@ async function verify({ check, lastPush, restart, startedAt, clock = systemClock
     restarts: { note: ({ stage }: Readonly<{ stage: string | undefined }>) => stages.push(stage) },
   });
   const lookAt = startedAt && (async () => startedAt());
-  const result = await restartAndVerify({ command: restart ?? (async () => ({})), lookAt }, context);
+  const result = await restartAndVerify({ command: restart ?? (async () => ({})), checkProcess: lookAt }, context);
   return { result, stages };
 }
 
@@ -78,12 +78,12 @@ const reference = (height: number | undefined) => (requestedAtMs: number) => ({
   reference: { height, requestedAtMs },
 });
 const irregular = { height: 7, cadence: "irregular" } as const;
-const steady = { height: 7, cadence: "steady" } as const;
+const steadyBlocks = { height: 7, cadence: "steady" } as const;
 const idleAt = (block: number) => ({ height: 7, cadence: "unknown", idleAt: block }) as const;
 
 test.each<[string, Partial<RpcState>, (atMs: number) => Partial<RpcState>, boolean]>([
   ["has the same head, on a chain whose blocks are irregular", irregular, same, true],
-  ["has the same head, on a chain with steady blocks", steady, same, false],
+  ["has the same head, on a chain with steady blocks", steadyBlocks, same, false],
   ["has the same head, on an unknown chain", { height: 7, cadence: "unknown" }, same, false],
   ["has the same head, on a chain that was idle when first watched", idleAt(7), same, true],
   ["has the same head, on a chain that was idle and then had a block", idleAt(6), same, false],
@@ -92,14 +92,14 @@ test.each<[string, Partial<RpcState>, (atMs: number) => Partial<RpcState>, boole
   [
     "responds intermittently",
     irregular,
-    (atMs) => (atMs % 500 < 250 ? { height: 7 } : { height: 7, failure: rejected }),
+    (atMs) => (atMs % 500 < 250 ? { height: 7 } : { height: 7, failure: rejectedFailure }),
     false,
   ],
-  ["has the same head as its references, despite steady blocks", steady, reference(7), true],
+  ["has the same head as its references, despite steady blocks", steadyBlocks, reference(7), true],
   ["is behind the references, despite irregular blocks", irregular, reference(8), false],
   [
     "has the same head as references queried before the restart",
-    steady,
+    steadyBlocks,
     () => reference(7)(Number.NEGATIVE_INFINITY),
     false,
   ],

@@ -15,7 +15,7 @@ export type Restart = Readonly<{
   /** Whether an earlier sidecar ran the command, and so watched the process. */
   isAlreadyCommanded?: boolean;
   /** Checks the node's process; default: as its driver can. */
-  lookAt?: ProcessChecker | undefined;
+  checkProcess?: ProcessChecker | undefined;
 }>;
 
 /** Interval between checks at first, because a node may recover within a second; later checks are less frequent. */
@@ -33,7 +33,7 @@ export async function restartAndVerify(restart: Restart, context: RestartContext
   const { settings, clock, health, driver, lastPush, signal } = context;
   const beganMs = clock.monotonicMs();
   reportStage(undefined, context);
-  const lookAt = restart.lookAt ?? (driver && (await prepareProcessCheck(driver)));
+  const checkProcess = restart.checkProcess ?? (driver && (await prepareProcessCheck(driver)));
   const pushBefore = await lastPush?.(signal);
   const progress = createHeightProgress(clock);
   progress.see(await health.check(signal));
@@ -43,7 +43,7 @@ export async function restartAndVerify(restart: Restart, context: RestartContext
     const { failureOutput } = await restart.command();
     const said = failureOutput === undefined ? "" : ` (the restart command printed: ${failureOutput})`;
     progress.restarted();
-    const { within, hasEnded } = await waitForHeight(progress, lookAt, restart, context);
+    const { within, hasEnded } = await waitForHeight(progress, checkProcess, restart, context);
     if (!progress.advanced() && !progress.isIdleAsBefore()) {
       return { ok: false, message: `${progress.describe()} ${within}${said}`, hasEnded };
     }
@@ -77,14 +77,14 @@ export function reportStage(stage: string | undefined, { restarts, wake }: Resta
  */
 async function waitForHeight(
   progress: HeightProgress,
-  lookAt: ProcessChecker | undefined,
+  checkProcess: ProcessChecker | undefined,
   { isAlreadyCommanded = false }: Restart,
   context: RestartContext,
 ): Promise<Readonly<{ within: string; hasEnded: boolean }>> {
   const { clock, signal } = context;
   const { answersWithinMs, healthyWithinMs } = context.settings.restart;
   const doneMs = clock.monotonicMs();
-  await using process = watchProcess(lookAt, { hasRun: !isAlreadyCommanded, signal });
+  await using process = watchProcess(checkProcess, { hasRun: !isAlreadyCommanded, signal });
   const findStage = () => {
     const answeredMs = progress.answeredAtMs();
     if (answeredMs !== undefined) {

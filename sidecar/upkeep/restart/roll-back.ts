@@ -12,17 +12,17 @@ import { readStoredHealthy } from "./running-config.ts";
 /** Restores the last healthy configuration, restarts the node once more, and pauses, whether or not that helped. */
 export async function rollBack(incident: RestartIncident, failure: string): Promise<void> {
   const { state, budget, events, clock, health, place, due, command } = incident;
-  const { height, failure: noAnswer } = await health.check(incident.signal);
+  const { height, failure: rpcFailure } = await health.check(incident.signal);
   if (incident.signal.aborted) return;
-  const failed = { reason: due.firstReason ?? due.reason, height, isDown: noAnswer !== undefined };
-  const hold = (message: string, left: typeof failed | undefined = failed) =>
+  const failedRestart = { reason: due.firstReason ?? due.reason, height, isDown: rpcFailure !== undefined };
+  const hold = (message: string, left: typeof failedRestart | undefined = failedRestart) =>
     state.hold.set({ desired: incident.desired, message, sinceMs: clock.wallMs(), failed: left });
   const afterRestart = `The node did not recover after a restart: ${asSentence(failure)}`;
   events.begin("hold", afterRestart, undefined, { by: "sidecar" });
   hold(afterRestart);
   const ran = state.restartInFlight.get()?.ran;
-  const restored = await restoreHealthy(incident, failure, ran);
-  const rolledBack = `The node did not recover: ${asSentence(failure)} ${restored}`;
+  const restoreResult = await restoreHealthy(incident, failure, ran);
+  const rolledBack = `The node did not recover: ${asSentence(failure)} ${restoreResult}`;
   if (!budget.allows("roll-back")) {
     const message = `${rolledBack} The restart budget is used up, so it was not restarted again.`;
     return state.atomically(() => {
@@ -36,12 +36,12 @@ export async function rollBack(incident: RestartIncident, failure: string): Prom
   if (incident.signal.aborted) return;
   const end = verified.ok ? "It recovered after one more restart." : describeSecondFailure(verified.message, failure);
   state.atomically(() => {
-    hold(`${afterRestart} ${restored} ${end}`, verified.ok ? undefined : failed);
+    hold(`${afterRestart} ${restoreResult} ${end}`, verified.ok ? undefined : failedRestart);
     if (verified.ok && startedWith !== undefined) state.startedWith.set(fingerprintConfig(startedWith.document));
     state.restartInFlight.set(undefined);
-    const paused = `Gatehouse is paused until the desired state changes or you run \`${command("resume")}\`. ${end}`;
+    const pauseMessage = `Gatehouse is paused until the desired state changes or you run \`${command("resume")}\`. ${end}`;
     const outcome = verified.ok ? "success" : "failure";
-    events.add("hold", paused, undefined, { by: "sidecar", outcome, after: { hold: failure } });
+    events.add("hold", pauseMessage, undefined, { by: "sidecar", outcome, after: { hold: failure } });
   });
 }
 
@@ -59,14 +59,14 @@ function asSentence(reason: string): string {
 /** Returns the outcome as text. `ran`: the parsed configuration with which the node ran just before this restart. */
 async function restoreHealthy(incident: RestartIncident, failure: string, ran: string | undefined): Promise<string> {
   const { place, state, versions } = incident;
-  let healthy: Uint8Array | undefined;
+  let healthyBytes: Uint8Array | undefined;
   try {
-    healthy = await versions.recall("healthy");
+    healthyBytes = await versions.recall("healthy");
   } catch (error) {
     return `The backup in ${state.directory} can't be read (${(error as Error).message}), so no configuration was restored.`;
   }
-  if (healthy === undefined) return "There is no earlier configuration to restore.";
-  const hash = hashContent(healthy);
+  if (healthyBytes === undefined) return "There is no earlier configuration to restore.";
+  const hash = hashContent(healthyBytes);
   const { hash: healthyHash, proof } = state.healthy.get() ?? { hash, proof: "advanced" };
   const isProved = healthyHash === hash && proof === "advanced";
   const now = await place.read();
@@ -76,16 +76,16 @@ async function restoreHealthy(incident: RestartIncident, failure: string, ran: s
       : "No other configuration is known: the backup equals the current one, which may never have been loaded.";
   }
   const over = { standing: now.ok ? now.document : undefined, ran };
-  const judged = checkRestorable(healthy, place.layout().pathsDirectory, over, state);
-  if (!judged.ok) {
-    return `The backup in ${state.directory} was not restored: ${judged.why}. Fix node.conf manually.`;
+  const restorableCheck = checkRestorable(healthyBytes, place.layout().pathsDirectory, over, state);
+  if (!restorableCheck.ok) {
+    return `The backup in ${state.directory} was not restored: ${restorableCheck.why}. Fix node.conf manually.`;
   }
   const what = isProved ? "Its last healthy configuration" : "The unverified node.conf from when it last responded";
   const message = `node.conf: restored to the ${isProved ? "last healthy version" : "unverified version from when the node last responded"}.`;
-  const written = await replaceConfig(now, healthy, [{ message, why: failure }], incident);
-  if (!written.ok) return `${what} could not be restored: ${written.message}`;
-  const edit = now.ok ? describeEdit(judged.document.value, now.document.value) : "node.conf is invalid";
-  const copy = written.copy === undefined ? "" : `; it is saved in ${written.copy}`;
+  const writeResult = await replaceConfig(now, healthyBytes, [{ message, why: failure }], incident);
+  if (!writeResult.ok) return `${what} could not be restored: ${writeResult.message}`;
+  const edit = now.ok ? describeEdit(restorableCheck.document.value, now.document.value) : "node.conf is invalid";
+  const copy = writeResult.copy === undefined ? "" : `; it is saved in ${writeResult.copy}`;
   return `The failed edit: ${edit}${copy}. ${what} was restored.`;
 }
 

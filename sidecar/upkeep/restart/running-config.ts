@@ -57,9 +57,9 @@ export async function readStoredHealthy(context: RestartContext): Promise<Stored
   const bytes = await loadStoredConfig("healthy", context);
   if (bytes === undefined) return {};
   const hash = hashContent(bytes);
-  const healthy = context.state.healthy.get();
+  const evidence = context.state.healthy.get();
   // Older versions retained only verified configurations in their state.
-  return { hash, proof: healthy === undefined ? "advanced" : healthy.hash === hash ? healthy.proof : "assumed" };
+  return { hash, proof: evidence === undefined ? "advanced" : evidence.hash === hash ? evidence.proof : "assumed" };
 }
 
 async function recordStart(
@@ -75,20 +75,20 @@ async function recordStart(
   if (start !== undefined && isSame && nowMs - start.atMs < checkAgainMs) return;
   const now = { contentHash, startedAfterMs, atMs: nowMs };
   process.note({ requestedStart: now });
-  const began = await hasNodeStarted(changedAtMs, context);
-  process.note({ requestedStart: { ...now, began } });
-  if (began === "after") state.startedWith.set(fingerprintConfig(document));
+  const nodeStarted = await hasNodeStarted(changedAtMs, context);
+  process.note({ requestedStart: { ...now, nodeStarted } });
+  if (nodeStarted === "after") state.startedWith.set(fingerprintConfig(document));
 }
 
 /** Records the height at which this content was first seen active. Returns whether the height has risen since, or the references have no later block. */
 function checkAdvanced({ contentHash }: UsableReading, { restarts, health }: RestartContext): boolean {
   const { height } = health.current();
   const facts = health.facts();
-  const before = restarts.now().advancing;
-  const advancing = before?.contentHash === contentHash ? before : { contentHash, height };
-  restarts.note({ advancing });
+  const advancingBefore = restarts.now().advancing;
+  const advancingConfig = advancingBefore?.contentHash === contentHash ? advancingBefore : { contentHash, height };
+  restarts.note({ advancing: advancingConfig });
   if (facts.chain === "another") return false;
-  const from = advancing.height;
+  const from = advancingConfig.height;
   const hasRisen = height !== undefined && from !== undefined && height > from;
   return hasRisen || facts.height === "idle";
 }

@@ -6,7 +6,7 @@ import { explainHungNode, explainUnhealthyNode } from "./unhealthy-restart.ts";
 
 const aDayMs = 86_400_000;
 const answeredAtMs = Date.parse("2026-05-01T12:00:00Z");
-const restarted = () => Promise.resolve({});
+const restartNode = () => Promise.resolve({});
 
 type Options = Readonly<{
   isRestarted?: boolean;
@@ -62,9 +62,9 @@ test.each([
   ["that hangs is left alone if no time limit is set", -1_000, 0, undefined],
 ])("an unresponsive node %s", async (_, startedMs, hungAfterMs, words) => {
   const startedAt = () => Promise.resolve(answeredAtMs + startedMs);
-  const driver = { name: "kubernetes", restart: restarted, startedAt };
-  const current = { ...unknownHealth, answeredAtMs };
-  const { results } = await explainFailing("TimedOut", aDayMs, { hungAfterMs, driver, current });
+  const driver = { name: "kubernetes", restart: restartNode, startedAt };
+  const currentState = { ...unknownHealth, answeredAtMs };
+  const { results } = await explainFailing("TimedOut", aDayMs, { hungAfterMs, driver, current: currentState });
   expect(results[0]?.[1]).toBeUndefined();
   expect(results[1]?.[1]).toEqual(words && expect.stringContaining(words));
 });
@@ -79,7 +79,7 @@ test.each([
   ["still runs is left alone", true, [7], undefined],
   ["was never seen is left alone", false, [], undefined],
 ])("a node whose process %s", async (_, wasSeen, pids, words) => {
-  const driver = { name: "ops", restart: restarted, processes: () => Promise.resolve(pids) };
+  const driver = { name: "ops", restart: restartNode, processes: () => Promise.resolve(pids) };
   const options = { wasSeen, driver, isRestarted: false, answersWithinMs: aDayMs };
   const { results } = await explainFailing("ConnectionRefused", 2_000, options);
   expect(results[0]?.[0]).toBeUndefined();
@@ -89,7 +89,7 @@ test.each([
 const responds = { rpc: { sinceMs: 0, fault: undefined } };
 
 /** A node that responds and is this many blocks behind its references. */
-const behind = (blocks: number): NodeInfo => ({
+const createLag = (blocks: number): NodeInfo => ({
   ...responds,
   height: "advancing",
   lag: { reason: "Behind", message: `It is ${blocks} blocks behind.`, blocks },
@@ -107,29 +107,29 @@ const webSocket = { reason: "ConnectionClosed", message: "It is closed." } as co
 
 describe("a node that is behind", () => {
   test.each<[string, number, (minute: number) => NodeInfo, boolean?]>([
-    ["gets closer to its references", 600, (minute) => behind(100_000 - 60 * minute)],
-    ["catches up in bursts", 600, (minute) => behind(100_000 - 900 * Math.floor(minute / 4))],
-    ["doesn't get closer, but lag.restart is off", 60, () => behind(1_000), false],
+    ["gets closer to its references", 600, (minute) => createLag(100_000 - 60 * minute)],
+    ["catches up in bursts", 600, (minute) => createLag(100_000 - 900 * Math.floor(minute / 4))],
+    ["doesn't get closer, but lag.restart is off", 60, () => createLag(1_000), false],
   ])("is left alone if it %s", async (_, count, facts, isRestarted) => {
     expect(await findFirstMinute(count, facts, isRestarted)).toBeUndefined();
   });
 
   test.each<[string, number, number, string, (minute: number) => NodeInfo]>([
-    ["is stuck", 10, 5, "unhealthy for 300 s: Behind (It is 1", (minute) => behind(1_000 + 60 * minute)],
+    ["is stuck", 10, 5, "unhealthy for 300 s: Behind (It is 1", (minute) => createLag(1_000 + 60 * minute)],
     [
       "only keeps pace with the chain",
       10,
       5,
       "unhealthy for 300 s: Behind (It is 1",
-      (minute) => behind(1_000 + (minute % 2)),
+      (minute) => createLag(1_000 + (minute % 2)),
     ],
-    ["stops catching up", 60, 34, "Behind", (minute) => behind(minute < 30 ? 5_000 - minute : 5_000)],
+    ["stops catching up", 60, 34, "Behind", (minute) => createLag(minute < 30 ? 5_000 - minute : 5_000)],
     [
       "catches up, but has a different fault",
       60,
       34,
       "ConnectionClosed (It is closed.)",
-      (minute) => ({ ...behind(5_000 - minute), ...(minute < 30 ? {} : { webSocket }) }),
+      (minute) => ({ ...createLag(5_000 - minute), ...(minute < 30 ? {} : { webSocket }) }),
     ],
   ])("is restarted if it %s", async (_, count, minute, words, facts) => {
     expect(await findFirstMinute(count, facts)).toEqual([minute, expect.stringContaining(words)]);

@@ -44,10 +44,10 @@ function mayBeRepaired({ reason }: NodeFault): boolean {
 
 /** For a node that is only behind, the time restarts whenever it gets closer than ever before. */
 function countUnhealthy(
-  before: UnhealthyPeriod | undefined,
+  previousPeriod: UnhealthyPeriod | undefined,
   { lag, isOnlyBehind, nowMs }: Readonly<{ lag: NodeInfo["lag"]; isOnlyBehind: boolean; nowMs: number }>,
 ): UnhealthyPeriod {
-  const { sinceMs = nowMs, nearestBlocks = Infinity } = before ?? {};
+  const { sinceMs = nowMs, nearestBlocks = Infinity } = previousPeriod ?? {};
   if (typeof lag !== "object" || lag.blocks >= nearestBlocks) return { sinceMs, nearestBlocks };
   const isNearer = isOnlyBehind && nearestBlocks !== Infinity;
   return { sinceMs: isNearer ? nowMs : sinceMs, nearestBlocks: lag.blocks };
@@ -61,9 +61,9 @@ export async function explainHungNode(context: RestartContext): Promise<string |
   const { health } = context;
   const { hungAfterMs } = context.settings.restart;
   if (isUnasked(context)) return undefined;
-  const unresponsive = recordUnresponsive(context);
-  if (unresponsive === undefined) return undefined;
-  const silentForMs = health.ranMs() - unresponsive.sinceMs;
+  const unresponsivePeriod = recordUnresponsive(context);
+  if (unresponsivePeriod === undefined) return undefined;
+  const silentForMs = health.ranMs() - unresponsivePeriod.sinceMs;
   const { answeredAtMs } = health.current();
   if (hungAfterMs === 0 || silentForMs < hungAfterMs || answeredAtMs === undefined) return undefined;
   const startedAt = await readNodeStart(context);
@@ -78,23 +78,23 @@ export async function explainHungNode(context: RestartContext): Promise<string |
 async function findStartupDeadline(context: RestartContext): Promise<number | undefined> {
   const { process, clock, health, driver } = context;
   const { answersWithinMs } = context.settings.restart;
-  const unresponsive = recordUnresponsive(context);
+  const unresponsivePeriod = recordUnresponsive(context);
   const runs = ((await driver?.processes?.()) ?? []).length > 0;
   const { answeredAtMs } = health.current();
-  process.note({ hasEnded: unresponsive !== undefined && process.now().wasSeen && !runs });
-  if (unresponsive === undefined) {
+  process.note({ hasEnded: unresponsivePeriod !== undefined && process.now().wasSeen && !runs });
+  if (unresponsivePeriod === undefined) {
     recordProcess(process, runs, { answeredAtMs, wallMs: clock.wallMs() });
     return undefined;
   }
   if (process.now().hasEnded) return undefined;
   const startedAtMs = await readNodeStart(context);
   if (startedAtMs === "not-running") return undefined;
-  const silentSinceMs = clock.wallMs() - (health.ranMs() - unresponsive.sinceMs);
+  const silentSinceMs = clock.wallMs() - (health.ranMs() - unresponsivePeriod.sinceMs);
   const untilMs = (startedAtMs === "unknown" ? silentSinceMs : startedAtMs) + answersWithinMs;
-  const hasAnswered =
+  const hasResponded =
     answeredAtMs !== undefined &&
-    (startedAtMs === "unknown" ? !unresponsive.portWasClosed : startedAtMs + startPrecisionMs <= answeredAtMs);
-  return hasAnswered || clock.wallMs() >= untilMs ? undefined : untilMs;
+    (startedAtMs === "unknown" ? !unresponsivePeriod.portWasClosed : startedAtMs + startPrecisionMs <= answeredAtMs);
+  return hasResponded || clock.wallMs() >= untilMs ? undefined : untilMs;
 }
 
 /** A node that has just exited responded a moment ago, so only a later response shows that the exited process wasn't the node. */
@@ -126,8 +126,8 @@ const closedPortReasons: ReadonlySet<NodeFault["reason"]> = new Set([
 function recordUnresponsive({ process, health }: RestartContext): UnresponsivePeriod | undefined {
   const fault = health.facts().rpc?.fault;
   const { sinceMs = health.ranMs(), portWasClosed = false } = process.now().unresponsive ?? {};
-  const unresponsive =
+  const unresponsivePeriod =
     fault === undefined ? undefined : { sinceMs, portWasClosed: portWasClosed || closedPortReasons.has(fault.reason) };
-  process.note({ unresponsive });
-  return unresponsive;
+  process.note({ unresponsive: unresponsivePeriod });
+  return unresponsivePeriod;
 }

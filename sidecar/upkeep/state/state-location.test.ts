@@ -14,9 +14,9 @@ beforeEach(async () => {
 });
 
 const open = () => true;
-const closed = () => false;
+const isNotWritable = () => false;
 
-function placeOf(workspace: string, isWritable: () => boolean, env: Readonly<Record<string, string>> = {}): string {
+function locateState(workspace: string, isWritable: () => boolean, env: Readonly<Record<string, string>> = {}): string {
   const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace, ...env } });
   const facts = { userStateDirectory: join(root, "user"), isWritable };
   return chooseStateLocation(settings, join(workspace, "bin/node.conf"), facts);
@@ -24,25 +24,27 @@ function placeOf(workspace: string, isWritable: () => boolean, env: Readonly<Rec
 
 test("keeps state in the node's workspace, or in a separate user directory per node if the workspace is read-only", () => {
   for (const name of ["a", "b", "c"]) mkdirSync(join(root, name));
-  expect(placeOf(join(root, "a"), open)).toBe(join(root, "a/.gatehouse"));
-  const elsewhere = [join(root, "b"), join(root, "c")].map((workspace) => placeOf(workspace, closed));
-  for (const place of elsewhere) expect(place).toMatch(new RegExp(`^${root}/user/[0-9a-f]{16}$`));
-  expect(new Set(elsewhere).size).toBe(2);
-  expect(placeOf(join(root, "b"), closed, { GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "7" })).not.toBe(elsewhere[0]);
+  expect(locateState(join(root, "a"), open)).toBe(join(root, "a/.gatehouse"));
+  const otherLocations = [join(root, "b"), join(root, "c")].map((workspace) => locateState(workspace, isNotWritable));
+  for (const location of otherLocations) expect(location).toMatch(new RegExp(`^${root}/user/[0-9a-f]{16}$`));
+  expect(new Set(otherLocations).size).toBe(2);
+  expect(locateState(join(root, "b"), isNotWritable, { GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "7" })).not.toBe(
+    otherLocations[0],
+  );
   const set = { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: "own" };
-  expect(placeOf(join(root, "a"), open, set)).toBe(resolve("own"));
+  expect(locateState(join(root, "a"), open, set)).toBe(resolve("own"));
 });
 
 test("finds existing state again, whether or not the workspace is writable", () => {
   mkdirSync(join(root, "b"));
-  const before = placeOf(join(root, "b"), closed);
-  mkdirSync(before, { recursive: true });
-  writeFileSync(join(before, "upkeep.sqlite"), "");
-  expect(placeOf(join(root, "b"), open)).toBe(before);
+  const locationBefore = locateState(join(root, "b"), isNotWritable);
+  mkdirSync(locationBefore, { recursive: true });
+  writeFileSync(join(locationBefore, "upkeep.sqlite"), "");
+  expect(locateState(join(root, "b"), open)).toBe(locationBefore);
 });
 
 test("creates no state elsewhere while the workspace is not mounted yet", () => {
-  expect(() => placeOf(join(root, "later"), open)).toThrow(
+  expect(() => locateState(join(root, "later"), open)).toThrow(
     `the node's workspace ${join(root, "later")} does not exist; mount it, or set GATEHOUSE_SIDECAR_NODE_WORKSPACE to its location.`,
   );
 });

@@ -38,10 +38,10 @@ export function chooseStateLocation(
   configPath: string,
   { userStateDirectory, isWritable }: StateLocationInfo,
 ): string {
-  const places = listStateLocations(settings, configPath, userStateDirectory);
-  const used = places.find((place) => existsSync(join(place, upkeepStateFile)));
+  const locations = listStateLocations(settings, configPath, userStateDirectory);
+  const used = locations.find((location) => existsSync(join(location, upkeepStateFile)));
   if (used !== undefined) return used;
-  const [first, ...others] = places;
+  const [first, ...others] = locations;
   if (settings.upkeep.stateDirectory !== undefined) return first;
   const workspace = locateWorkspace(settings, configPath);
   if (!existsSync(workspace)) {

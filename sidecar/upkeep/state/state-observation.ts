@@ -34,9 +34,9 @@ export async function checkState(
 export function findStateFailure({ isLookedAt, failure, copyNotKept }: StoreState): StoreFailure | undefined {
   if (!isLookedAt) return undefined;
   if (failure !== undefined) {
-    const until =
+    const untilText =
       "Until then, the sidecar's state is only in memory, and it neither changes node.conf nor restarts the node.";
-    return { reason: failure.reason, message: `${failure.message} ${until}` };
+    return { reason: failure.reason, message: `${failure.message} ${untilText}` };
   }
   return copyNotKept === undefined ? undefined : { reason: "WriteFailed", message: copyNotKept };
 }

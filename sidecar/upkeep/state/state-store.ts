@@ -19,8 +19,8 @@ const busyTimeoutMs = 50;
 export function createStateStore(database: DatabaseSync, path: string) {
   database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   const pending = new Map<string, StoreWrite>();
-  let failed: StoreFailure | undefined;
-  let suspended: StoreFailure | undefined;
+  let writeFailure: StoreFailure | undefined;
+  let storedFailure: StoreFailure | undefined;
   let changes = 0;
   const defer = (name: string, write: StoreWrite) => {
     // Moves the write to the end: writes are ordered by their last change.
@@ -28,7 +28,7 @@ export function createStateStore(database: DatabaseSync, path: string) {
     pending.set(name, write);
   };
   const flush = () => {
-    if (suspended !== undefined || changes > 0 || pending.size === 0) return;
+    if (storedFailure !== undefined || changes > 0 || pending.size === 0) return;
     const writes = [...pending.values()];
     try {
       database.exec("BEGIN IMMEDIATE");
@@ -37,11 +37,11 @@ export function createStateStore(database: DatabaseSync, path: string) {
     } catch (error) {
       // On a full disk, SQLite rolls back the transaction itself.
       if (database.isTransaction) database.exec("ROLLBACK");
-      failed = explainFailure(error, path);
-      if (failed === undefined) throw error;
+      writeFailure = explainFailure(error, path);
+      if (writeFailure === undefined) throw error;
       return;
     }
-    failed = undefined;
+    writeFailure = undefined;
     pending.clear();
     for (const { kept } of writes) kept?.();
   };
@@ -49,7 +49,7 @@ export function createStateStore(database: DatabaseSync, path: string) {
     defer(name, change);
     flush();
   };
-  const failure = () => suspended ?? failed;
+  const failure = () => storedFailure ?? writeFailure;
   return {
     database,
     /** Writes now or, if that fails, at a later `flush`. Of several writes with the same name, only the last is retained. */
@@ -74,7 +74,7 @@ export function createStateStore(database: DatabaseSync, path: string) {
     },
     /** Suspends all disk access while the disk's file system hangs, because access would block the whole process; undefined resumes it. */
     suspend: (why: StoreFailure | undefined) => {
-      suspended = why;
+      storedFailure = why;
     },
   };
 }

@@ -21,14 +21,14 @@ export function createStoredEventLog(store: StateStore, clock: Clock): EventLog 
   const prune = database.prepare("DELETE FROM event WHERE id <= (SELECT max(id) FROM event) - ?");
   const select = database.prepare("SELECT at_ms, kind, message, why FROM event ORDER BY id DESC LIMIT ?");
   let events: readonly SidecarEvent[] = select.all(storedEventsMax).map(readEvent);
-  let unwritten: readonly StoredEvent[] = [];
+  let unwrittenEvents: readonly StoredEvent[] = [];
   const write: StoreWrite = {
     run: () => {
-      for (const { event, atMs } of unwritten) insert.run(atMs, event.kind, event.message, event.why ?? null);
+      for (const { event, atMs } of unwrittenEvents) insert.run(atMs, event.kind, event.message, event.why ?? null);
       prune.run(storedEventsMax);
     },
     kept: () => {
-      unwritten = [];
+      unwrittenEvents = [];
     },
   };
   return {
@@ -36,7 +36,7 @@ export function createStoredEventLog(store: StateStore, clock: Clock): EventLog 
       const atMs = Math.round(clock.wallMs());
       const event = { at: new Date(atMs).toISOString(), kind, message, ...(why === undefined ? {} : { why }) };
       events = [event, ...events].slice(0, storedEventsMax);
-      unwritten = [...unwritten, { event, atMs }].slice(-storedEventsMax);
+      unwrittenEvents = [...unwrittenEvents, { event, atMs }].slice(-storedEventsMax);
       // Conditions also change when the node's disk fails, and this can happen before any iteration detects the failure.
       if (kind === "condition") store.defer("events", write);
       else store.write("events", write);
@@ -86,9 +86,9 @@ export function auditEvents(events: EventLog, audit: AuditLog): EventLog {
     audit.add({ ...change, outcome: "unknown", action: actions[kind], message: `Begun: ${message}`, reason: why });
   };
   const fail: EventLog["fail"] = (kind, message, why, change) => {
-    const failed = JSON.stringify([message, why, change]);
-    if (failed === lastFailed.get(kind)) return;
-    lastFailed.set(kind, failed);
+    const failureKey = JSON.stringify([message, why, change]);
+    if (failureKey === lastFailed.get(kind)) return;
+    lastFailed.set(kind, failureKey);
     audit.add({ ...change, outcome: "failure", action: actions[kind], message, reason: why });
   };
   return { add, begin, fail, list: events.list };

@@ -4,13 +4,13 @@ import { makeContext, openTestState, readTestSettings } from "../../testing/upke
 import { hashDesiredState, createDesiredState } from "../plan/desired-state.ts";
 import { createRestartBudget } from "../restart/restart-budget.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import { begunUpgrade } from "../../testing/started-upgrade.ts";
+import { startedUpgrade } from "../../testing/started-upgrade.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { applyUpgrade, storeRecord } from "./apply-upgrade.ts";
 import { deriveUpgradeConditions } from "./upgrade-observation.ts";
 
-const nothing = async () => ({});
-const ops = { name: "ops", restart: nothing, stop: nothing, start: nothing };
+const noop = async () => ({});
+const ops = { name: "ops", restart: noop, stop: noop, start: noop };
 
 let state: UpkeepState;
 
@@ -18,7 +18,12 @@ beforeEach(async () => {
   state = await openTestState();
 });
 
-const stranded: UpgradeRecord = { ...begunUpgrade, stage: "back-proving", attempts: 2, failure: "no block arrived" };
+const strandedUpgrade: UpgradeRecord = {
+  ...startedUpgrade,
+  stage: "back-proving",
+  attempts: 2,
+  failure: "no block arrived",
+};
 
 const settings = readTestSettings();
 
@@ -45,17 +50,17 @@ function unreadable(read = () => undefined) {
 }
 
 test("pauses a stranded upgrade with the desired state at its end, so that an earlier change doesn't resume it", async () => {
-  state.upgrade.set(stranded);
+  state.upgrade.set(strandedUpgrade);
   const context = unreadable();
   applyUpgrade(context);
   await context.restarts.now().running;
   expect(state.upgrade.get()).toMatchObject({ end: "stranded" });
-  const desired = { hash: hashDesiredState(createDesiredState(settings, "/n/data")) };
-  expect(state.hold.get()).toMatchObject({ desired });
+  const desiredState = { hash: hashDesiredState(createDesiredState(settings, "/n/data")) };
+  expect(state.hold.get()).toMatchObject({ desired: desiredState });
 });
 
 test("starts no further step of an upgrade if its progress can't be stored, reports that, and continues once it can", async () => {
-  state.upgrade.set({ ...stranded, failedStage: "proving", attempts: 0 });
+  state.upgrade.set({ ...strandedUpgrade, failedStage: "proving", attempts: 0 });
   let reads = 0;
   const context = unreadable(() => {
     reads += 1;
@@ -80,7 +85,7 @@ test.each([
   ["waits", ops, "waits for gatehouse adopt"],
   ["acts", undefined, "restart.driver can't stop and start the node"],
 ] as const)("reports an upgrade that can't continue as blocked: %s", (authority, driver, words) => {
-  state.upgrade.set({ ...begunUpgrade, stage: "copying" });
+  state.upgrade.set({ ...startedUpgrade, stage: "copying" });
   // A blocked upgrade gets no other checks.
   const context = makeContext({ state, driver, authority: () => authority });
   applyUpgrade(context);
@@ -91,27 +96,27 @@ test.each([
 
 test("counts a start when its stage is entered, but not again when it resumes or completes", () => {
   const writes: string[][] = [];
-  let stands: UpgradeRecord | undefined;
+  let storedRecord: UpgradeRecord | undefined;
   const notedState = {
     atomically: (change: () => void) => {
       writes.push([]);
       change();
     },
     upgrade: {
-      get: () => stands,
+      get: () => storedRecord,
       set: (record: UpgradeRecord | undefined) => {
-        stands = record;
+        storedRecord = record;
         writes.at(-1)?.push(record?.stage ?? "");
       },
     },
   };
   const budget = { record: (reason: string) => void writes.at(-1)?.push(reason) };
   const enter = (record: UpgradeRecord) => storeRecord(record, notedState, budget);
-  enter({ ...begunUpgrade, stage: "installing" });
-  enter({ ...begunUpgrade, stage: "proving" });
-  enter({ ...begunUpgrade, stage: "proving", interruptions: 1 });
-  enter({ ...begunUpgrade, stage: "back-proving" });
-  enter({ ...begunUpgrade, stage: "back-proving", end: "rolled-back" });
+  enter({ ...startedUpgrade, stage: "installing" });
+  enter({ ...startedUpgrade, stage: "proving" });
+  enter({ ...startedUpgrade, stage: "proving", interruptions: 1 });
+  enter({ ...startedUpgrade, stage: "back-proving" });
+  enter({ ...startedUpgrade, stage: "back-proving", end: "rolled-back" });
   expect(writes).toEqual([
     ["installing"],
     ["upgrade to 0.16.2", "proving"],

@@ -40,11 +40,11 @@ export function applyUpgrade(context: UpgradeContext): void {
   const { state, driver, log, wake, finishes, settings, restarts, process, upgrade } = context;
   const record = state.upgrade.get();
   if (record === undefined || restarts.now().running !== undefined) return;
-  const blocked = record.end === undefined ? explainBlockedUpgrade(context) : undefined;
+  const blockReason = record.end === undefined ? explainBlockedUpgrade(context) : undefined;
   // Lifting a pause may have changed the record.
-  upgrade.note({ record, blocked });
-  if (record.end !== undefined || blocked !== undefined || !canStopAndStart(driver)) return;
-  const running = advanceUpgrade(record, { ...context, driver })
+  upgrade.note({ record, blocked: blockReason });
+  if (record.end !== undefined || blockReason !== undefined || !canStopAndStart(driver)) return;
+  const runningUpgrade = advanceUpgrade(record, { ...context, driver })
     .catch((error: unknown) => {
       // A later iteration continues once the record can be stored.
       if (error instanceof UpgradeError) return log.error({ event: "upgrade-blocked" }, error.message);
@@ -56,18 +56,18 @@ export function applyUpgrade(context: UpgradeContext): void {
       restarts.note({ running: undefined, stage: undefined });
       wake();
     });
-  restarts.note({ running, stage: formatUpgrade(record) });
+  restarts.note({ running: runningUpgrade, stage: formatUpgrade(record) });
   // The upgrade's stop and start commands aren't interrupted; a copy is aborted at once.
-  finishes({ what: "the upgrade's step", done: running, withinMs: 2 * settings.restart.timeoutMs });
+  finishes({ what: "the upgrade's step", done: runningUpgrade, withinMs: 2 * settings.restart.timeoutMs });
 }
 
-async function advanceUpgrade(begun: UpgradeRecord, context: StopStartContext): Promise<void> {
+async function advanceUpgrade(startedUpgrade: UpgradeRecord, context: StopStartContext): Promise<void> {
   const { state, upgrade, events, log, signal, clock } = context;
-  const isResumed = upgrade.now().agreedMs !== begun.beganMs;
-  const { from, to } = begun;
+  const isResumed = upgrade.now().agreedMs !== startedUpgrade.beganMs;
+  const { from, to } = startedUpgrade;
   const attempt = { by: "gatehouse upgrade", outcome: "unknown", before: { version: from } } as const;
-  const begins = isResumed ? "continues" : "starts";
-  events.add("upgrade", `The upgrade from ${from} to ${to} ${begins}.`, undefined, attempt);
+  const startVerb = isResumed ? "continues" : "starts";
+  events.add("upgrade", `The upgrade from ${from} to ${to} ${startVerb}.`, undefined, attempt);
   const run = {
     ...context,
     platform: createHostPlatform(context),
@@ -78,11 +78,11 @@ async function advanceUpgrade(begun: UpgradeRecord, context: StopStartContext): 
       if (now.end !== undefined) return;
       const isStored = () => state.store.failure() === undefined || state.store.isWritable();
       await waitUntil(isStored, Boolean, { ...storeWait, signal }, clock);
-      const blocked = explainStoreFailure(state.store);
-      if (blocked !== undefined) throw new UpgradeError(blocked, "fatal");
+      const blockReason = explainStoreFailure(state.store);
+      if (blockReason !== undefined) throw new UpgradeError(blockReason, "fatal");
     },
   };
-  const { record } = await runUpgrade(begun, { isResumed }, run);
+  const { record } = await runUpgrade(startedUpgrade, { isResumed }, run);
   if (record.end !== undefined && record.end !== "stranded") await retainRunningConfig(context);
 }
 
@@ -117,8 +117,8 @@ function remember(now: UpgradeRecord, context: UpgradeContext): void {
     restarts.note({ stage: message });
     if (isNewFailure) {
       const sides = { before: { version: from }, after: { stage: now.stage } };
-      const failed = `The upgrade from ${from} to ${to} failed and is rolled back.`;
-      events.fail("upgrade", failed, failure, { by: "sidecar", ...sides });
+      const failureText = `The upgrade from ${from} to ${to} failed and is rolled back.`;
+      events.fail("upgrade", failureText, failure, { by: "sidecar", ...sides });
     }
     if (end !== undefined) finish(now, message, context);
   });
@@ -140,10 +140,10 @@ function finish(
   });
   // The evidence about the old data doesn't apply to the new data.
   if (isVerified) return state.dataEvidence.set(undefined);
-  const failed = end === "stranded" ? { failed: { reason: `the upgrade to ${to}`, isDown: true } } : {};
+  const failureText = end === "stranded" ? { failed: { reason: `the upgrade to ${to}`, isDown: true } } : {};
   // No release is stored, because a response from another version must not lift the pause. The current desired state is stored: if it has
   // changed, the initial one would lift the pause at once, and the upgrade would be retried forever.
   const hash = hashDesiredState(createDesiredState(settings, ""));
-  state.hold.set({ desired: { hash }, message, sinceMs: clock.wallMs(), ...failed });
+  state.hold.set({ desired: { hash }, message, sinceMs: clock.wallMs(), ...failureText });
   restarts.note({ hold: { message } });
 }

@@ -1,14 +1,14 @@
 import { beforeEach, expect, test } from "vitest";
-import { begunUpgrade } from "../../testing/started-upgrade.ts";
+import { startedUpgrade } from "../../testing/started-upgrade.ts";
 import { makeContext, openTestState } from "../../testing/upkeep-context.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { beginUpgrade } from "./apply-upgrade.ts";
 
 const check = {
   plan: { from: "0.15.0", steps: ["Stop."], problems: [], warnings: [], digest: "d1" },
-  record: begunUpgrade,
+  record: startedUpgrade,
 };
-const nothing = async () => ({});
+const noop = async () => ({});
 let state: UpkeepState;
 
 beforeEach(async () => {
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 
 function begin(digest: string | undefined, isRestarting = false) {
-  const driver = { name: "ops", restart: nothing, stop: nothing, start: nothing };
+  const driver = { name: "ops", restart: noop, stop: noop, start: noop };
   const parts = { driver, state, isRestarting: () => isRestarting, budget: { allows: () => true } };
   return beginUpgrade(check, digest, makeContext({ settings: { restart: { driver: "ops" } }, ...parts }));
 }
@@ -25,8 +25,8 @@ test("starts only the approved upgrade, not one that was only shown or has chang
   expect(begin(undefined).result).toBe("shown");
   expect(begin("d2").result).toBe("another");
   expect(state.upgrade.get()).toBeUndefined();
-  expect(begin("d1")).toMatchObject({ result: "begun", beganMs: begunUpgrade.beganMs });
-  expect(state.upgrade.get()).toEqual(begunUpgrade);
+  expect(begin("d1")).toMatchObject({ result: "begun", beganMs: startedUpgrade.beganMs });
+  expect(state.upgrade.get()).toEqual(startedUpgrade);
 });
 
 test("rejects a second request that was checked during the first", () => {

@@ -27,7 +27,7 @@ export async function readRelease(request: UpgradeRequest, context: UpgradeConte
 }
 
 /** Explains why new programs can't replace those of the version `from`; undefined if they can. */
-export async function explainUseless(
+export async function explainNoUpgrade(
   from: ProgramIdentity,
   { to, files }: NewRelease,
   binDirectory: string,
@@ -62,8 +62,8 @@ async function identifyRelease(
   { settings, place, commits, signal }: UpgradeContext,
 ): Promise<ProgramIdentity> {
   const { family } = place.layout();
-  const wanted = given === undefined ? undefined : parseNodeVersion(given);
-  if (given !== undefined && wanted === undefined) {
+  const requested = given === undefined ? undefined : parseNodeVersion(given);
+  if (given !== undefined && requested === undefined) {
     throw new UpgradeError(`"${given}" is not a version; expected one such as 0.16.2`);
   }
   const command = chooseVersionProgram(family, settings.nodeCli.command);
@@ -71,17 +71,22 @@ async function identifyRelease(
   const tool = { directory: source, command, preload: family.preload };
   const entryExists = files.some(({ name }) => name === command);
   const said = entryExists ? await runLocalTool(limits, tool, ["--version"], signal) : undefined;
-  const printed =
+  const versionOutput =
     said?.ok === true
       ? identifyProgram(said.output, (text) => parseNodeCliVersion(text, command), commits())
       : undefined;
-  if (printed?.version !== undefined && wanted !== undefined && printed.version.release !== wanted.release) {
+  if (
+    versionOutput?.version !== undefined &&
+    requested !== undefined &&
+    versionOutput.version.release !== requested.release
+  ) {
     throw new UpgradeError(
-      `${source} has the programs of ${printed.version.text} (${command} --version), not those of ${wanted.text}`,
+      `${source} has the programs of ${versionOutput.version.text} (${command} --version), not those of ${requested.text}`,
     );
   }
-  if (printed === undefined && family.versionedBy === "commit") throw explainNoCommit(join(source, command), said);
-  const to = { ...printed, version: printed?.version ?? wanted };
+  if (versionOutput === undefined && family.versionedBy === "commit")
+    throw explainNoCommit(join(source, command), said);
+  const to = { ...versionOutput, version: versionOutput?.version ?? requested };
   if (to.version !== undefined || to.commit !== undefined) return to;
   throw new UpgradeError(`${source} does not report its version; specify it: --node-version`);
 }

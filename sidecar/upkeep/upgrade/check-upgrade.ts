@@ -12,11 +12,11 @@ import { planWithEarlierValues } from "../config/healthy-config.ts";
 import { findWrite } from "../plan/plan.ts";
 import type { ReleaseFile, UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
 import { readNodeBefore, findNodeWarnings, findObstacles } from "./check-node.ts";
-import { explainUseless, readRelease } from "./check-release.ts";
+import { explainNoUpgrade, readRelease } from "./check-release.ts";
 import type { RequestedUpgrade, UpgradeRequest } from "./requested-upgrade.ts";
 import { clonedSizeText, formatSize } from "../../upgrade/data-size.ts";
 import { createFirstStage, formatWorkId, UpgradeError } from "../../upgrade/progress.ts";
-import { measureCopy, findStores, type CopyCost } from "./data/data-stores.ts";
+import { estimateCopyCost, findStores, type CopyCost } from "./data/data-stores.ts";
 import type { UpgradeContext } from "./upgrade-context.ts";
 
 /** Findings of the check, and the upgrade's initial record; there is no record if there are problems. */
@@ -28,7 +28,7 @@ const measureWithinMs = 60_000;
 export async function checkUpgrade(request: UpgradeRequest, context: UpgradeContext): Promise<UpgradeCheck> {
   const { place, settings, observer, state, clock, signal } = context;
   const { source } = request;
-  const current = observer.version();
+  const currentVersion = observer.version();
   const layout = place.layout();
   const { binDirectory, configPath } = layout;
   const problems: string[] = [];
@@ -43,42 +43,54 @@ export async function checkUpgrade(request: UpgradeRequest, context: UpgradeCont
   };
   const release = await attempt(readRelease(request, context));
   const { to, files = [] } = release ?? {};
-  const isUnknown = current.version === undefined && current.commit === undefined;
+  const isUnknown = currentVersion.version === undefined && currentVersion.commit === undefined;
   if (isUnknown) problems.push("the running version is unknown (VersionConsistent explains what to set)");
-  const useless = isUnknown || release === undefined ? undefined : await explainUseless(current, release, binDirectory);
-  if (useless !== undefined) problems.push(useless);
-  const config = await checkConfig(await place.read(), current.version, to?.version, context);
+  const noUpgradeReason =
+    isUnknown || release === undefined ? undefined : await explainNoUpgrade(currentVersion, release, binDirectory);
+  if (noUpgradeReason !== undefined) problems.push(noUpgradeReason);
+  const config = await checkConfig(await place.read(), currentVersion.version, to?.version, context);
   problems.push(...config.problems);
   const nowMs = clock.wallMs();
   const id = `${formatWorkId(nowMs)}-to-${to?.version?.release ?? to?.commit ?? "unknown"}`;
   const limits = { timeoutMs: measureWithinMs, signal };
-  const around = { ...layout, id, others: [binDirectory, state.directory, source] };
-  const found = config.document && (await attempt(findStores(config.document, around, limits)));
+  const storeOptions = { ...layout, id, others: [binDirectory, state.directory, source] };
+  const found = config.document && (await attempt(findStores(config.document, storeOptions, limits)));
   const stores = found?.stores ?? [];
-  const costs = await Promise.all(stores.map((store) => measureCopy(store, limits)));
+  const costs = await Promise.all(stores.map((store) => estimateCopyCost(store, limits)));
   problems.push(...findRoomProblems(stores, costs));
-  const before = await readNodeBefore(context);
-  if (before === undefined)
+  const baseline = await readNodeBefore(context);
+  if (baseline === undefined)
     problems.push("the node does not respond: a regression can be detected only if it is healthy now");
   problems.unshift(...findObstacles(context));
   const warnings = [
     ...config.warnings,
     ...(to === undefined ? [] : findProgramWarnings(to, files, layout, settings.node)),
-    ...(await findNodeWarnings(before, context)),
+    ...(await findNodeWarnings(baseline, context)),
   ];
-  const from = nameProgram(current);
+  const from = nameProgram(currentVersion);
   const target = to && nameProgram(to);
   const plan = planUpgrade(
     { source, from, to: target, files, stores, costs, write: config.write, problems, warnings },
     settings,
   );
-  if (problems.length > 0 || target === undefined || before === undefined || found === undefined) {
+  if (problems.length > 0 || target === undefined || baseline === undefined || found === undefined) {
     return { plan, record: undefined };
   }
-  const commits = { from: current.commit, to: to?.commit };
+  const commits = { from: currentVersion.commit, to: to?.commit };
   const { directory } = found;
-  const agreed = { from, to: target, commits, source, files, binDirectory, configPath, directory, stores, before };
-  return { plan, record: { ...agreed, keepsCopy: settings.upgrade.keepSnapshot, ...createFirstStage(nowMs) } };
+  const confirmed = {
+    from,
+    to: target,
+    commits,
+    source,
+    files,
+    binDirectory,
+    configPath,
+    directory,
+    stores,
+    before: baseline,
+  };
+  return { plan, record: { ...confirmed, keepsCopy: settings.upgrade.keepSnapshot, ...createFirstStage(nowMs) } };
 }
 
 async function checkConfig(
@@ -88,17 +100,17 @@ async function checkConfig(
   context: UpgradeContext,
 ) {
   const { settings, place } = context;
-  const nothing = { document: undefined, write: undefined, problems: [], warnings: [] };
-  if (!reading.ok) return { ...nothing, problems: [reading.problem.message] };
+  const emptyChange = { document: undefined, write: undefined, problems: [], warnings: [] };
+  if (!reading.ok) return { ...emptyChange, problems: [reading.problem.message] };
   const { document } = reading;
-  if (to === undefined) return { ...nothing, document };
+  if (to === undefined) return { ...emptyChange, document };
   const { pathsDirectory } = place.layout();
-  const planned = await planWithEarlierValues({ document, version: to }, settings, pathsDirectory, context);
-  const write = findWrite(planned);
+  const configPlan = await planWithEarlierValues({ document, version: to }, settings, pathsDirectory, context);
+  const write = findWrite(configPlan);
   const findings = lintConfig(write === undefined ? reading.bytes : Buffer.from(write.text), to);
-  const against = listNewFindings(findings, lintConfig(reading.bytes, from)).filter(preventsStart);
-  const problems = [...planned.problems.map(({ message }) => message), ...against.map(formatFinding)];
-  const warnings = findings.filter((finding) => !against.includes(finding)).map(formatFinding);
+  const newFindings = listNewFindings(findings, lintConfig(reading.bytes, from)).filter(preventsStart);
+  const problems = [...configPlan.problems.map(({ message }) => message), ...newFindings.map(formatFinding)];
+  const warnings = findings.filter((finding) => !newFindings.includes(finding)).map(formatFinding);
   return { document, write, problems, warnings };
 }
 
@@ -158,8 +170,8 @@ function planUpgrade(
       : "Once it is verified, remove the copy of the data and the old programs (upgrade.keepSnapshot is false): after that, there is no rollback to the old data.",
     "If anything fails before that: restore the old data, programs and node.conf, verify the old version, and pause. Blocks that the new version received are fetched again.",
   ];
-  const agreed = [source, from, to, files, paths, keepSnapshot, write?.text];
-  const digest = hash("sha256", JSON.stringify(agreed)).slice(0, 16);
+  const confirmed = [source, from, to, files, paths, keepSnapshot, write?.text];
+  const digest = hash("sha256", JSON.stringify(confirmed)).slice(0, 16);
   const known = to === undefined ? {} : { to };
   return { from, ...known, steps: problems.length > 0 ? [] : steps, problems, warnings, digest };
 }

@@ -45,11 +45,11 @@ export async function migrateConfig(record: UpgradeRecord, context: UpgradeConte
   const version = parseNodeVersion(record.to);
   // The version is known only by its commit, so the keys that it reads are unknown, and the current keys are kept.
   if (version === undefined) return;
-  const observed = { document: reading.document, version };
-  const planned = await planWithEarlierValues(observed, settings, place.layout().pathsDirectory, context);
-  const [problem] = planned.problems;
+  const observedConfig = { document: reading.document, version };
+  const configPlan = await planWithEarlierValues(observedConfig, settings, place.layout().pathsDirectory, context);
+  const [problem] = configPlan.problems;
   if (problem !== undefined) throw new UpgradeError(problem.message);
-  const write = findWrite(planned);
+  const write = findWrite(configPlan);
   if (write === undefined) return;
   const changes = write.changes.map((change) => ({
     message: `${basename(record.configPath)}: ${formatChange(change)}.`,
@@ -62,11 +62,11 @@ export async function migrateConfig(record: UpgradeRecord, context: UpgradeConte
 export async function restoreConfig(record: UpgradeRecord, context: UpgradeContext): Promise<void> {
   const kept = locateKeptConfig(record);
   if (!(await entryExists(kept))) return;
-  const before = await requireConfig(kept, context);
+  const keptConfig = await requireConfig(kept, context);
   const now = await readConfig(record.configPath, context);
-  if (now.contentHash === before.contentHash) return;
+  if (now.contentHash === keptConfig.contentHash) return;
   const message = `${basename(record.configPath)}: restored as it was before.`;
-  await replace(now, before.bytes, [{ message, why: record.failure }], record, context);
+  await replace(now, keptConfig.bytes, [{ message, why: record.failure }], record, context);
 }
 
 async function replace(
@@ -76,8 +76,8 @@ async function replace(
   { configPath }: UpgradeRecord,
   context: UpgradeContext,
 ): Promise<void> {
-  const written = await replaceConfig(now, content, changes, context, configPath);
-  if (!written.ok) throw new UpgradeError(written.message);
+  const writeResult = await replaceConfig(now, content, changes, context, configPath);
+  if (!writeResult.ok) throw new UpgradeError(writeResult.message);
 }
 
 /** Retains the node.conf with which the verified version was started, for a rollback. */

@@ -6,7 +6,7 @@ import { systemClock } from "#daemon/clock.ts";
 import type { AuditEntry } from "#daemon/audit/audit-log.ts";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createRecentEvents } from "#status/event-log.ts";
-import { begunUpgrade } from "../../testing/started-upgrade.ts";
+import { startedUpgrade } from "../../testing/started-upgrade.ts";
 import { makeContext, readTestSettings } from "../../testing/upkeep-context.ts";
 import { createConfigVersions } from "../config/config-versions.ts";
 import { createWriterLock, type WriterLock } from "../config/writer-lock.ts";
@@ -17,7 +17,7 @@ import { createHostPlatform } from "./host-platform.ts";
 import type { StopStartContext } from "./stop-and-start.ts";
 
 let root: string;
-let audited: AuditEntry[];
+let auditEntries: AuditEntry[];
 let record: UpgradeRecord;
 let runs: boolean;
 
@@ -26,7 +26,7 @@ const text = (...path: string[]) => readFileSync(join(root, ...path), "utf8");
 beforeEach(async () => {
   root = await makeTestDirectory();
   runs = false;
-  audited = [];
+  auditEntries = [];
   for (const name of ["data", "bin", "new", "work/data", "work/programs"])
     mkdirSync(join(root, name), { recursive: true });
   writeFileSync(join(root, "data", "chain"), "of the new version");
@@ -35,7 +35,7 @@ beforeEach(async () => {
   writeFileSync(join(root, "new", "ops"), "new program");
   writeFileSync(join(root, "work", "programs", "ops"), "old program");
   record = {
-    ...begunUpgrade,
+    ...startedUpgrade,
     source: join(root, "new"),
     files: [{ name: "ops", sha256: hash("sha256", "new program") }],
     binDirectory: join(root, "bin"),
@@ -48,7 +48,7 @@ beforeEach(async () => {
   };
 });
 
-const never = () => {
+const neverEnd = () => {
   throw new Error("not a part of this test");
 };
 
@@ -58,8 +58,8 @@ const settings = readTestSettings({ GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "1000"
 function createPlatform(lock?: WriterLock) {
   const driver = {
     name: "ops",
-    restart: never,
-    start: never,
+    restart: neverEnd,
+    start: neverEnd,
     stop: async () => {
       runs = false;
       return {};
@@ -77,25 +77,25 @@ function createPlatform(lock?: WriterLock) {
     },
     place: {
       fileDeadline: { call: (_: string, call: () => unknown) => call() },
-      lock: lock === undefined ? never : () => lock,
+      lock: lock === undefined ? neverEnd : () => lock,
     },
-    events: auditEvents(createRecentEvents(systemClock), { add: (entry) => void audited.push(entry) }),
+    events: auditEvents(createRecentEvents(systemClock), { add: (entry) => void auditEntries.push(entry) }),
     state: { auditedConfig: { get: () => undefined, set: () => undefined } },
     versions: createConfigVersions(root),
   });
   return createHostPlatform(context as StopStartContext);
 }
 
-const nothing = async () => undefined;
-const nothingElse = { "back-stopping": nothing, "back-discarding": nothing, "back-restarting": nothing };
+const noop = async () => undefined;
+const otherStages = { "back-stopping": noop, "back-discarding": noop, "back-restarting": noop };
 
 test.each(["copying", "installing", "back-installing", "back-data"] as const)(
   "%s changes nothing if a supervisor has started the node since it was stopped",
   async (stage) => {
     writeFileSync(join(root, "bin", "ops"), "as it was");
     runs = true;
-    const failed = stage.startsWith("back-") ? {} : { failure: undefined, failedStage: undefined };
-    const { record: ended } = await run({ ...record, ...failed, stage }, nothingElse);
+    const failureFields = stage.startsWith("back-") ? {} : { failure: undefined, failedStage: undefined };
+    const { record: ended } = await run({ ...record, ...failureFields, stage }, otherStages);
     expect(ended.note ?? ended.failure).toContain("something started the node");
     expect(text("bin", "ops")).toBe("as it was");
     expect(text("data", "chain")).toBe("of the new version");
@@ -127,18 +127,18 @@ test("audits the restored node.conf by its SHA-256", async () => {
   await createPlatform(lock).stages["back-installing"](record, { amend: async () => undefined, isResumed: false });
   expect(text("bin", "node.conf")).toBe(old);
   const sides = { before: { sha256: hash("sha256", now) }, after: { sha256: hash("sha256", old) } };
-  expect(audited).toMatchObject(
+  expect(auditEntries).toMatchObject(
     ["unknown", "success"].map((outcome) => ({ action: "node-conf-written", outcome, ...sides })),
   );
 });
 
-function run(begun: UpgradeRecord, replaced: Partial<UpgradePlatform<UpgradeRecord>["stages"]> = {}) {
+function run(begun: UpgradeRecord, replacedStages: Partial<UpgradePlatform<UpgradeRecord>["stages"]> = {}) {
   const platform = createPlatform();
   return runUpgrade(
     begun,
     { isResumed: false },
     {
-      platform: { ...platform, stages: { ...platform.stages, ...replaced } },
+      platform: { ...platform, stages: { ...platform.stages, ...replacedStages } },
       remember: async () => undefined,
       clock: systemClock,
       signal: new AbortController().signal,

@@ -30,7 +30,7 @@ export function createHostPlatform(context: StopStartContext): UpgradePlatform<U
     };
   return {
     touches: firstNewVersionStage,
-    requireStill: async () => {
+    requireUnchanged: async () => {
       if (await isStopped(context)) return;
       throw new UpgradeError(
         "something started the node while it had to stay stopped; disable whatever starts it (a supervisor?) during the upgrade",

@@ -107,8 +107,8 @@ export async function restorePrograms({ files, binDirectory, directory }: Progra
 async function putFile(from: string, to: string, sha256?: string): Promise<void> {
   const temporary = `${to}${temporarySuffix}`;
   const { mode, uid, gid } = await stat(from);
-  const before = (await entryExists(to)) ? await stat(to) : undefined;
-  const owner = before ?? { uid, gid };
+  const previousStat = (await entryExists(to)) ? await stat(to) : undefined;
+  const owner = previousStat ?? { uid, gid };
   await mkdir(dirname(to), { recursive: true });
   await rm(temporary, { force: true });
   await copyFile(from, temporary, constants.COPYFILE_FICLONE);

@@ -7,7 +7,7 @@ const mark = { pid: 4_711, startTicks: 1 };
 
 /** `runsForLooks`: the number of checks for which its process keeps running. */
 function closed({ seen = [mark], runsForLooks = 0, fails = false, timeoutMs = 1 }) {
-  let looks = 0;
+  let checkCount = 0;
   const context = makeContext({
     settings: { restart: { timeoutMs } },
     driver: {
@@ -19,19 +19,19 @@ function closed({ seen = [mark], runsForLooks = 0, fails = false, timeoutMs = 1 
     holders: {
       now: async () => seen,
       runs: async () => {
-        looks += 1;
-        return looks <= runsForLooks;
+        checkCount += 1;
+        return checkCount <= runsForLooks;
       },
     },
     health: { check: async () => ({ answers: 1, failure: { isPortClosed: true } }) },
   });
-  return { context: context as StopStartContext, looks: () => looks };
+  return { context: context as StopStartContext, checkCount: () => checkCount };
 }
 
 test("does not count a node as stopped if it closed its port but is still writing", async () => {
-  const { context, looks } = closed({ runsForLooks: 1, timeoutMs: 20_000 });
+  const { context, checkCount } = closed({ runsForLooks: 1, timeoutMs: 20_000 });
   await stopNode(undefined, context);
-  expect(looks()).toBe(2);
+  expect(checkCount()).toBe(2);
 });
 
 test("does not count a node as stopped if its process never exits", async () => {
@@ -42,8 +42,8 @@ test("does not count a node as stopped if its process never exits", async () => 
 });
 
 test("trusts a failed stop command only if no process is visible, and otherwise waits for the process to exit", async () => {
-  const unseen = closed({ seen: [], fails: true });
-  await expect(stopNode(undefined, unseen.context)).rejects.toThrow("the node's process is invisible");
+  const unobservedStop = closed({ seen: [], fails: true });
+  await expect(stopNode(undefined, unobservedStop.context)).rejects.toThrow("the node's process is invisible");
   const seen = closed({ fails: true });
   await stopNode(undefined, seen.context);
 });

@@ -13,7 +13,7 @@ export type StopStartContext = UpgradeContext & Readonly<{ driver: StopStartDriv
 const checkAgainMs = 100;
 
 /** Number of consecutive checks that must find the port closed: a supervisor may be about to restart the node. */
-const closedLooks = 3;
+const closedChecks = 3;
 
 export function canStopAndStart(driver: NodeDriver | undefined): driver is StopStartDriver {
   return driver?.stop !== undefined && driver.start !== undefined;
@@ -24,37 +24,38 @@ export function canStopAndStart(driver: NodeDriver | undefined): driver is StopS
  * and then writes its data. The command's result is not evidence either way: with some nodes it fails if the node isn't running, and it may
  * fail and still exit with status 0. A failed command counts only if no process is visible.
  *
- * @param before process that responded before the upgrade, which an earlier sidecar may have told to stop.
+ * @param processBefore process that responded before the upgrade, which an earlier sidecar may have told to stop.
  */
-export async function stopNode(before: ProcessMark | undefined, context: StopStartContext): Promise<void> {
+export async function stopNode(processBefore: ProcessMark | undefined, context: StopStartContext): Promise<void> {
   const { driver, holders, clock, signal } = context;
   const withinMs = context.settings.restart.timeoutMs;
   const beganMs = clock.monotonicMs();
-  const seen = [...(await holders.now()), ...(before === undefined ? [] : [before])];
+  const seen = [...(await holders.now()), ...(processBefore === undefined ? [] : [processBefore])];
   // The command isn't killed with the sidecar; it has its own time limit.
-  const stopped = await driver.stop(new AbortController().signal).catch((error: unknown) => {
+  const stopResult = await driver.stop(new AbortController().signal).catch((error: unknown) => {
     if (error instanceof DriverError) return error;
     throw error;
   });
-  const hasFailed = stopped instanceof DriverError;
-  const said = hasFailed ? stopped.message : stopped.failureOutput;
-  const words = said === undefined ? "" : ` (the stop command printed: ${said})`;
+  const hasFailed = stopResult instanceof DriverError;
+  const said = hasFailed ? stopResult.message : stopResult.failureOutput;
+  const outputText = said === undefined ? "" : ` (the stop command printed: ${said})`;
   const findReason = async () => {
     for (const mark of seen) if (await holders.runs(mark)) return `its process ${mark.pid} is still running`;
     return (await isStopped(context)) ? undefined : "the node still responds, or its port is open,";
   };
   const limits = { everyMs: checkAgainMs, withinMs: withinMs - (clock.monotonicMs() - beganMs), signal };
   const why = await waitUntil(findReason, (reason) => reason === undefined, limits, clock);
-  if (why !== undefined) throw new UpgradeError(`${why} ${withinMs} ms after its stop (restart.timeoutMs)${words}`);
-  if (hasFailed && seen.length === 0) throw new UpgradeError(`${unseen}${words}`);
+  if (why !== undefined)
+    throw new UpgradeError(`${why} ${withinMs} ms after its stop (restart.timeoutMs)${outputText}`);
+  if (hasFailed && seen.length === 0) throw new UpgradeError(`${processDetail}${outputText}`);
 }
 
-const unseen =
+const processDetail =
   "the stop command failed, and the node's process is invisible, so it may still write its data although its port is closed; run the sidecar as the node's user";
 
 /** Whether the node's port is closed at several consecutive checks. */
 export async function isStopped({ health, signal }: UpgradeContext): Promise<boolean> {
-  for (let looks = 0; looks < closedLooks; looks += 1) {
+  for (let checkCount = 0; checkCount < closedChecks; checkCount += 1) {
     const { failure } = await health.check(signal);
     if (failure?.isPortClosed !== true) return false;
     await pause(checkAgainMs, signal);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RpcState } from "#health/rpc-state.ts";
-import { begunUpgrade } from "../../testing/started-upgrade.ts";
+import { startedUpgrade } from "../../testing/started-upgrade.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
 import { makeContext, readTestSettings } from "../../testing/upkeep-context.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
@@ -12,7 +12,7 @@ skipWaits();
 const hash = `0x${"5".repeat(64)}`;
 
 const record: UpgradeRecord = {
-  ...begunUpgrade,
+  ...startedUpgrade,
   before: { height: 10, block: { number: 2, hash }, autoPrune: true, tellsVersion: true },
 };
 
@@ -38,10 +38,10 @@ function node({ firstHeight = 20, chain, version = "0.16.2", blockHash = hash, a
   let height = firstHeight;
   const health = (): RpcState => {
     if (!isStarted) return { answers: 0, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } };
-    const reported: RpcState = { answers: 1, height, ...chain };
+    const rpcState: RpcState = { answers: 1, height, ...chain };
     // So slow that the chain produces no block within the verification time.
     height = chain === undefined ? height + 0.001 : firstHeight + 1;
-    return version === "" ? reported : { ...reported, binaryVersion: { text: version, isCurrent: true } };
+    return version === "" ? rpcState : { ...rpcState, binaryVersion: { text: version, isCurrent: true } };
   };
   return makeContext({
     settings,
@@ -63,8 +63,8 @@ test("verifies a version that reports its name, has the old block, exceeds its o
 });
 
 test("does not require a chain with irregular blocks to exceed its old height", async () => {
-  const reported: Reported = { firstHeight: 9, chain: { cadence: "irregular" } };
-  await expect(verify(reported)).resolves.toBeUndefined();
+  const reportedNode: Reported = { firstHeight: 9, chain: { cadence: "irregular" } };
+  await expect(verify(reportedNode)).resolves.toBeUndefined();
 });
 
 test.each<[string, Reported, string]>([

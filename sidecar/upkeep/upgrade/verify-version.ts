@@ -15,7 +15,7 @@ import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
 import { startNode, type StopStartContext } from "./stop-and-start.ts";
 import { findOtherFile, hashFiles, locateKeptPrograms } from "./program-files.ts";
-import { findDataConcern, findHeightConcern, findVersionConcern, verifyNode } from "../../upgrade/verify-node.ts";
+import { findDataProblem, findHeightProblem, findVersionConcern, verifyNode } from "../../upgrade/verify-node.ts";
 import type { UpgradeContext } from "./upgrade-context.ts";
 
 export type UpgradeSide = "from" | "to";
@@ -32,8 +32,8 @@ export async function verifyVersion(
   const { settings, clock, signal } = context;
   const { healthyWithinMs: withinMs } = settings.restart;
   const start = { command: () => startNode(isResumed, context), isAlreadyCommanded: isResumed };
-  const verified = await restartAndVerify(start, context);
-  if (!verified.ok) throw new UpgradeError(verified.message);
+  const restartResult = await restartAndVerify(start, context);
+  if (!restartResult.ok) throw new UpgradeError(restartResult.message);
   const findProblem = async () =>
     (await findVersionProblem(side, record, context)) ??
     (await findChainProblem(record, context)) ??
@@ -47,20 +47,20 @@ async function findVersionProblem(
   { settings, health, nodeCli, commits, signal }: UpgradeContext,
 ): Promise<string | undefined> {
   const { before, files, binDirectory } = record;
-  const wanted = { version: parseNodeVersion(record[side]), commit: record.commits?.[side] };
-  const reported = identifyNode(await health.check(signal), settings.node.clientName, commits());
+  const expectedIdentity = { version: parseNodeVersion(record[side]), commit: record.commits?.[side] };
+  const reportedIdentity = identifyNode(await health.check(signal), settings.node.clientName, commits());
   const identifyInstalled = async () => {
-    const answer = await nodeCli?.version(signal);
-    if (answer?.ok !== true) return undefined;
-    return identifyProgram(answer.value, (text) => parseNodeCliVersion(text, settings.nodeCli.command), commits());
+    const output = await nodeCli?.version(signal);
+    if (output?.ok !== true) return undefined;
+    return identifyProgram(output.value, (text) => parseNodeCliVersion(text, settings.nodeCli.command), commits());
   };
-  const found = reported ?? (before.tellsVersion ? undefined : await identifyInstalled());
-  const doubt = findVersionConcern(wanted, before, { reported, found });
-  if (doubt !== undefined || (found !== undefined && compareProgram(found, wanted) === "same")) return doubt;
+  const found = reportedIdentity ?? (before.tellsVersion ? undefined : await identifyInstalled());
+  const doubt = findVersionConcern(expectedIdentity, before, { reported: reportedIdentity, found });
+  if (doubt !== undefined || (found !== undefined && compareProgram(found, expectedIdentity) === "same")) return doubt;
   // A node and a tool that report no version are identified by the content of the programs.
   const programs = side === "to" ? files : await hashFiles(files, locateKeptPrograms(record));
   const other = await findOtherFile(programs, binDirectory);
-  return other && `${other} in the directory of its programs is not that of ${nameProgram(wanted)}`;
+  return other && `${other} in the directory of its programs is not that of ${nameProgram(expectedIdentity)}`;
 }
 
 async function findChainProblem(
@@ -70,7 +70,7 @@ async function findChainProblem(
   const hash = before.block && (await rpc.blockHash(before.block.number, signal));
   const health = await check(signal);
   if (health.failure !== undefined) return "it stopped responding";
-  return findDataConcern(before, hash) ?? findHeightConcern(before, health.height, isIdle(health));
+  return findDataProblem(before, hash) ?? findHeightProblem(before, health.height, isIdle(health));
 }
 
 async function findPruneProblem(
@@ -78,9 +78,9 @@ async function findPruneProblem(
   { nodeCli, signal }: UpgradeContext,
 ): Promise<string | undefined> {
   if (!before.autoPrune || nodeCli === undefined) return undefined;
-  const answer = await nodeCli.pruneInfo(signal);
-  if (!answer.ok) return `auto-pruning was on, but can't be queried now: ${answer.message}`;
-  return answer.value.autoPrune ? undefined : "auto-pruning was on, but is now off";
+  const output = await nodeCli.pruneInfo(signal);
+  if (!output.ok) return `auto-pruning was on, but can't be queried now: ${output.message}`;
+  return output.value.autoPrune ? undefined : "auto-pruning was on, but is now off";
 }
 
 export function identifyNode(
@@ -89,8 +89,9 @@ export function identifyNode(
   commits: ReleaseCommits,
 ): ProgramIdentity | undefined {
   if (failure !== undefined) return undefined;
-  const reported = binary?.isCurrent === true ? identifyProgram(binary.text, parseBinaryVersion, commits) : undefined;
-  if (reported !== undefined) return reported;
+  const reportedProgram =
+    binary?.isCurrent === true ? identifyProgram(binary.text, parseBinaryVersion, commits) : undefined;
+  if (reportedProgram !== undefined) return reportedProgram;
   const version = client === undefined ? undefined : parseClientVersion(client, clientName);
   return version && { version };
 }

@@ -10,25 +10,25 @@ skipWaits();
 
 const log = pino({ level: "silent" });
 const hourMs = 3_600_000;
-const notThere: NodeCliResult<never> = { ok: false, reason: "Failed", message: "container not found" };
+const missingContainer: NodeCliResult<never> = { ok: false, reason: "Failed", message: "container not found" };
 
 /** An observer with a failing tool, at a time and with a node that the test sets. */
 async function observedFailing() {
   const now = { ms: 0, health: unknownHealth as RpcState };
   const clock = { wallMs: () => now.ms, monotonicMs: () => now.ms };
   const asked: number[] = [];
-  const stopping = new AbortController();
+  const stopController = new AbortController();
   const nodeCli = {
-    version: async () => notThere,
-    enableAutoPrune: async () => notThere,
+    version: async () => missingContainer,
+    enableAutoPrune: async () => missingContainer,
     enableCommand: () => "",
     pruneInfo: async () => {
       asked.push(now.ms);
-      return notThere;
+      return missingContainer;
     },
   };
   const observer = observeNode(
-    { intervalMs: hourMs, signal: stopping.signal },
+    { intervalMs: hourMs, signal: stopController.signal },
     { nodeCli, commits: () => ({}), health: () => now.health, clock, log, onTool: () => {}, onChange: () => {} },
   );
   await readUntil(
@@ -40,15 +40,15 @@ async function observedFailing() {
     asked,
     retryFailed: observer.retryFailed,
     [Symbol.asyncDispose]: async () => {
-      stopping.abort();
+      stopController.abort();
       await observer.done;
     },
   };
 }
 
 test("retries a failed tool after one second, then with growing delays", async () => {
-  await using observed = await observedFailing();
-  const { now, asked } = observed;
+  await using failingObserver = await observedFailing();
+  const { now, asked } = failingObserver;
   for (const ms of [1_000, 3_000, 7_000]) {
     now.ms = ms;
     await readUntil(
@@ -60,21 +60,21 @@ test("retries a failed tool after one second, then with growing delays", async (
 });
 
 test("retries a failed tool as soon as the node starts to respond", async () => {
-  await using observed = await observedFailing();
-  observed.now.health = { answers: 1, height: 7 };
+  await using failingObserver = await observedFailing();
+  failingObserver.now.health = { answers: 1, height: 7 };
   await readUntil(
-    () => observed.asked,
+    () => failingObserver.asked,
     (times) => times.length === 2,
   );
-  expect(observed.asked).toEqual([0, 0]);
+  expect(failingObserver.asked).toEqual([0, 0]);
 });
 
 test("retries a failed tool at once after node.conf was changed", async () => {
-  await using observed = await observedFailing();
-  observed.retryFailed();
+  await using failingObserver = await observedFailing();
+  failingObserver.retryFailed();
   await readUntil(
-    () => observed.asked,
+    () => failingObserver.asked,
     (times) => times.length === 2,
   );
-  expect(observed.asked).toEqual([0, 0]);
+  expect(failingObserver.asked).toEqual([0, 0]);
 });

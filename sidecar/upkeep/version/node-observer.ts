@@ -32,7 +32,7 @@ export type NodeObserverDependencies = Readonly<{
 }>;
 
 /** Max wait at startup for a hung node or tool, if another source provides the version. */
-const firstWordMs = 5_000;
+const firstReportMs = 5_000;
 
 const checkMs = 1_000;
 
@@ -45,13 +45,13 @@ const notRun = "node_cli is disabled (nodeCli.runner is none): pruning is neithe
 export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies) {
   const { nodeCli, health, clock, onTool, onChange } = dependencies;
   const versions = followVersions(options, dependencies);
-  let answered: NodeCliResult<PruneInfo> | undefined;
-  let hasLooked = nodeCli === undefined;
+  let pruneResult: NodeCliResult<PruneInfo> | undefined;
+  let hasChecked = nodeCli === undefined;
   let [failures, dueMs] = [0, -Infinity];
-  let nodeAnswered = false;
+  let nodeResponded = false;
   const failed = (error: unknown) => {
-    hasLooked = true;
-    answered = undefined;
+    hasChecked = true;
+    pruneResult = undefined;
     failures += 1;
     dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
     onTool(buildUnknown("CheckFailed", describeFailedCheck("The check of node_cli", error)));
@@ -62,19 +62,19 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
       onTool(buildUnknown("NotRun", notRun));
       return;
     }
-    nodeAnswered = answersNow(health());
+    nodeResponded = isResponding(health());
     versions.heard(await confirmVersion(nodeCli, versions.printed(), signal));
-    hasLooked ||= !signal.aborted;
-    const answer = await nodeCli.pruneInfo(signal);
+    hasChecked ||= !signal.aborted;
+    const result = await nodeCli.pruneInfo(signal);
     if (signal.aborted) return;
-    answered = answer;
-    failures = answer.ok ? 0 : failures + 1;
-    onTool(explainFailure(answer, clock.wallMs() + computeWaitMs(failures, options.intervalMs)));
+    pruneResult = result;
+    failures = result.ok ? 0 : failures + 1;
+    onTool(explainFailure(result, clock.wallMs() + computeWaitMs(failures, options.intervalMs)));
     onChange();
   };
-  const lookWhenDue = async (signal: AbortSignal) => {
+  const checkIfDue = async (signal: AbortSignal) => {
     if (versions.follow()) onChange();
-    const hasStartedResponding = failures > 0 && !nodeAnswered && answersNow(health());
+    const hasStartedResponding = failures > 0 && !nodeResponded && isResponding(health());
     if (clock.monotonicMs() < dueMs && !hasStartedResponding) return;
     dueMs = Infinity;
     await readVersion(signal);
@@ -82,15 +82,15 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     dueMs = Math.min(dueMs, clock.monotonicMs() + computeWaitMs(failures, options.intervalMs));
   };
   const everyMs = Math.min(checkMs, options.intervalMs);
-  const polling = poll({ ...options, name: "node_cli", failed, intervalMs: everyMs }, lookWhenDue, dependencies);
+  const polling = poll({ ...options, name: "node_cli", failed, intervalMs: everyMs }, checkIfDue, dependencies);
   const beganMs = clock.monotonicMs();
   /** Whether the node reported its version, or node and tool had the chance to: after an upgrade, the configured one may be outdated. */
   const isReady = () => {
-    const isLate = clock.monotonicMs() - beganMs > firstWordMs;
+    const isLate = clock.monotonicMs() - beganMs > firstReportMs;
     const { version, isRunning = false } = versions.resolve();
-    return (hasBeenPolled(health()) || isLate) && (hasLooked || isRunning || (isLate && version !== undefined));
+    return (hasBeenPolled(health()) || isLate) && (hasChecked || isRunning || (isLate && version !== undefined));
   };
-  const lookNow = async (signal: AbortSignal) => {
+  const checkNow = async (signal: AbortSignal) => {
     try {
       await readVersion(signal);
     } catch (error) {
@@ -101,10 +101,10 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   return {
     version: versions.resolve,
     /** Returns the last PruneInfo, a new object for each query; undefined if the last query returned none. */
-    pruneInfo: () => (answered?.ok === true ? answered.value : undefined),
+    pruneInfo: () => (pruneResult?.ok === true ? pruneResult.value : undefined),
     /** Returns the reason why node_cli can't be run, if the last query found it missing or not executable. */
-    missing: () => explainMissing(answered),
-    check: lookNow,
+    missing: () => explainMissing(pruneResult),
+    check: checkNow,
     isReady,
     /** Immediately reruns a tool that failed, because the node.conf that it reads has changed. */
     retryFailed: () => {
@@ -116,9 +116,9 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   };
 }
 
-function explainMissing(answer: NodeCliResult<PruneInfo> | undefined): string | undefined {
-  if (answer === undefined || answer.ok) return undefined;
-  return answer.reason === "NotFound" || answer.reason === "NotExecutable" ? answer.message : undefined;
+function explainMissing(result: NodeCliResult<PruneInfo> | undefined): string | undefined {
+  if (result === undefined || result.ok) return undefined;
+  return result.reason === "NotFound" || result.reason === "NotExecutable" ? result.message : undefined;
 }
 
 function followVersions(
@@ -127,17 +127,17 @@ function followVersions(
 ) {
   let printed: string | undefined;
   // node_cli's version when the node last reported its own. If node_cli has since printed a different version, the node is a different one.
-  let printedThen: string | undefined;
+  let printedBefore: string | undefined;
   let lastSummary: string | undefined;
   const note = () => {
-    if (health().binaryVersion?.isCurrent === true) printedThen = printed;
+    if (health().binaryVersion?.isCurrent === true) printedBefore = printed;
   };
   const resolve = (): VersionResolution => {
     const { binaryVersion: reported, clientVersion: client, failure } = health();
     const clientVersion = client === undefined ? undefined : { text: client, isCurrent: failure === undefined };
     const commits = known();
     const isReplaced =
-      reported?.isCurrent === false && isAnotherProgram({ now: printed, before: printedThen, ...options }, commits);
+      reported?.isCurrent === false && isAnotherProgram({ now: printed, before: printedBefore, ...options }, commits);
     const binary = isReplaced ? undefined : reported;
     return resolveVersion({ ...options, setting: options.version, binary, nodeCli: printed, clientVersion, commits });
   };
@@ -151,9 +151,9 @@ function followVersions(
     follow: (): boolean => {
       note();
       const { version: now, doubt } = resolve();
-      const [summary, before] = [`${now?.text} ${doubt}`, lastSummary];
+      const [summary, previousSummary] = [`${now?.text} ${doubt}`, lastSummary];
       lastSummary = summary;
-      return before !== undefined && summary !== before;
+      return previousSummary !== undefined && summary !== previousSummary;
     },
     resolve,
   };
@@ -164,17 +164,17 @@ const repeatedAfterMs = 250;
 /** A changed version moves node.conf and renames keys, so it counts only once the tool has printed it twice in a row. */
 async function confirmVersion(
   nodeCli: NodeCli,
-  before: string | undefined,
+  previous: string | undefined,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const printed = await nodeCli.version(signal);
-  if (!printed.ok || printed.value === before) return before;
+  if (!printed.ok || printed.value === previous) return previous;
   await pause(repeatedAfterMs, signal);
   const again = await nodeCli.version(signal);
-  return again.ok && again.value === printed.value ? printed.value : before;
+  return again.ok && again.value === printed.value ? printed.value : previous;
 }
 
-function answersNow({ answers, failure }: RpcState): boolean {
+function isResponding({ answers, failure }: RpcState): boolean {
   return answers > 0 && failure === undefined;
 }
 

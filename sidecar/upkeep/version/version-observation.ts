@@ -13,7 +13,7 @@ export type VersionState = Readonly<{
 
 export type ObservedVersion = Observation<VersionState>;
 
-/** Undefined until node and tool had a chance to report the version. `locationDoubt`: why the location is inconsistent with it. */
+/** Undefined until node and tool had a chance to report the version. `locationDoubt`: why the place is inconsistent with it. */
 export async function trackVersion({
   version: seen,
   observer,
@@ -23,10 +23,10 @@ export async function trackVersion({
   if (!observer.isReady()) return undefined;
   const resolution = observer.version();
   const { moved, doubt: locationDoubt } = await place.follow(resolution.version);
-  const before = seen.now().text;
-  const text = resolution.version?.text ?? before;
-  if (before !== undefined && text !== before) {
-    events.add("version", `The node's version changed from ${before} to ${text}.`, `${resolution.source} says so`);
+  const lastText = seen.now().text;
+  const text = resolution.version?.text ?? lastText;
+  if (lastText !== undefined && text !== lastText) {
+    events.add("version", `The node's version changed from ${lastText} to ${text}.`, `${resolution.source} says so`);
   }
   seen.note({ resolution, locationDoubt, text });
   return { resolution, moved, locationDoubt };

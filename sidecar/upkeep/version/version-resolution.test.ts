@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import { resolveVersion, type VersionSources } from "./version-resolution.ts";
 
-const reported = (text: string) => ({ text, isCurrent: true });
-const sourceOf = (sources: VersionSources) => resolveVersion(sources).source;
+const createReported = (text: string) => ({ text, isCurrent: true });
+const resolveSource = (sources: VersionSources) => resolveVersion(sources).source;
 const last = (text: string) => ({ text, isCurrent: false });
 
 test("prefers the node itself to node_cli, the setting and the image, and reports any disagreement", () => {
   const all = {
-    binary: reported("0.15.2"),
+    binary: createReported("0.15.2"),
     setting: "0.15.3",
     nodeCli: "node_cli 0.15.0",
     image: "node:0.15.1",
-    clientVersion: reported("node/v0.15.4/linux"),
+    clientVersion: createReported("node/v0.15.4/linux"),
     clientName: "node",
   };
   expect(resolveVersion(all)).toMatchObject({
@@ -26,25 +26,27 @@ test("prefers the node itself to node_cli, the setting and the image, and report
   });
   const { setting, nodeCli, image, clientVersion, clientName } = all;
   const stale = last("node/v0.15.4/linux");
-  expect(sourceOf({ setting, nodeCli, image, clientVersion, clientName })).toBe("web3_clientVersion");
-  expect(sourceOf({ setting, nodeCli, image, clientVersion })).toBe("node_cli --version");
-  expect(sourceOf({ setting, image, clientVersion: stale, clientName })).toBe("node.version");
-  expect(sourceOf({ image, clientVersion: stale, clientName })).toBe("the image's tag");
-  expect(sourceOf({ clientVersion: stale, clientName })).toBe("web3_clientVersion, before the node stopped responding");
-  expect(sourceOf({ clientVersion })).toBeUndefined();
+  expect(resolveSource({ setting, nodeCli, image, clientVersion, clientName })).toBe("web3_clientVersion");
+  expect(resolveSource({ setting, nodeCli, image, clientVersion })).toBe("node_cli --version");
+  expect(resolveSource({ setting, image, clientVersion: stale, clientName })).toBe("node.version");
+  expect(resolveSource({ image, clientVersion: stale, clientName })).toBe("the image's tag");
+  expect(resolveSource({ clientVersion: stale, clientName })).toBe(
+    "web3_clientVersion, before the node stopped responding",
+  );
+  expect(resolveSource({ clientVersion })).toBeUndefined();
 });
 
 test("prefers the node's own report to a setting left behind by an upgrade", () => {
-  const { version, doubt } = resolveVersion({ binary: reported("0.16.2"), setting: "0.15.0" });
+  const { version, doubt } = resolveVersion({ binary: createReported("0.16.2"), setting: "0.15.0" });
   expect([version?.release, doubt]).toEqual(["0.16.2", undefined]);
 });
 
 test("treats key names as uncertain while node_cli and the running node differ in version", () => {
-  const staged = { binary: reported("0.15.2"), nodeCli: "node_cli 0.16.2" };
-  expect(resolveVersion(staged).doubt).toBe(
+  const stagedSources = { binary: createReported("0.15.2"), nodeCli: "node_cli 0.16.2" };
+  expect(resolveVersion(stagedSources).doubt).toBe(
     "debug_protocolVersion reports 0.15.2, but node_cli --version reports 0.16.2; restart the node to finish the upgrade",
   );
-  expect(resolveVersion({ ...staged, nodeCli: "node_cli 0.15.9" }).doubt).toBeUndefined();
+  expect(resolveVersion({ ...stagedSources, nodeCli: "node_cli 0.15.9" }).doubt).toBeUndefined();
 });
 
 test("trusts the binaries' version although a setting contradicts it", () => {
@@ -69,10 +71,10 @@ test("if no source reports a usable version, keeps what was reported for the ope
   expect(resolveVersion({})).toEqual({ disagreements: [], heard: [] });
   expect(
     resolveVersion({
-      binary: reported("unknown"),
+      binary: createReported("unknown"),
       nodeCli: "\n",
       image: "evm/node:latest",
-      clientVersion: reported("Reth/v1.3.12-abc/x86_64-linux"),
+      clientVersion: createReported("Reth/v1.3.12-abc/x86_64-linux"),
     }),
   ).toEqual({
     disagreements: [],

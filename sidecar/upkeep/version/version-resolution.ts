@@ -51,12 +51,12 @@ export function resolveVersion(sources: VersionSources): VersionResolution {
   const commit = programs.binary?.commit ?? programs.nodeCli?.commit;
   const shown = commit === undefined ? {} : { commit };
   const candidates = listCandidates(sources, programs);
-  const [first, ...others] = candidates;
+  const [first, ...otherCandidates] = candidates;
   if (first === undefined) return { ...shown, disagreements: [], heard: listHeard(sources) };
-  const disagreements = others
+  const disagreements = otherCandidates
     .filter(({ version }) => version.release !== first.version.release)
     .map(({ source, version }) => `${source} says ${version.text}`);
-  const doubt = findDoubt(first, others, sources.binary);
+  const doubt = findDoubt(first, otherCandidates, sources.binary);
   const isRunning = first.source === sourceNames.binary || first.source === sourceNames.client;
   return { ...shown, ...first, isRunning, disagreements, ...(doubt === undefined ? {} : { doubt }), heard: [] };
 }
@@ -106,28 +106,28 @@ function listCandidates(
 
 function findDoubt(
   first: Candidate,
-  others: readonly Candidate[],
+  otherCandidates: readonly Candidate[],
   binary: VersionSources["binary"],
 ): string | undefined {
   if (first.source === sourceNames.lastBinary) {
     return `the node reported ${binary?.text} before it stopped responding, and may restart as another version; start it, or set node.version (GATEHOUSE_SIDECAR_NODE_VERSION)`;
   }
-  const installed = others.find(({ source }) => source === sourceNames.nodeCli);
+  const installedCandidate = otherCandidates.find(({ source }) => source === sourceNames.nodeCli);
   const getNaming = ({ version }: Candidate) => findRelease(version).naming;
-  if (installed === undefined || getNaming(installed) === getNaming(first)) return undefined;
-  return `${first.source} reports ${first.version.text}, but ${installed.source} reports ${installed.version.text}; restart the node to finish the upgrade`;
+  if (installedCandidate === undefined || getNaming(installedCandidate) === getNaming(first)) return undefined;
+  return `${first.source} reports ${first.version.text}, but ${installedCandidate.source} reports ${installedCandidate.version.text}; restart the node to finish the upgrade`;
 }
 
 function listHeard({ binary, nodeCli, clientVersion: client, image }: VersionSources): readonly string[] {
   return [
-    ...(binary === undefined ? [] : [`debug_protocolVersion answers binaryVersion ${quoteAnswer(binary.text)}`]),
-    ...(nodeCli === undefined || nodeCli.trim() === "" ? [] : [`node_cli --version prints ${quoteAnswer(nodeCli)}`]),
-    ...(image === undefined ? [] : [`the image is ${quoteAnswer(image)}`]),
-    ...(client === undefined ? [] : [`web3_clientVersion answers ${quoteAnswer(client.text)}`]),
+    ...(binary === undefined ? [] : [`debug_protocolVersion answers binaryVersion ${quoteOutput(binary.text)}`]),
+    ...(nodeCli === undefined || nodeCli.trim() === "" ? [] : [`node_cli --version prints ${quoteOutput(nodeCli)}`]),
+    ...(image === undefined ? [] : [`the image is ${quoteOutput(image)}`]),
+    ...(client === undefined ? [] : [`web3_clientVersion answers ${quoteOutput(client.text)}`]),
   ];
 }
 
-function quoteAnswer(text: string): string {
+function quoteOutput(text: string): string {
   return JSON.stringify(text.trim().split("\n")[0]?.slice(0, shownLength));
 }
 

@@ -71,7 +71,7 @@ const nobody: Facilitation = {
   settle: reject,
   readiness: () => ({ ok: true, message: "" }),
   supported: () => ({ kinds: [], extensions: [] }),
-  settlesNothing: () => false,
+  isSettlingPaused: () => false,
   [Symbol.asyncDispose]: async () => undefined,
 };
 

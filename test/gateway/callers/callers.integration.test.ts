@@ -147,7 +147,7 @@ describe("callers", () => {
       callers: { keysPath: join(folder, "keys.json5") },
       unknownMethods: { private: "forward" },
     });
-    node.answer(({ method, params }) => [method, ...params]);
+    node.respondAs(({ method, params }) => [method, ...params]);
     const ask = (method: string) =>
       post(forwarding.urls["private"]!, `{"jsonrpc":"2.0","id":1,"method":"${method}","params":["a"]}`, {
         Authorization: `Bearer ${key}`,

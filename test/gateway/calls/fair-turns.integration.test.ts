@@ -81,7 +81,7 @@ describe("calls from one caller, while another sends thousands at once", () => {
   });
 
   it("are answered between chunks of the other's long responses", async () => {
-    node.answer(({ method }) => (method === "eth_getBlockReceipts" ? "z".repeat(8_000_000) : "0x1"));
+    node.respondAs(({ method }) => (method === "eth_getBlockReceipts" ? "z".repeat(8_000_000) : "0x1"));
     let bytes = 0;
     const flood = await Promise.all(Array.from({ length: 8 }, () => connected(gateway.url, "127.0.0.1")));
     for (const [at, socket] of flood.entries()) {

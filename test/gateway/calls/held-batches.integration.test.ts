@@ -27,7 +27,7 @@ describe.each([
   beforeEach(async () => {
     lateAnswers.length = 0;
     node = await startFakeNode();
-    node.answer(({ id, method, params }, response) => {
+    node.respondAs(({ id, method, params }, response) => {
       if (method !== late) return JSON.stringify(params).includes("0xf") ? "0x1" : "z".repeat(answerBytes);
       lateAnswers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
       return byHand;

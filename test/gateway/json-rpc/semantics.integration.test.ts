@@ -100,7 +100,7 @@ describe("the JSON-RPC semantics that clients rely on", () => {
   let client: TestClient;
   beforeAll(async () => {
     node = await startFakeNode();
-    node.answer(({ method, raw }, response) => {
+    node.respondAs(({ method, raw }, response) => {
       const id = /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
       if (method === "eth_estimateGas") response.end(`{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(revert)}}`);
       else if (method !== "eth_getProof") response.end(`{"jsonrpc":"2.0","id":${id},"result":false}`);

@@ -49,7 +49,7 @@ describe("limits", () => {
     const given = { tiers: { public: { ...tier, requestBurst: 100, computeUnitsPerSecond: 1 } } };
     for (const ask of ways) {
       await using running = await startAll(given);
-      running.node.answer(({ method }) => (method === "eth_getBlockReceipts" ? long : false));
+      running.node.respondAs(({ method }) => (method === "eth_getBlockReceipts" ? long : false));
       let answers = 0;
       while (answers < 100 && (await ask(running.gateway.url, receipts(answers + 1))).includes("xxx")) answers += 1;
       // Each costs 40 units, plus 184 for the KiB beyond the first 16; the fifth uses up the 1,000 units.
@@ -87,7 +87,7 @@ describe("limits", () => {
       overload: { waitMs: 50 },
     });
     const { node, gateway } = running;
-    node.answer(() => byHand);
+    node.respondAs(() => byHand);
     const abort = new AbortController();
     const stuck = Array.from({ length: 3 }, () =>
       fetch(gateway.url, {
@@ -102,7 +102,7 @@ describe("limits", () => {
     abort.abort();
     await Promise.allSettled(stuck);
     await gateway.shows("calls_in_flight 0");
-    node.answer(() => false);
+    node.respondAs(() => false);
     for (let round = 0; round < 200; round += 1) expect((await post(gateway.url, syncing)).status).toBe(200);
   });
 
@@ -112,7 +112,7 @@ describe("limits", () => {
       upstream: { connections: 8 },
     });
     const { node, gateway } = running;
-    node.answer(() => "z".repeat(8_000_000));
+    node.respondAs(() => "z".repeat(8_000_000));
     const headers = { "Content-Type": "application/json" };
     for (let wave = 0; wave < 3; wave += 1) {
       const readers = Array.from({ length: 16 }, async () => {
@@ -124,7 +124,7 @@ describe("limits", () => {
       await Promise.allSettled(readers);
     }
     await gateway.shows("calls_in_flight 0");
-    node.answer(() => false);
+    node.respondAs(() => false);
     expect((await post(gateway.url, syncing)).text).toBe('{"jsonrpc":"2.0","id":1,"result":false}');
   });
 });
@@ -135,7 +135,7 @@ describe("a long range split into chunks", () => {
 
   it("is one streamed response over HTTP, in order, and the same over WebSocket", async () => {
     await using running = await startAll({ tiers: { public: roomy } });
-    running.node.answer(({ params }) => [
+    running.node.respondAs(({ params }) => [
       { from: (params[0] as { fromBlock: string }).fromBlock, data: "d".repeat(50_000) },
     ]);
     const expected = Array.from({ length: 10 }, (_, at) => `0x${(at * 100).toString(16)}`);
@@ -150,9 +150,9 @@ describe("a long range split into chunks", () => {
 
   it("is aborted beyond its size limit, or is an error if no data was sent", async () => {
     await using running = await startAll({ tiers: { public: roomy }, limits: { batchResponseBytes: 300_000 } });
-    running.node.answer(() => ["d".repeat(50_000)]);
+    running.node.respondAs(() => ["d".repeat(50_000)]);
     await expect(post(running.gateway.url, logs)).rejects.toThrow("terminated");
-    running.node.answer(() => ["d".repeat(400_000)]);
+    running.node.respondAs(() => ["d".repeat(400_000)]);
     const whole = await post(running.gateway.url, logs.replace("0x0", "0x1").replace("0x3e7", "0xc8"));
     expect(whole.text).toBe('{"jsonrpc":"2.0","id":"own","error":{"code":-32003,"message":"response too large"}}');
     await running.gateway.shows("in_flight 0");
@@ -244,7 +244,7 @@ describe("attacks", () => {
     const heavy = post(url, body("0x2faf080"));
     await until("it is at the node", generousMs, () => held.length === 1);
     expect((await post(url, body("0xffffffff"))).text).toContain("too much load");
-    running.node.answer(() => "0x");
+    running.node.respondAs(() => "0x");
     held[0]!();
     expect((await heavy).status).toBe(200);
     const later = [body("0xc65d40"), body(undefined, "eth_estimateGas"), body()];

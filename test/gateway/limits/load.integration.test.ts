@@ -96,7 +96,7 @@ describe("calls beyond a caller's concurrency", () => {
     await using node = await startFakeNode();
     await using gateway = await startTestGateway(node);
     node.delay(20);
-    node.answer(() => word);
+    node.respondAs(() => word);
     const bodies = [
       ...Array.from({ length: 4 }, (_, at) => batchOf(at * 20, 20)),
       batchOf(100, 100),
@@ -158,7 +158,7 @@ describe("calls beyond a caller's concurrency", () => {
       generousMs,
       async () => (rejected.exec(await gateway.metrics.metrics())?.[1] ?? "") === "904",
     );
-    node.answer(() => "0x1");
+    node.respondAs(() => "0x1");
     finish[0]!();
     expect([(await first).status, await retrying]).toEqual([200, "0x1"]);
   });
@@ -205,7 +205,7 @@ describe("calls beyond a caller's concurrency", () => {
     await waiting(0);
     const later = post(gateway.url, storage(4));
     await waiting(1);
-    node.answer(() => "0x1");
+    node.respondAs(() => "0x1");
     finish[0]!();
     expect([(await first).status, (await later).status]).toEqual([200, 200]);
     expect(node.requests.map(({ id }) => id)).toEqual([1, 4]);

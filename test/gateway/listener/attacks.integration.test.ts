@@ -48,7 +48,7 @@ describe("attacks on the listeners", () => {
   };
 
   it("the cache never serves a tier a result that the tier may not request", async () => {
-    node.answer(({ method }) => [method]);
+    node.respondAs(({ method }) => [method]);
     const wide = bodyOf("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x200" }]);
     const states = bodyOf("debug_getBlockReadStates", ["0x1"]);
     const price = bodyOf("eth_gasPrice", []);
@@ -69,7 +69,7 @@ describe("attacks on the listeners", () => {
 
   it("a tier never shares a call in flight that it may not make itself", async () => {
     let finish: (() => void) | undefined;
-    node.answer(({ id }, response) => {
+    node.respondAs(({ id }, response) => {
       finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":["secret"]}`);
       return byHand;
     });
@@ -83,7 +83,7 @@ describe("attacks on the listeners", () => {
 
   it("the only client header forwarded to the node is a well-formed traceparent", async () => {
     const seen: Record<string, unknown>[] = [];
-    node.answer((_, response) => {
+    node.respondAs((_, response) => {
       seen.push(response.req.headers);
       return "0x1";
     });
@@ -119,7 +119,7 @@ describe("attacks on the listeners", () => {
     const few = { ...limitlessTier, requestsPerSecond: 0.001, requestBurst: 10 };
     await using limited = await startTestGateway(node, { tiers: { public: few } });
     const asked = node.requests.length;
-    node.answer(() => "0x1");
+    node.respondAs(() => "0x1");
     const batch = await post(limited.url, `[${Array.from({ length: 1_000 }, () => syncing).join(",")}]`);
     const items = JSON.parse(batch.text) as { error?: { code: number } }[];
     expect(items.filter(({ error }) => error?.code === -32005)).toHaveLength(990);
@@ -202,7 +202,7 @@ describe("attacks on the listeners", () => {
   });
 
   it("colliding or prototype-polluting keys have no effect and cost only their bytes, in params too", async () => {
-    node.answer(() => []);
+    node.respondAs(() => []);
     const poison = '"__proto__":{"polluted":1,"toBlock":"0xffffff"},"constructor":{"prototype":{"polluted":1}}';
     const ask = (keys: string) =>
       post(gateway.url, `{"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{${keys},${poison}}]}`);

@@ -78,7 +78,7 @@ describe("the fast path", () => {
   });
 
   it("reads only a little ahead in a client's pipeline, however many responses it has sent", async () => {
-    node.answer(() => false);
+    node.respondAs(() => false);
     const requests = Buffer.from(syncing.repeat(200_000));
     const { socket } = openRaw(fast.url, "");
     let answers = 0;
@@ -97,7 +97,7 @@ describe("the fast path", () => {
 
   it("closes a client that keeps sending without reading", async () => {
     await using impatient = await startTestGateway(node, { listener: { slowReaderTimeoutMs: 500 } });
-    node.answer(() => "0x".padEnd(8_000_000, "0"));
+    node.respondAs(() => "0x".padEnd(8_000_000, "0"));
     using client = openRaw(impatient.url, syncing.repeat(4));
     client.socket.pause();
     const trickle = setInterval(() => client.socket.write("P"), 100);

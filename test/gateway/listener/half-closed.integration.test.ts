@@ -23,7 +23,7 @@ describe.each(bothPaths)("a client that half-closes the connection, on %s", (_, 
 
   it("counts as disconnected: its pending call is cancelled, and the connection closed", async () => {
     const seen = { isLeft: false };
-    node.answer((_call, response) => {
+    node.respondAs((_call, response) => {
       response.on("close", () => (seen.isLeft = true));
       return byHand;
     });

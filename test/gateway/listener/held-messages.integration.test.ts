@@ -23,7 +23,7 @@ describe.each(bothPaths)("a message received in one piece, on %s", (_, fastPath)
     (started) => {
       ({ node, gateway } = started);
       answers.length = 0;
-      node.answer(({ id }, response) => {
+      node.respondAs(({ id }, response) => {
         answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
         return byHand;
       });
@@ -31,7 +31,7 @@ describe.each(bothPaths)("a message received in one piece, on %s", (_, fastPath)
   );
   const held = async () => Number(/buffered_bytes (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
   const endAll = async (done: Promise<unknown>) => {
-    node.answer(() => "0x1");
+    node.respondAs(() => "0x1");
     for (const end of answers) end();
     await done;
   };

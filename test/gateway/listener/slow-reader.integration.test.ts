@@ -45,7 +45,7 @@ describe("a client that sends requests and reads no responses", () => {
   let node: FakeNode;
   beforeAll(async () => {
     node = await startFakeNode();
-    node.answer(() => "z".repeat(resultBytes));
+    node.respondAs(() => "z".repeat(resultBytes));
   });
   afterAll(() => node[Symbol.asyncDispose]());
 
@@ -84,7 +84,7 @@ describe("a client that sends requests and reads no responses", () => {
   it.each([true, false])(
     "frees the node connection, and stays within its buffer limits (fast path: %s)",
     async (fastPath) => {
-      node.answer(({ method }) => (method === "eth_syncing" ? "z".repeat(16_000_000) : "0x1"));
+      node.respondAs(({ method }) => (method === "eth_syncing" ? "z".repeat(16_000_000) : "0x1"));
       await using gateway = await startTestGateway(node, {
         tiers: { public: limitlessTier },
         upstream: { connections: 1 },
@@ -103,12 +103,12 @@ describe("a client that sends requests and reads no responses", () => {
         async () => (await held(gateway)) === 0,
       );
       socket.destroy();
-      node.answer(() => "z".repeat(resultBytes));
+      node.respondAs(() => "z".repeat(resultBytes));
     },
   );
 
   it.each([true, false])("gets all of a long response if it eventually reads (fast path: %s)", async (fastPath) => {
-    node.answer(() => "z".repeat(16_000_000));
+    node.respondAs(() => "z".repeat(16_000_000));
     await using gateway = await startTestGateway(node, {
       tiers: { public: limitlessTier },
       memory: { connectionBytes: 1_000_000 },
@@ -129,7 +129,7 @@ describe("a client that sends requests and reads no responses", () => {
       result: "z".repeat(16_000_000),
     });
     socket.destroy();
-    node.answer(() => "z".repeat(resultBytes));
+    node.respondAs(() => "z".repeat(resultBytes));
   });
 
   it("gets complete responses even if further requests exceed the memory limit", async () => {
@@ -165,7 +165,7 @@ describe("distinct long responses", () => {
     "reach a late reader unchanged, after other clients have theirs (fast path: %s)",
     async (fastPath) => {
       await using node = await startFakeNode();
-      node.answer(({ params: [address] }) => answerTo(String(address)));
+      node.respondAs(({ params: [address] }) => answerTo(String(address)));
       await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath } });
       const late = Array.from({ length: 10 }, (_, client) => {
         const calls = Array.from({ length: 20 }, (__, call) => balance(1_000 + client * 100 + call));

@@ -27,7 +27,7 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
   ])("stops promptly even if a client has sent %s and leaves its connection open", async (_what, sent) => {
     await using node = await startFakeNode();
     const gateway = await start(node, { requestTimeoutMs: 60_000 });
-    node.answer(() => false);
+    node.respondAs(() => false);
     using client = open(gateway.url, sent);
     await until("the connection is open", generousMs, async () =>
       (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 1'),
@@ -46,7 +46,7 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
   it("serves a request completed after the stop began, and closes the connection", async () => {
     await using node = await startFakeNode();
     const gateway = await start(node);
-    node.answer(() => "late");
+    node.respondAs(() => "late");
     using client = open(gateway.url, half);
     await until("the connection is open", generousMs, async () =>
       (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 1'),
@@ -65,7 +65,7 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
     await using node = await startFakeNode();
     const gateway = await start(node);
     let finish: (() => void) | undefined;
-    node.answer(({ id }, response) => {
+    node.respondAs(({ id }, response) => {
       finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"finished"}`);
       return byHand;
     });
@@ -82,7 +82,7 @@ describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath
 describe("an idle keep-alive connection", () => {
   it("stays open for as long as its responses promise, and is closed soon after", async () => {
     await using node = await startFakeNode();
-    node.answer(() => false);
+    node.respondAs(() => false);
     await using gateway = await startTestGateway(node, { listener: { idleTimeoutMs: 2_000 } });
     using client = open(gateway.url, request);
     await until("it has a response", generousMs, () => client.received().includes("false"));
@@ -96,7 +96,7 @@ describe("an idle keep-alive connection", () => {
 
   it("delivers a complete response even if it is read after the idle timeout", async () => {
     await using node = await startFakeNode();
-    node.answer(() => "z".repeat(40_000));
+    node.respondAs(() => "z".repeat(40_000));
     await using gateway = await startTestGateway(node, {
       tiers: { public: limitlessTier },
       listener: { idleTimeoutMs: 500, slowReaderTimeoutMs: 20_000 },

@@ -58,7 +58,7 @@ describe("the gateway's metrics", () => {
       upstream: { batchItems: 1 },
     });
     const waitMs = 60;
-    node.answer(() => "0x1");
+    node.respondAs(() => "0x1");
     node.delay(waitMs);
     // One after another: the third has waited for two others before the node is queried.
     await post(gateway.url, `[${["a", "b", "c"].map((one) => body("eth_syncing", [one])).join(",")}]`);
@@ -80,12 +80,12 @@ describe("the gateway's metrics", () => {
     });
     const limited = (limit: string, of = "public") =>
       valueOf(gateway, "gatehouse_gateway_limited_total", { limit, tier: of });
-    node.answer(() => "0x1");
+    node.respondAs(() => "0x1");
     await call(gateway.url, "eth_getLogs", [{ fromBlock: "0x0", toBlock: "0xffff" }]);
     await call(gateway.url, "debug_traceTransaction", [`0x${"1".repeat(64)}`, { tracer: "{step: function() {}}" }]);
     await post(gateway.url, "[1,2,3]");
     for (let asked = 0; asked < 2; asked += 1) await call(gateway.urls["internal"]!, "eth_coinbase");
-    node.answer(() => byHand);
+    node.respondAs(() => byHand);
     const stuck = new AbortController();
     const waiting = fetch(gateway.url, {
       method: "POST",

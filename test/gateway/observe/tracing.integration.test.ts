@@ -22,7 +22,7 @@ describe("traces", () => {
   const tracestates: (string | undefined)[] = [];
   beforeAll(async () => {
     node = await startFakeNode();
-    node.answer(({ method }, response) => {
+    node.respondAs(({ method }, response) => {
       traceparents.push(response.req.headers["traceparent"] as string | undefined);
       tracestates.push(response.req.headers["tracestate"] as string | undefined);
       return method;

@@ -157,7 +157,7 @@ describe("a settings change applies at once to", () => {
     const others = { tiers: { public: limitlessTier }, methods: { eth_getProof: { timeoutMs: 500 } } };
     await writeFile(path, JSON.stringify(others));
     await using node = await startFakeNode();
-    node.answer(({ method }) => (method === "eth_getProof" ? byHand : "z".repeat(200)));
+    node.respondAs(({ method }) => (method === "eth_getProof" ? byHand : "z".repeat(200)));
     await using gateway = await startTestGateway(node, { policyPath: path });
     await call(gateway.url, "eth_chainId");
     expect(await holds(gateway.url)).toBe(name === "the timeout of a method");

@@ -23,7 +23,7 @@ describe("cached reads", () => {
 
   it("come from the cache until the head changes, even if it changes to an earlier block", async () => {
     let price = 1;
-    node.answer(() => `0x${price++}`);
+    node.respondAs(() => `0x${price++}`);
     expect(await read(1, "eth_gasPrice")).toMatchObject({ source: "node" });
     expect(await read("b", "eth_gasPrice")).toEqual({
       source: "cache",
@@ -59,13 +59,13 @@ describe("cached reads", () => {
       ["0x5", "eth_getTransactionCount", [`0x${"1".repeat(40)}`, "pending"]],
       ["0x5", "eth_getTransactionCount", [`0x${"1".repeat(40)}`, { blockNumber: "pending" }]],
     ] as const) {
-      node.answer(() => result);
+      node.respondAs(() => result);
       const before = node.requests.length;
       await read(1, method, params);
       expect((await read(1, method, params)).source).toBe("node");
       expect(node.requests.length).toBe(before + 2);
     }
-    node.answer(() => "0x5");
+    node.respondAs(() => "0x5");
     const written = `["0x${"1".repeat(40)}",{"blockNumber":"\\u0070ending"}]`;
     const call = `{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionCount","params":${written}}`;
     for (let asked = 0; asked < 2; asked += 1) {
@@ -74,7 +74,7 @@ describe("cached reads", () => {
   });
 
   it("are requested again after an error, whether or not the node sent it", async () => {
-    node.answer(({ id }, response) => {
+    node.respondAs(({ id }, response) => {
       response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32000,"message":"header not found"}}`);
       return byHand;
     });
@@ -82,15 +82,15 @@ describe("cached reads", () => {
       const before = node.requests.length;
       for (let asked = 0; asked < 2; asked += 1) expect((await read(1, method)).text).toContain("header not found");
       expect(node.requests.length).toBe(before + 2);
-      node.answer((_, response) => {
+      node.respondAs((_, response) => {
         response.statusCode = 503;
         response.end("busy");
         return byHand;
       });
       expect((await read(1, method)).text).toContain("the node is not responding");
-      node.answer(() => "0x5");
+      node.respondAs(() => "0x5");
       expect(await read(1, method)).toMatchObject({ source: "node", text: expect.stringContaining("0x5") as string });
-      node.answer(({ id }, response) => {
+      node.respondAs(({ id }, response) => {
         response.end(
           `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":-32000,"message":"header not found"}}`,
         );
@@ -100,7 +100,7 @@ describe("cached reads", () => {
   });
 
   it("set the source header of a batch to their common source, or to mixed", async () => {
-    node.answer(() => "0x1");
+    node.respondAs(() => "0x1");
     const chainId = body(1, "eth_chainId");
     const price = body(2, "eth_gasPrice");
     const coinbase = body(3, "eth_coinbase");
@@ -112,7 +112,7 @@ describe("cached reads", () => {
       [['{"jsonrpc":"2.0","method":"eth_syncing"}'], "gateway"],
     ] as const)
       expect([calls, await batchSource(calls)]).toEqual([calls, source]);
-    node.answer(() => "z".repeat(50_000));
+    node.respondAs(() => "z".repeat(50_000));
     const long = body(5, "eth_getCode", [`0x${"1".repeat(40)}`, "latest"]);
     expect(await batchSource([long])).toBe("node");
     // Its first part is sent before all of it has arrived.
@@ -139,14 +139,14 @@ describe("cached reads", () => {
     const reads = Array.from({ length: 3 }, (_, id) => read(id, "eth_call", [{ to: null }, "latest"]));
     await gateway.shows("calls_in_flight 3");
     await until("the call is at the node", generousMs, () => finish.length === 1);
-    node.answer(() => "z".repeat(size));
+    node.respondAs(() => "z".repeat(size));
     finish[0]?.();
     for (const { text } of await Promise.all(reads)) expect(text.length).toBeGreaterThan(size);
     expect(await gateway.metrics.metrics()).toContain("calls_in_flight 0");
   });
 
   it("are dropped when the node connection is lost", async () => {
-    node.answer(() => "0x1");
+    node.respondAs(() => "0x1");
     await read(1, "eth_chainId");
     expect((await read(1, "eth_chainId")).source).toBe("cache");
     node.cutLink();
@@ -163,12 +163,12 @@ describe("cached reads", () => {
     await until("the connection is restored", generousMs, () => node.subscriptions() === 1);
     finish[0]?.();
     expect((await early).text).toContain("0x1");
-    node.answer(() => "0x2");
+    node.respondAs(() => "0x2");
     expect((await read(2, "eth_chainId")).text).toContain("0x2");
   });
 
   it("still return immutable results while the node is down, and all others fail at once", async () => {
-    node.answer(() => "0x688");
+    node.respondAs(() => "0x688");
     await read(1, "eth_chainId");
     await node[Symbol.asyncDispose]();
     expect(await read(1, "eth_chainId")).toMatchObject({ source: "cache" });

@@ -15,8 +15,8 @@ describe("a node that closes a keep-alive connection as a call arrives", () => {
     async (started) => {
       ({ node, gateway } = started);
       await call(gateway.url, "eth_syncing");
-      node.answer((_, response) => {
-        node.answer(() => "again");
+      node.respondAs((_, response) => {
+        node.respondAs(() => "again");
         response.socket?.destroy();
         return byHand;
       });
@@ -37,8 +37,8 @@ describe("a node that closes a keep-alive connection as a call arrives", () => {
 
   it("gets a call again, even while other calls wait for a connection", async () => {
     let close: (() => void) | undefined;
-    node.answer((_, response) => {
-      node.answer(() => "again");
+    node.respondAs((_, response) => {
+      node.respondAs(() => "again");
       close = () => response.socket?.destroy();
       return byHand;
     });

@@ -33,7 +33,7 @@ describe.each(bothPaths)("a node response with a status other than 200, over %s"
   let gateway: TestGateway;
   useGateway({ listener: { fastPath } }, (started) => ({ node, gateway } = started));
   const respond = (status: number, body: string, deliver = deliveries["with a length"]) =>
-    node.answer((_call, response) => {
+    node.respondAs((_call, response) => {
       deliver?.(response, status, body);
       return byHand;
     });
@@ -46,7 +46,7 @@ describe.each(bothPaths)("a node response with a status other than 200, over %s"
       expect([got.status, got.text]).toEqual([200, answer("1")]);
       expect(got.headers.get("x-gatehouse-source")).toBe("node");
       // No data is left on the connection for the next call.
-      node.answer(() => "0x5");
+      node.respondAs(() => "0x5");
       expect((await post(gateway.url, request("2", "eth_syncing", "[]"))).text).toContain('"result":"0x5"');
     },
   );
@@ -119,7 +119,7 @@ describe.each(bothPaths)("a response that the node cuts off, over %s", (_, fastP
       ({ socket }: ServerResponse) => socket?.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{"id"'),
     ],
   ])("%s is reported as such", async (_way, cutOff) => {
-    node.answer((_call, response) => {
+    node.respondAs((_call, response) => {
       cutOff(response);
       return byHand;
     });
@@ -152,7 +152,7 @@ describe.each(bothPaths)("a 200 response that is not JSON-RPC, over %s", (_, fas
     bodies.map((body) => [body, way, deliver] as const),
   );
   it.each(rows)("(%j, %s) fails only its own call", async (body, _way, deliver) => {
-    node.answer(({ method }, response) => {
+    node.respondAs(({ method }, response) => {
       if (method === "eth_syncing") return false;
       deliver(response, 200, body);
       return byHand;
@@ -171,7 +171,7 @@ describe.each(bothPaths)("a 200 response that is not JSON-RPC, over %s", (_, fas
   it.each([200, 201, 203])(
     "with status %i is accepted if it contains JSON-RPC, even after white space",
     async (status) => {
-      node.answer((_call, response) => {
+      node.respondAs((_call, response) => {
         response.writeHead(status).end(' \n{"jsonrpc":"2.0","id":1,"result":"0x5"}');
         return byHand;
       });

@@ -31,7 +31,7 @@ describe("a client batch at the node", () => {
   const tiers = { public: limitlessTier };
   const restartGateway = useGateway({ tiers }, (started) => {
     ({ node, gateway } = started);
-    node.answer(({ params }) => params[0]);
+    node.respondAs(({ params }) => params[0]);
   });
   const restart = (settings: Record<string, object> = {}, limits: Parameters<typeof restartGateway>[1] = {}) =>
     restartGateway({ tiers, ...settings }, limits);
@@ -68,7 +68,7 @@ describe("a client batch at the node", () => {
   });
 
   it("returns the node's error for each call, and is still sent as a batch", async () => {
-    node.answerBatches((entries) => `[${entries.map(reverted).join(",")}]`);
+    node.respondToBatches((entries) => `[${entries.map(reverted).join(",")}]`);
     for (const from of [1, 11]) {
       const answers = await ask(balances(10, from));
       expect(answers.map(({ error }) => error?.code)).toEqual(Array.from({ length: 5 }, () => [undefined, 3]).flat());
@@ -83,7 +83,7 @@ describe("a client batch at the node", () => {
       `[${entries.map((entry) => entry.replace(/"id":(\d+),(.*)\}$/, '$2,"id":$1}')).join(",")}]`,
   };
   it.each(Object.keys(wellMeant))("is handled correctly if the node responds %s", async (name) => {
-    node.answerBatches(wellMeant[name]);
+    node.respondToBatches(wellMeant[name]);
     for (const from of [1, 21]) expect(await ask(balances(20, from))).toEqual(resultsOf(20, from));
     expect(node.batches).toEqual([20, 20]);
     expect(node.requests).toHaveLength(40);
@@ -108,7 +108,7 @@ describe("a client batch at the node", () => {
   it.each(Object.keys(odd))(
     "is sent call by call if the node responds with %s, and so is the next batch",
     async (name) => {
-      node.answerBatches(odd[name]);
+      node.respondToBatches(odd[name]);
       expect(await ask(balances(20))).toEqual(resultsOf(20));
       expect(node.batches).toEqual([20]);
       expect(await ask(balances(20, 21))).toEqual(resultsOf(20, 21));
@@ -121,7 +121,7 @@ describe("a client batch at the node", () => {
   );
 
   it.each([400, 405, 413, 415, 500])("is sent call by call if the node responds with HTTP %i", async (status) => {
-    node.answerBatches(() => status);
+    node.respondToBatches(() => status);
     expect(await ask(balances(20))).toEqual(resultsOf(20));
     expect(await ask(balances(20, 21))).toEqual(resultsOf(20, 21));
     expect(node.batches).toEqual([20]);
@@ -131,7 +131,7 @@ describe("a client batch at the node", () => {
     ["in plain text", "slow down"],
     ["as a JSON-RPC error", '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"too many requests"}}'],
   ])("is not retried call by call if the node rejects it %s because of its rate limit", async (_, body) => {
-    node.answer((_call, response) => {
+    node.respondAs((_call, response) => {
       response.writeHead(429).end(body);
       return byHand;
     });
@@ -155,7 +155,7 @@ describe("a client batch at the node", () => {
   it("is read up to a limit; calls beyond it are sent individually, and the next batches are smaller", async () => {
     await restart({ upstream: { batchResponseBytes: 1_000_000 } });
     const long = "x".repeat(300_000);
-    node.answer(({ params }) => `${String(params[0])}${long}`);
+    node.respondAs(({ params }) => `${String(params[0])}${long}`);
     const expected = (from: number) => resultsOf(10, from).map((one) => ({ ...one, result: `${one.result}${long}` }));
     expect(await ask(balances(10))).toEqual(expected(1));
     expect(node.batches).toEqual([10]);
@@ -166,20 +166,20 @@ describe("a client batch at the node", () => {
   it("is not reduced for others if one caller's connection exceeds its memory limit", async () => {
     await restart({ memory: { connectionBytes: 300_000 } });
     const long = "x".repeat(100_000);
-    node.answer(({ params }) => `${String(params[0])}${long}`);
+    node.respondAs(({ params }) => `${String(params[0])}${long}`);
     expect(await ask(balances(10))).toHaveLength(10);
     const before = node.batches.length;
-    node.answer(({ params }) => params[0]);
+    node.respondAs(({ params }) => params[0]);
     expect(await ask(balances(10, 11))).toEqual(resultsOf(10, 11));
     // Three responses of that length fit.
     expect(Math.max(...node.batches.slice(before))).toBeGreaterThan(3);
   });
 
   const spoiling: Readonly<Record<string, () => void>> = {
-    "a long response": () => node.answer(() => "x".repeat(300_000)),
-    "a slow call": () => node.answer(() => byHand),
+    "a long response": () => node.respondAs(() => "x".repeat(300_000)),
+    "a slow call": () => node.respondAs(() => byHand),
     "a call that the node cannot parse": () =>
-      node.answerBatches(() => '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'),
+      node.respondToBatches(() => '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}'),
   };
   it.each(Object.keys(spoiling))("is not reduced for others if one caller requests %s", async (name) => {
     await restart({
@@ -189,8 +189,8 @@ describe("a client batch at the node", () => {
     });
     spoiling[name]?.();
     await ask(balances(10), { "X-Forwarded-For": "10.0.0.1" });
-    node.answer(({ params }) => params[0]);
-    node.answerBatches(undefined);
+    node.respondAs(({ params }) => params[0]);
+    node.respondToBatches(undefined);
     const before = node.batches.length;
     expect(await ask(balances(20, 21), { "X-Forwarded-For": "10.0.0.2" })).toEqual(resultsOf(20, 21));
     expect(node.batches.slice(before)).toEqual([20]);
@@ -200,10 +200,10 @@ describe("a client batch at the node", () => {
 
   it("fails call by call if the node times out, and the next batch is sent call by call", async () => {
     await restart({ methods: { eth_getBalance: { timeoutMs: 200 } } });
-    node.answer(() => byHand);
+    node.respondAs(() => byHand);
     const answers = await ask(balances(5));
     expect(answers.map(({ error }) => error?.message)).toEqual(Array.from({ length: 5 }, () => "request timed out"));
-    node.answer(({ params }) => params[0]);
+    node.respondAs(({ params }) => params[0]);
     expect(await ask(balances(5, 11))).toEqual(resultsOf(5, 11));
     expect(node.batches).toEqual([5]);
   });
@@ -211,8 +211,8 @@ describe("a client batch at the node", () => {
   it("is resent if the node closed the keep-alive connection", async () => {
     await restart({ upstream: { connections: 1 } });
     await ask([balance(100)]);
-    node.answer((_, response) => {
-      node.answer(({ params }) => params[0]);
+    node.respondAs((_, response) => {
+      node.respondAs(({ params }) => params[0]);
       response.socket?.destroy();
       return byHand;
     });
@@ -222,7 +222,7 @@ describe("a client batch at the node", () => {
 
   it("sends transactions individually, each after the response to the previous one, and reads in order around them", async () => {
     const order: string[] = [];
-    node.answer(({ id, method }, response) => {
+    node.respondAs(({ id, method }, response) => {
       order.push(`${method} ${String(id)} asked`);
       setTimeout(() => {
         order.push(`${method} ${String(id)} answered`);
@@ -249,7 +249,7 @@ describe("a client batch at the node", () => {
   });
 
   it("is cancelled at the node if its client disconnects, and leaves no call in flight", async () => {
-    node.answer(() => byHand);
+    node.respondAs(() => byHand);
     const gone = new AbortController();
     const asked = fetch(gateway.url, {
       method: "POST",

@@ -22,7 +22,7 @@ describe.each(bothPaths)("an unfit node, over %s", (_, fastPath) => {
   let fitness: NodeFitness;
   beforeEach(async () => {
     node = await startFakeNode();
-    node.answer(({ method }) => method);
+    node.respondAs(({ method }) => method);
     fitness = "fit";
   });
   afterEach(() => node[Symbol.asyncDispose]());

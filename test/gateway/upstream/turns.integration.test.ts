@@ -22,7 +22,7 @@ describe("calls queued for the node", () => {
   const restart = useGateway(shared, (started) => {
     ({ node, gateway } = started);
     answers = [];
-    node.answer(({ id }, response) => {
+    node.respondAs(({ id }, response) => {
       answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
       return byHand;
     });
@@ -48,7 +48,7 @@ describe("calls queued for the node", () => {
       await until("the other caller's call is in flight", generousMs, () =>
         shown(`calls_in_flight ${batchItems === 1 ? 42 : 22}`),
       );
-      node.answer(() => "0x1");
+      node.respondAs(() => "0x1");
       answers[0]?.();
       expect((await other).text).toBe(`{"jsonrpc":"2.0","id":${popular},"result":"0x1"}`);
       await Promise.all([first, ...many]);

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
+import { respondToRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import { pause } from "#daemon/time.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
@@ -44,7 +44,7 @@ async function keepReading(gatewayUrl: string, signal: AbortSignal): Promise<voi
   }
 }
 
-const farAhead = answersRpc({ eth_blockNumber: () => "0x7fffffff" });
+const farAhead = respondToRpc({ eth_blockNumber: () => "0x7fffffff" });
 
 async function sendSignal({ node }: StruckNode, signal: NodeJS.Signals): Promise<void> {
   process.kill(Number(await readFile(join(node.workspace, "node.pid"), "utf8")), signal);
@@ -102,7 +102,7 @@ export const nodeFaults: readonly Fault[] = [
   },
   {
     what: "The node responds to every call with an error",
-    settings: rpcIs(answersRpc({})),
+    settings: rpcIs(respondToRpc({})),
     shown: {
       verdict: "down",
       condition: ["RpcResponding", "RpcError"],
@@ -122,7 +122,7 @@ export const nodeFaults: readonly Fault[] = [
   },
   {
     what: "The chain produces no blocks, and no references are set",
-    settings: rpcIs(answersRpc({ ...goodResponses, ...buildBlockAnswers(5) })),
+    settings: rpcIs(respondToRpc({ ...goodResponses, ...buildBlockAnswers(5) })),
     shown: {
       verdict: "unknown",
       condition: ["HeightAdvancing", "Quiet"],
@@ -134,7 +134,7 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The node stalls while its references advance",
     settings: async (struck) => ({
-      ...(await rpcIs(answersRpc({ ...goodResponses, ...buildBlockAnswers(5) }))(struck)),
+      ...(await rpcIs(respondToRpc({ ...goodResponses, ...buildBlockAnswers(5) }))(struck)),
       GATEHOUSE_SIDECAR_LAG_REFERENCES: await serveRpc(struck, farAhead),
       GATEHOUSE_SIDECAR_LAG_MAX_BLOCKS: "2147483640",
     }),
@@ -150,7 +150,7 @@ export const nodeFaults: readonly Fault[] = [
     what: "The node's height decreases",
     settings: (() => {
       let asked = 0;
-      return rpcIs(answersRpc({ ...goodResponses, eth_blockNumber: () => ((asked += 1) < 20 ? "0x64" : "0x5") }));
+      return rpcIs(respondToRpc({ ...goodResponses, eth_blockNumber: () => ((asked += 1) < 20 ? "0x64" : "0x5") }));
     })(),
     shown: {
       verdict: "down",
@@ -197,7 +197,7 @@ export const nodeFaults: readonly Fault[] = [
   {
     what: "The node responds to health checks but fails client reads",
     settings: rpcIs(
-      answersRpc({ ...goodResponses, ...buildBlockAnswers(5), eth_blockNumber: risingHeight }, (response) =>
+      respondToRpc({ ...goodResponses, ...buildBlockAnswers(5), eth_blockNumber: risingHeight }, (response) =>
         response.writeHead(500).end("disk I/O error"),
       ),
     ),
@@ -220,7 +220,7 @@ export const nodeFaults: readonly Fault[] = [
     settings: async (struck) => ({
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: await serveRpc(
         struck,
-        answersRpc({ ...goodResponses, ...buildBlockAnswers(5), eth_blockNumber: risingHeight }),
+        respondToRpc({ ...goodResponses, ...buildBlockAnswers(5), eth_blockNumber: risingHeight }),
       ),
     }),
     prepare: ({ node }) => writeFile(node.programs.tool, "#!/bin/sh\nexit 3\n"),

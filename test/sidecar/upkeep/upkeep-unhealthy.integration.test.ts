@@ -4,7 +4,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { createFakeNode, desiredConfig, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { blockTimeMs } from "#sidecar/testing/fake-node-programs.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import { answersRpc, serveNode } from "#sidecar/testing/watched-node.ts";
+import { respondToRpc, serveNode } from "#sidecar/testing/watched-node.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
 const quick = {
@@ -110,7 +110,7 @@ test("leaves alone a node that catches up with its references, and restarts one 
   await using node = await createFakeNode(desiredConfig);
   // The situation of a node with old data: the references are far ahead, and it advances faster than they do.
   let height = farAhead();
-  await using reference = await serveNode(answersRpc({ eth_blockNumber: () => `0x${height.toString(16)}` }));
+  await using reference = await serveNode(respondToRpc({ eth_blockNumber: () => `0x${height.toString(16)}` }));
   await using upkeep = await settled(node, {
     ...allowed,
     GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "1000",

@@ -12,14 +12,14 @@ export const saleMutations: FaultsByFile = {
         'const early = await settleClaim({ ...begun, state: "settling", amount, response, settlement: undefined }, read, facilitation); await ledger.settling(key,',
       "await settleClaim(claim, read, facilitation, request.trace)": "early",
     },
-    "any request gets the response of a payment": { "found.fingerprint !== request.fingerprint": "false" },
+    "any request gets the response of a payment": { "foundClaim.fingerprint !== request.fingerprint": "false" },
     "any client gets a response that was delivered": {
-      'found.state === "delivered" && found.holder !== holder': "false",
+      'foundClaim.state === "delivered" && foundClaim.holder !== holder': "false",
     },
     "a request processes a payment that another request is processing": {
       'if (!payments.acquire(key)) return { kind: "in-progress" };': "payments.acquire(key);",
-      "if (!(await ledger.claim({ ...begun, identifier }))) return collect(key, request, parts);":
-        "await ledger.claim({ ...begun, identifier });",
+      "if (!(await ledger.claim({ ...startedClaim, identifier }))) return collect(key, request, parts);":
+        "await ledger.claim({ ...startedClaim, identifier });",
     },
   },
   "resource-server/sale/claim-settlement.ts": {

@@ -102,7 +102,7 @@ export async function startSmallGateway(
 /** Makes the node withhold the responses to storage reads until they are released; it responds to all others. */
 export function holdReads(node: FakeNode): HeldReads {
   const waiting: { account: unknown; end: () => void }[] = [];
-  node.answer(({ id, method, params: [account] }, response) => {
+  node.respondAs(({ id, method, params: [account] }, response) => {
     if (method !== "eth_getStorageAt") return "0x1";
     const read = {
       account,
@@ -115,7 +115,7 @@ export function holdReads(node: FakeNode): HeldReads {
   return {
     held: () => waiting.map(({ account }) => account),
     letGo: () => {
-      node.answer(() => "0x1");
+      node.respondAs(() => "0x1");
       for (const { end } of waiting.splice(0)) end();
     },
   };

@@ -5,6 +5,6 @@ import { goodResponses, risingHeight } from "#sidecar/testing/watched-node.ts";
 export async function startRisingNode(): Promise<FakeNode> {
   const node = await startFakeNode();
   const answers: Readonly<Record<string, () => unknown>> = { ...goodResponses, eth_blockNumber: risingHeight };
-  node.answer(({ method }) => answers[method]?.() ?? null);
+  node.respondAs(({ method }) => answers[method]?.() ?? null);
   return node;
 }

@@ -95,7 +95,9 @@ export async function servePage({
       figures: () => ({
         restarts,
         disk:
-          free === undefined ? undefined : { look: { freeBytes: free * 500 * gib, freeBytesRatio: free }, atMs: nowMs },
+          free === undefined
+            ? undefined
+            : { check: { freeBytes: free * 500 * gib, freeBytesRatio: free }, atMs: nowMs },
       }),
       withNodeNames: (value) => value,
       configured: () => ({ ok: true, message: "" }),

@@ -41,8 +41,8 @@ export async function findStores(
     if (real === undefined) throw new UpgradeError(`the data directory ${path} does not exist`);
     if (!paths.some((known) => isInside(real, known))) paths.push(real);
   }
-  await requireApart(paths, others);
-  await requireWhole(paths, limits);
+  await requireSeparatePaths(paths, others);
+  await requireSingleVolume(paths, limits);
   const stores = paths.map((path, index) => {
     const directory = join(dirname(path), workDirectory, id);
     const name = index === 0 ? "data" : `data-${index + 1}`;
@@ -55,14 +55,14 @@ export async function findStores(
 export type CopyCost = Readonly<{ bytes: number; freeBytes: number; isCloned: boolean }>;
 
 /** Undefined if the time limit is exceeded. */
-export async function measureCopy({ path }: UpgradeStore, limits: Limits): Promise<CopyCost | undefined> {
+export async function estimateCopyCost({ path }: UpgradeStore, limits: Limits): Promise<CopyCost | undefined> {
   const command = ["du", "-s", "-B1", "--", path] as const;
-  const measured = await runProcess({ command, directory: "/", outputLimitBytes: 65_536, ...limits });
-  if (!measured.ok) return undefined;
+  const sizeResult = await runProcess({ command, directory: "/", outputLimitBytes: 65_536, ...limits });
+  if (!sizeResult.ok) return undefined;
   const { freeBytes } = await readDiskSpace(path);
   // If nothing can be written next to the data, the copy fails too, and reports the problem itself.
   const isCloned = await canClone(dirname(path)).catch(() => false);
-  return { bytes: Number.parseInt(measured.output, 10), freeBytes, isCloned };
+  return { bytes: Number.parseInt(sizeResult.output, 10), freeBytes, isCloned };
 }
 
 /** Max bytes of link names to check; a node's data contains few links, if any. */
@@ -78,19 +78,19 @@ export async function findRealPath(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
-async function requireApart(paths: readonly string[], others: readonly string[]): Promise<void> {
+async function requireSeparatePaths(paths: readonly string[], others: readonly string[]): Promise<void> {
   const realOthers = await Promise.all(others.map(findRealPath));
   for (const path of paths) {
-    const inside = realOthers.find((other) => isInside(other, path));
-    if (inside === undefined) continue;
+    const nestedPath = realOthers.find((other) => isInside(other, path));
+    if (nestedPath === undefined) continue;
     throw new UpgradeError(
-      `${inside} is in the data directory ${path}, which is restored as a whole; move it elsewhere`,
+      `${nestedPath} is in the data directory ${path}, which is restored as a whole; move it elsewhere`,
     );
   }
 }
 
 /** Rejects directories with a mount or a link that leads out of them: the new version would change data there that is not restored. */
-async function requireWhole(
+async function requireSingleVolume(
   paths: readonly string[],
   { mountsPath = "/proc/self/mountinfo", ...limits }: Limits & Mounts,
 ): Promise<void> {
@@ -98,8 +98,8 @@ async function requireWhole(
   const mounts = parseMountPoints(await readFile(mountsPath, "utf8").catch(() => ""));
   for (const path of paths) {
     const mount = mounts.find((point) => isInside(point, path));
-    const [own, above] = await Promise.all([stat(path), stat(dirname(path))]);
-    if (mount === path || own.dev !== above.dev)
+    const [own, parentStat] = await Promise.all([stat(path), stat(dirname(path))]);
+    if (mount === path || own.dev !== parentStat.dev)
       throw new UpgradeError(
         `${path} is its own mount, so no copy can replace it; keep the data in a directory below the mount`,
       );

@@ -24,10 +24,10 @@ describe("responses over WebSocket", () => {
     await using client = await connectTestClient(gateway.url);
     await client.ask(request(1, "eth_subscribe", ["newHeads"]));
     for (const bytes of [3_000_000, 8_000_000, 11_900_000]) {
-      node.answer(() => "z".repeat(bytes));
+      node.respondAs(() => "z".repeat(bytes));
       expect((await client.ask(request(2, "eth_syncing"))).length).toBe(bytes + 36);
     }
-    node.answer(() => "z".repeat(13_000_000));
+    node.respondAs(() => "z".repeat(13_000_000));
     expect(await client.ask(request("own", "eth_syncing"))).toBe(
       '{"jsonrpc":"2.0","id":"own","error":{"code":-32003,"message":"response too large"}}',
     );
@@ -38,7 +38,7 @@ describe("responses over WebSocket", () => {
 
   it("become errors with the call's id if the node aborts them", async () => {
     await using client = await connectTestClient(gateway.url);
-    node.answer((_, response) => {
+    node.respondAs((_, response) => {
       response.writeHead(200, { "Content-Length": 1_000 });
       response.write('{"jsonrpc":"2.0"', () => response.destroy());
       return byHand;
@@ -52,7 +52,7 @@ describe("responses over WebSocket", () => {
   it("of a batch truncated at its size limit arrive complete, however many of its calls have errors", async () => {
     await restart({ tiers, limits: { batchResponseBytes: 3_000 } });
     await using client = await connectTestClient(gateway.url);
-    node.answer(() => "x".repeat(2_000));
+    node.respondAs(() => "x".repeat(2_000));
     const calls = Array.from({ length: 500 }, (_, id) => request(`${"i".repeat(50)}${id}`, "eth_syncing"));
     const items = JSON.parse(await client.ask(`[${calls.join(",")}]`)) as { error?: { code: number } }[];
     expect(items).toHaveLength(500);
@@ -62,7 +62,7 @@ describe("responses over WebSocket", () => {
   it("wait for a slow client, which is not dropped because of its own requests", async () => {
     const calls = 300;
     const resultBytes = 200_000;
-    node.answer(() => "z".repeat(resultBytes));
+    node.respondAs(() => "z".repeat(resultBytes));
     await using client = await connectTestClient(gateway.url);
     await client.ask(request(0, "eth_gasPrice"));
     client.socket.pause();

@@ -83,7 +83,7 @@ describe("a gap in the node's WebSocket connection", () => {
       generousMs,
       () => reported(one, heads).length === 1 && reported(other, equalLogs).length === 1,
     );
-    node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_002, 1), log(1_004, 0)] : "0x1"));
+    node.respondAs(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_002, 1), log(1_004, 0)] : "0x1"));
     await bridge(() => [1_003, 1_004].forEach((number) => node.newHead(number, hash(number))), one, heads, 3);
     node.newHead(1_005, hash(1_005));
     node.newLog(log(1_005, 0));
@@ -109,7 +109,7 @@ describe("a gap in the node's WebSocket connection", () => {
     node.newHead(1_003, hash(1_003));
     for (const entry of [log(1_002, 0), log(1_003, 0), log(1_003, 1)]) node.newLog(entry);
     await until("all came", generousMs, () => reported(one, heads).length === 2 && reported(one, logs).length === 3);
-    node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_003, 0, "f")] : "0x1"));
+    node.respondAs(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_003, 0, "f")] : "0x1"));
     await bridge(() => [1_003, 1_004].forEach((number) => node.newHead(number, hash(number, "f"))), one, heads, 4);
     await until("all came", generousMs, () => reported(one, heads).length === 4 && reported(one, logs).length === 6);
     expect(
@@ -129,7 +129,7 @@ describe("a gap in the node's WebSocket connection", () => {
     node.newHead(1_002, hash(1_002));
     await until("the live one arrived", generousMs, () => reported(one, heads).length === 1);
     let finish: (() => void) | undefined;
-    node.answer(({ id, method }, response) => {
+    node.respondAs(({ id, method }, response) => {
       if (method !== "eth_getLogs" || finish !== undefined) return method === "eth_getLogs" ? [log(1_003, 0)] : "0x1";
       finish = () => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":[]}`);
       return byHand;
@@ -155,7 +155,7 @@ describe("a gap in the node's WebSocket connection", () => {
     const { one, heads, logs } = await startClients();
     node.newHead(1_002, hash(1_002));
     await until("its head arrived, but none of its logs", generousMs, () => reported(one, heads).length === 1);
-    node.answer(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_003, 0)] : "0x1"));
+    node.respondAs(({ method }) => (method === "eth_getLogs" ? [log(1_002, 0), log(1_003, 0)] : "0x1"));
     await bridge(() => node.newHead(1_003, hash(1_003)), one, heads, 2);
     const asked = node.requests.filter(({ method }) => method === "eth_getLogs");
     expect(asked.map(({ params }) => params)).toEqual([[{ fromBlock: "0x3ea", toBlock: "0x3eb", address }]]);

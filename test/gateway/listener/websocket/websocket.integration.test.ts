@@ -63,7 +63,7 @@ describe("WebSocket", () => {
 
   it("sends notifications only after the subscription's reply, in a batch too", async () => {
     await using client = await connectTestClient(gateway.url);
-    node.answer(({ method }, response) => {
+    node.respondAs(({ method }, response) => {
       node.newHead(1_001);
       node.newHead(1_002);
       response.setHeader("X-Test", method);
@@ -89,7 +89,7 @@ describe("WebSocket", () => {
   it("responds to a client's calls in flight before it closes, and accepts no more", async () => {
     await using client = await connectTestClient(gateway.url);
     const finish: (() => void)[] = [];
-    node.answer(({ id }, response) => {
+    node.respondAs(({ id }, response) => {
       finish.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"late"}`));
       return byHand;
     });

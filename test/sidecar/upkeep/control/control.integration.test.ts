@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 
 const ask = (stateDirectory: string) =>
-  requestControl({ kind: "socket", stateDirectories: [stateDirectory] }, { path: "/resume", answer: resumeResponse });
+  requestControl({ kind: "socket", stateDirectories: [stateDirectory] }, { path: "/resume", schema: resumeResponse });
 
 test("restricts the socket to its owner, replaces one left by a killed sidecar, and removes it on exit", async () => {
   await mkdir(join(directory, "control"), { mode: 0o755 });
@@ -64,7 +64,7 @@ test.skipIf(process.platform !== "linux")("reaches a state directory whose path 
   expect(Buffer.byteLength(locateSocket(long))).toBeGreaterThan(200);
   expect(await ask(long)).toEqual({ result: "none", node });
   const target = { kind: "socket", stateDirectories: [join(directory, "none"), long] } as const;
-  expect(await requestControl(target, { path: "", answer: controlView })).toEqual(view);
+  expect(await requestControl(target, { path: "", schema: controlView })).toEqual(view);
 });
 
 test("reports that no sidecar listens on a socket left by a killed sidecar", async () => {
@@ -84,7 +84,7 @@ test("finds the running sidecar despite a socket left by a killed sidecar", asyn
   await writeFile(locateSocket(killed), "");
   await using _ = await listenForControl(running, control, { log, mask });
   const target = { kind: "socket", stateDirectories: [killed, running] } as const;
-  expect(await requestControl(target, { path: "", answer: controlView })).toEqual(view);
+  expect(await requestControl(target, { path: "", schema: controlView })).toEqual(view);
 });
 
 test("suggests the command for this deployment, safe to paste", () => {
@@ -152,7 +152,7 @@ test("passes on the sidecar's reason for a rejection, and blames the token only 
   await using listener = await listenHttp(app, { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000 });
   const { url } = listener;
   const target = { kind: "url", url, token } as const;
-  const resume = { path: "/resume", answer: resumeResponse } as const;
+  const resume = { path: "/resume", schema: resumeResponse } as const;
   await expect(requestControl(target, resume)).rejects.toThrow(
     `${url} rejected the request: the sidecar is starting; retry in a few seconds.`,
   );
