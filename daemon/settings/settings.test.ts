@@ -5,14 +5,14 @@ import { inspect } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { secret } from "../secrets/secret.ts";
-import { filePath, httpUrl, milliseconds, port, privateKey } from "./types.ts";
+import { filePath, host, httpUrl, milliseconds, port, privateKey } from "./types.ts";
 import { SettingsError } from "./problem.ts";
 import { fixed, section } from "./section.ts";
 import { defineSettings, readSettings } from "./settings.ts";
 
 const address = z.string().min(42).meta({ expected: "an address" });
 const shape = {
-  listen: section({ port: port.default(3000).describe("Port of the till") }),
+  listen: section({ port: port.default(3000).describe("Port of the till"), host: host.default("127.0.0.1") }),
   books: section({ path: filePath.optional().describe("File of the books") }),
   signer: section({ privateKey: secret(privateKey).describe("Key that pays") }),
   chain: section({ rpcUrl: httpUrl.describe("The node"), timeoutMs: milliseconds.default(30_000), attempts: fixed(3) }),
@@ -68,6 +68,22 @@ describe("readSettings", () => {
     expect(settings.assets).toEqual([`0x${"a".repeat(40)}`, `0x${"b".repeat(40)}`]);
     expect(settings.log.level).toBe("info");
     expect(Object.isFrozen(settings.listen)).toBe(true);
+  });
+
+  it.each([
+    ["[::1]", "an IPv6 address has no brackets here; write ::1"],
+    ["[::1]:80", "expected an IP address or host name to listen on, without a port"],
+    ["127.0.0.1:80", "expected an IP address or host name to listen on, without a port"],
+    ["http://a", "expected an IP address or host name to listen on, without a port"],
+    ["a b", "expected an IP address or host name to listen on, without a port"],
+  ])("rejects the host %s with advice", (text, message) => {
+    const problems = problemsOf({ ...right, GATEHOUSE_TILL_LISTEN_HOST: text });
+    expect(problems).toEqual([expect.stringContaining(message)]);
+  });
+
+  it.each(["::1", "fe80::1%eth0", "0.0.0.0", "localhost", "node-0.gatehouse.svc"])("accepts the host %s", (text) => {
+    const settings = readSettings(definition, { env: { ...right, GATEHOUSE_TILL_LISTEN_HOST: text } });
+    expect(settings.listen.host).toBe(text);
   });
 
   it("prefers the environment to the file, and the file to the defaults", () => {

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { z } from "zod";
 import { isShellPath, shellPathAdvice } from "../files/shell-path.ts";
 import { Secret } from "../secrets/secret.ts";
@@ -14,7 +15,19 @@ export const yesOrNo = z.boolean().meta({ expected: "true or false" });
 export const port = z.int().min(0).max(65_535).meta({ expected: "a port number from 0 to 65535 (0: any free port)" });
 
 /** An address to listen on. */
-export const host = z.string().min(1).meta({ expected: "an IP address or host name to listen on" });
+export const host = z
+  .string()
+  .min(1)
+  .refine((text) => isIP(text) !== 0 || /^[^\s:/[\]]+$/.test(text), {
+    error: ({ input }) => adviseOnHost(String(input)),
+  })
+  .meta({ expected: "an IP address or host name to listen on" });
+
+function adviseOnHost(text: string): string {
+  const address = text.replace(/^\[(.*)\]$/, "$1");
+  if (address !== text && isIP(address) === 6) return `an IPv6 address has no brackets here; write ${address}`;
+  return "expected an IP address or host name to listen on, without a port";
+}
 
 /** Host names that clients may use to query an operator's listener; see `address.ts`. */
 export const allowedHosts = z
