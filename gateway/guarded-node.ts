@@ -114,10 +114,8 @@ export async function startGatewayForNode(
   );
   // Without listeners, the limit would allow no connections.
   resources.use(watchDescriptors(connections.state, { board, log, setting }));
-  const operations = createApp(
-    { compressed: operatorPaths.metrics, isAllowedHost: createAllowedHostCheck(settings.listen) },
-    { log, metrics, mask },
-  );
+  const hosts = { isAllowed: createAllowedHostCheck(settings.listen), setting: "listen.allowedHosts" };
+  const operations = createApp({ compressed: operatorPaths.metrics, hosts }, { log, metrics, mask });
   // Counts only the time during which this process ran: if the head aged while the process was suspended, that is not the node's fault.
   let servedMs = health.ranMs();
   const setGatewayCondition = () => {

@@ -22,6 +22,8 @@ export type AppVariables = {
 
 export type App = Hono<AppVariables>;
 
+type AllowedHostCheck = Readonly<{ isAllowed: (header: string | undefined) => boolean; setting: string }>;
+
 export type AppOptions = Readonly<{
   /** Larger bodies get a 413 response; smaller ones are buffered, whatever their route. Default: 8 KiB. */
   bodyLimitBytes?: number;
@@ -29,8 +31,8 @@ export type AppOptions = Readonly<{
   compressed?: string;
   /** Whether the service's page is on another port, which the 404 of `/` mentions. */
   hasAdminPort?: boolean;
-  /** Checks whether a Host header is accepted; others get a 403 response. If absent, all are accepted. */
-  isAllowedHost?: (header: string | undefined) => boolean;
+  /** Checks whether a Host header is accepted; others get a 403 response, which names the setting. If absent, all are accepted. */
+  hosts?: AllowedHostCheck;
   /** CORS middleware; if absent, pages from other origins can't read responses. */
   crossOrigin?: MiddlewareHandler;
 }>;
@@ -72,7 +74,7 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
   if (options.compressed !== undefined)
     app.use(options.compressed, compress({ encoding: "gzip", contentTypeFilter: textType }));
   if (mask !== undefined) app.use(maskAnswers(mask));
-  if (options.isAllowedHost !== undefined) app.use(createHostCheck(options.isAllowedHost));
+  if (options.hosts !== undefined) app.use(createHostCheck(options.hosts));
   const { bodyLimitBytes: maxSize = 8_192 } = options;
   app.use(bodyLimit({ maxSize, onError: (c) => rejectBody(c, maxSize) }));
   app.use(methodNotAllowed({ app, onMethodNotAllowed: rejectMethod }));
@@ -105,13 +107,11 @@ function hasDisconnected({ env }: Context<AppVariables>): boolean {
   return incoming !== undefined && incoming.destroyed && !incoming.complete;
 }
 
-function createHostCheck(
-  isAllowedHost: (header: string | undefined) => boolean,
-): MiddlewareHandler<AppVariables, string> {
+function createHostCheck({ isAllowed, setting }: AllowedHostCheck): MiddlewareHandler<AppVariables, string> {
   return (c, next) => {
     const host = c.req.header("Host");
-    if (isAllowedHost(host)) return next();
-    const error = `the host ${host ?? "(none)"} is not allowed; use an IP address, or add the name to allowedHosts`;
+    if (isAllowed(host)) return next();
+    const error = `the host ${host ?? "(none)"} is not allowed; use an IP address, or add the name to ${setting}`;
     return Promise.resolve(c.json({ error }, 403));
   };
 }

@@ -38,10 +38,8 @@ export async function listenForOperations(
     }>,
 ): Promise<DrainingListener> {
   const { log, mask, api, addPage, ...sources } = dependencies;
-  const app = createApp(
-    { compressed: operatorPaths.metrics, isAllowedHost: createAllowedHostCheck(options) },
-    { log, mask },
-  );
+  const hosts = { isAllowed: createAllowedHostCheck(options), setting: "operations.allowedHosts" };
+  const app = createApp({ compressed: operatorPaths.metrics, hosts }, { log, mask });
   addOperationsRoutes(app, sources);
   addPage?.(app, sources);
   addOpenApiRoute(app, api);

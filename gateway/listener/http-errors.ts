@@ -11,8 +11,7 @@ export type HttpError = Readonly<{ status: number; text: string; headers: Respon
 /** Constant rejections. Status codes are from RFC 9110. */
 export const httpErrors = {
   manyHosts: { status: 400, text: "more than one Host header; send one", headers: [] },
-  foreignHost: { status: 403, text: "this Host is not allowed", headers: [] },
-  foreignOrigin: { status: 403, text: "this Origin is not allowed", headers: [] },
+  foreignOrigin: { status: 403, text: "no Origin is allowed; call from outside a browser", headers: [] },
   notFound: { status: 404, text: "not found; POST to /", headers: [] },
   notFoundForUpgrade: { status: 404, text: "not found; connect to /", headers: [] },
   methodNotAllowed: { status: 405, text: "method not allowed; use POST", headers: [["Allow", "POST, OPTIONS"]] },
@@ -33,8 +32,8 @@ export function rejectCredential({ message, retryAfterSeconds }: RejectedIdentit
     : { status: 429, text: message, headers: [["Retry-After", String(retryAfterSeconds)]] };
 }
 
-export function addressNotAdmitted(setting: string): HttpError {
-  return { status: 403, text: `this address is not allowed; ${setting} lists the allowed ones`, headers: [] };
+export function notAllowed(what: "address" | "Host" | "Origin", setting: string): HttpError {
+  return { status: 403, text: `this ${what} is not allowed; ${setting} lists the allowed ones`, headers: [] };
 }
 
 export function bodyTooLarge(limitBytes: number): HttpError {

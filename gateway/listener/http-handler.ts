@@ -67,8 +67,8 @@ export class HttpHandler {
     const cors = headers.origin === undefined ? [] : this.#context.corsHeaders(headers.origin);
     const target = readTarget(request);
     if (target === undefined) return reject(request, response, httpErrors.manyHosts);
-    if (!this.#context.isAllowedHost(target.host)) return reject(request, response, httpErrors.foreignHost);
-    if (cors === undefined) return reject(request, response, httpErrors.foreignOrigin);
+    if (!this.#context.isAllowedHost(target.host)) return reject(request, response, this.#context.rejections.host);
+    if (cors === undefined) return reject(request, response, this.#context.rejections.origin);
     if (target.path !== "/") return reject(request, response, httpErrors.notFound);
     if (method === "OPTIONS" || method === "GET" || method === "HEAD") {
       response.writeHead(method === "OPTIONS" ? 204 : 200, [...cors, ["Content-Length", "0"]].flat());

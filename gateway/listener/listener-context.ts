@@ -7,6 +7,7 @@ import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
+import type { HttpError } from "./http-errors.ts";
 import type { ResponseHeaders } from "./response-headers.ts";
 
 /** What all requests share, on every listener. */
@@ -31,6 +32,8 @@ export type RequestContext = SharedContext &
     isAllowedHost: (host: string | undefined) => boolean;
     /** Returns the headers for a browser page of this origin; undefined if the origin is not allowed. */
     corsHeaders: (origin: string) => ResponseHeaders | undefined;
+    /** Rejections of other hosts and origins, which name the settings. */
+    rejections: Readonly<{ host: HttpError; origin: HttpError }>;
     /** Returns the headers appended to a response's own. */
     ageHeaders: () => ResponseHeaders;
     /** Whether the listener is about to stop: every connection closes after its response. */

@@ -8,7 +8,7 @@ import { prependHandler, pushBackBytes, sliceReads, type SlicedReads } from "#da
 import { limitChunks } from "#daemon/http/request-chunks.ts";
 import { readTarget } from "#daemon/http/request-target.ts";
 import type { Pause } from "#daemon/time.ts";
-import { httpErrors, addressNotAdmitted, formatRawRejection, rejectUpgrade } from "./http-errors.ts";
+import { httpErrors, notAllowed, formatRawRejection, rejectUpgrade } from "./http-errors.ts";
 import { HttpHandler } from "./http-handler.ts";
 import type { ListenerContext, RequestContext } from "./listener-context.ts";
 import { RejectedBodies } from "./rejected-bodies.ts";
@@ -88,8 +88,8 @@ export async function startListener(
     const target = readTarget(request);
     if (target === undefined) rejectUpgrade(request, httpErrors.manyHosts);
     else if (origin !== undefined && context.corsHeaders(origin) === undefined)
-      rejectUpgrade(request, httpErrors.foreignOrigin);
-    else if (!context.isAllowedHost(target.host)) rejectUpgrade(request, httpErrors.foreignHost);
+      rejectUpgrade(request, context.rejections.origin);
+    else if (!context.isAllowedHost(target.host)) rejectUpgrade(request, context.rejections.host);
     else if (target.path !== "/") rejectUpgrade(request, httpErrors.notFoundForUpgrade);
     else if (drain.hasBegun) rejectUpgrade(request, httpErrors.goingAway);
     else void clients.upgrade(request, socket, head);
@@ -134,7 +134,7 @@ type AdmittedPeers = Readonly<{
 
 /** Rejects peers with a disallowed address with 403, without reading anything. Call this last, right before the server listens. */
 function admitPeers(server: Server, { mayCall, setting }: AdmittedPeers): void {
-  const rejection = formatRawRejection(addressNotAdmitted(setting));
+  const rejection = formatRawRejection(notAllowed("address", setting));
   prependHandler(server, (behind) => (socket) => {
     if (mayCall(socket.remoteAddress ?? "")) behind(socket);
     else rejectConnection(socket, rejection);

@@ -22,6 +22,7 @@ import type { GatewaySettings } from "../settings/sections.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
 import type { PeerInfo } from "../callers/request-facts.ts";
 import type { SharedContext } from "./listener-context.ts";
+import { httpErrors, notAllowed } from "./http-errors.ts";
 import { buildHeadAgeHeaders, createCorsHeaders } from "./response-headers.ts";
 import { startListener, type Listener } from "./listener.ts";
 
@@ -89,6 +90,7 @@ export async function startListeners(
         tookSlowPath: () => tookSlowPath(name),
         ageHeaders: () => buildHeadAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),
         corsHeaders: createCorsHeaders(isInternal ? [] : listOrigins(host, settings)),
+        rejections: createRejections(isInternal, settingNames),
         isAllowedHost: isInternal && allowedHosts.length > 0 ? createNamedHostCheck(allowedHosts) : () => true,
       },
     );
@@ -135,6 +137,13 @@ async function startTokens(
 }
 
 /** Lists the origins whose pages are allowed. A loopback listener serves this machine's programs, but not pages in a browser on it. */
+function createRejections(isInternal: boolean, { key }: SettingNames) {
+  return {
+    host: notAllowed("Host", key("internal.allowedHosts")),
+    origin: isInternal ? httpErrors.foreignOrigin : notAllowed("Origin", key("callers.corsOrigins")),
+  };
+}
+
 function listOrigins(host: string, { callers }: GatewaySettings): readonly string[] {
   return callers.corsOrigins ?? (isLoopback(host) ? [] : ["*"]);
 }

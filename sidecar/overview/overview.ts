@@ -33,7 +33,8 @@ export async function startOverview(
   for (const { url } of targets) mask.hide(url);
   const resources = new AsyncDisposableStack();
   try {
-    const app = createApp({ isAllowedHost: createAllowedHostCheck(options) }, { log, mask });
+    const hosts = { isAllowed: createAllowedHostCheck(options), setting: "--allowed-host" };
+    const app = createApp({ hosts }, { log, mask });
     addAssets(app, "sidecar/overview/assets");
     addAssets(app, "status/page/assets", sharedAssets);
     const watches = targets.map((target) => resources.use(watchTarget(target, { clock, log })));

@@ -33,4 +33,14 @@ describe.each(bothPaths)("the internal listener, over %s", (_, fastPath) => {
     expect(node.requests.length).toBe(before);
     expect((await call(gateway.url, "eth_syncing")).result).toBe("0x1");
   });
+
+  it("names the setting for a Host or an Origin that is not allowed, over HTTP and WebSocket", async () => {
+    await using gateway = await start({ allowedHosts: ["node.example"] });
+    const allowed = "is not allowed; gateway.internal.allowedHosts lists the allowed ones\n";
+    expect(await post(gateway.urls["internal"]!, "{}")).toMatchObject({ status: 403, text: `this Host ${allowed}` });
+    await expect(connectTestClient(gateway.urls["internal"]!)).rejects.toThrow("403");
+    const origins = "is not allowed; gateway.callers.corsOrigins lists the allowed ones\n";
+    const foreign = await post(gateway.url, "{}", { Origin: "https://app.example" });
+    expect(foreign).toMatchObject({ status: 403, text: `this Origin ${origins}` });
+  });
 });

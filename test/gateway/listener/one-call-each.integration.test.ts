@@ -8,6 +8,7 @@ import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { finishedFlow } from "#gateway/responses/response-sink.ts";
 import { identifyByAddress } from "#gateway/callers/identify.ts";
 import { serveFastConnections } from "#gateway/listener/listener.ts";
+import { httpErrors } from "#gateway/listener/http-errors.ts";
 import { createPeerAddress } from "#gateway/listener/listeners.ts";
 import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { createPolicy } from "#gateway/policy.ts";
@@ -57,6 +58,7 @@ async function startFastPath() {
     addressOf: createPeerAddress(client),
     bodies: { waitSeconds: () => undefined, rejected: () => undefined },
     isAllowedHost: () => true,
+    rejections: { host: httpErrors.notFound, origin: httpErrors.notFound },
     ageHeaders: () => [],
     corsHeaders: () => [],
     drain: { hasBegun: false },
