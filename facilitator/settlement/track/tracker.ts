@@ -49,9 +49,8 @@ export function createTracker(context: SettlementContext, parts: TrackerParts): 
   ) => {
     const nextNonce = observed.nextNonces.get(signer);
     if (nextNonce === undefined) return;
-    const waitingNonces = listWaiting(signer, entries, observed, book);
-    const sinceMs =
-      (waitingNonces[0]?.nonce ?? 0) > nextNonce ? (gapsSinceMs.get(signer) ?? observed.nowMs) : undefined;
+    const waiting = listWaiting(signer, entries, observed, book);
+    const sinceMs = (waiting[0]?.nonce ?? 0) > nextNonce ? (gapsSinceMs.get(signer) ?? observed.nowMs) : undefined;
     if (sinceMs === undefined) gapsSinceMs.delete(signer);
     else gapsSinceMs.set(signer, sinceMs);
     if (sinceMs === undefined || observed.nowMs - sinceMs < gapAfterMs) return;
@@ -61,8 +60,8 @@ export function createTracker(context: SettlementContext, parts: TrackerParts): 
       gapsSinceMs.set(signer, observed.nowMs);
       for (const entry of entries)
         if (hasMined(entry, observed) && (await ranOutOfGas(entry, observed.receipts, context))) entry.lackedGas = true;
-      const firstUnmined = waitingNonces.find((each) => !each.entries.some((entry) => hasMined(entry, observed)));
-      queues.replace((firstUnmined ?? waitingNonces[0])?.entries ?? [], nextNonce);
+      const unmined = waiting.find((each) => !each.entries.some((entry) => hasMined(entry, observed)));
+      queues.replace((unmined ?? waiting[0])?.entries ?? [], nextNonce);
       return;
     }
     log.warn(
@@ -70,16 +69,16 @@ export function createTracker(context: SettlementContext, parts: TrackerParts): 
       "earlier transactions of the signer are missing on the chain, as after a reorg or rollback; filling the gap with later ones",
     );
     gapsSinceMs.delete(signer);
-    fillGap(signer, nonces, nextNonce, waitingNonces);
+    fillGap(signer, nonces, nextNonce, waiting);
   };
 
   /**
    * Signs only as many settlements again as it takes to leave no gap: those with the highest nonces, because the pool may still have the
    * transactions of all. What it has of those signed again fails once it is mined.
    */
-  const fillGap = (signer: Hex, nonces: NonceAllocator, nextNonce: number, waitingNonces: readonly Waiting[]) => {
-    const end = nextNonce + waitingNonces.length;
-    const { kept = [], moved = [] } = Object.groupBy(waitingNonces, ({ nonce }) => (nonce < end ? "kept" : "moved"));
+  const fillGap = (signer: Hex, nonces: NonceAllocator, nextNonce: number, waiting: readonly Waiting[]) => {
+    const end = nextNonce + waiting.length;
+    const { kept = [], moved = [] } = Object.groupBy(waiting, ({ nonce }) => (nonce < end ? "kept" : "moved"));
     nonces.reset(nextNonce, kept);
     for (const entry of kept.flatMap(({ entries }) => entries)) entry.sentAtMs = undefined;
     for (const { entries } of moved) queues.submit(entries, signer);

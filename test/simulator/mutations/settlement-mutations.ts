@@ -28,7 +28,7 @@ export const settlementMutations: FaultsByFile = {
         "void ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome]))).catch(() => {});",
     },
     "a transaction of an expired payment keeps its nonce forever": {
-      "queues.replace((firstUnmined ?? waitingNonces[0])?.entries ?? [], nextNonce);": "",
+      "queues.replace((unmined ?? waiting[0])?.entries ?? [], nextNonce);": "",
     },
     "a missing nonce is filled for the first account only": {
       "Promise.all([...queues.nonces].map(": "Promise.all([...queues.nonces].slice(0, 1).map(",
