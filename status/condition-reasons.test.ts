@@ -59,7 +59,14 @@ test("gives unknown states titles that don't sound healthy", () => {
   }
 });
 
-test("does not call a restart pending while it waits for node.conf to be corrected", () => {
-  const title = findConditionTitle({ type: "NoRestartPending", status: "False", reason: "EditRejected" });
-  expect(title).toBe("The edit of node.conf is rejected");
+test.each([
+  ["NoRestartPending", "EditRejected", "The edit of node.conf is rejected"],
+  ["ConfigReconciled", "Contested", "Another program keeps changing node.conf"],
+  ["ConfigReconciled", "StartRewrites", "The node's start overwrites node.conf"],
+  ["VersionConsistent", "VersionUnknown", "The node's version is unknown"],
+  ["Pruning", "PruningStalled", "Pruning does not advance"],
+  ["MetricsArriving", "PushgatewayUnreachable", "The Pushgateway can't be queried"],
+  ["MetricsArriving", "JobShared", "Several nodes push metrics as one job"],
+] as const)("gives %s a title that is true for the reason %s", (type, reason, title) => {
+  expect(findConditionTitle({ type, status: "False", reason })).toBe(title);
 });
