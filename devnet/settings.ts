@@ -71,6 +71,10 @@ export const devnetSettings = defineSettings("devnet", usual, {
       .describe("Additional addresses to fund with native currency and tokens on a new chain")
       .meta({ expected: "addresses, separated by commas" }),
   }),
+  start: section({
+    /** The strict profile's ports open after two minutes. */
+    deadlineMs: fixed(300_000),
+  }),
   /** Its chain writes its state before it exits. */
   shutdown: defineShutdown(60_000),
   monitor: section({
