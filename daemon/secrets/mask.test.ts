@@ -81,3 +81,10 @@ describe("a mask", () => {
     expect(masked("http://127.0.0.1:8545/rpc", "http://127.0.0.1:8545/rpc")).toBe("http://127.0.0.1:8545/rpc");
   });
 });
+
+it("shows the path of a socket", () => {
+  const mask = createMask();
+  const socket = "/srv/gatehouse-production-2/docker.sock";
+  mask.hide({ engine: `unix://${socket}` });
+  expect(mask.text(`can't use unix://${socket} and ${socket}`)).toBe(`can't use unix://${socket} and ${socket}`);
+});

@@ -116,7 +116,7 @@ export function createMask(): Mask {
 function addUrlParts(text: string, add: (found: string, shown?: string) => void): void {
   const url = text.includes("://") ? URL.parse(text) : null;
   if (url === null) return;
-  const { username, password, pathname, searchParams, search } = url;
+  const { username, password, host, pathname, searchParams, search } = url;
   const long = [username, password, ...searchParams.values(), ...listRawValues(search)];
   for (const part of long) {
     for (const written of [part, removeEscapes(part)]) if (written.length >= hiddenLength) add(written);
@@ -129,7 +129,8 @@ function addUrlParts(text: string, add: (found: string, shown?: string) => void)
     const at = pair.indexOf("=");
     if (at > 0 && at < pair.length - 1) add(pair, `${pair.slice(0, at)}=${shownInstead}`);
   }
-  for (const segment of pathname.split("/")) if (keyInPath.test(segment)) add(segment);
+  // A URL without a host, such as of a Unix socket, has the path of a file.
+  if (host !== "") for (const segment of pathname.split("/")) if (keyInPath.test(segment)) add(segment);
 }
 
 function listRawValues(search: string): readonly string[] {
