@@ -1,4 +1,4 @@
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { createDirectory } from "#daemon/files/create-directory.ts";
 import type { Service } from "#daemon/service.ts";
@@ -18,6 +18,11 @@ export const engineProxy: Service<typeof engineProxySettings.schema> = {
 };
 
 function requireSocket(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
+    throw new StartupError(
+      `${path} is a directory, which Docker creates if a socket to be mounted is missing; remove it on the host, and mount the Docker Engine's socket (DOCKER_SOCKET in the .env of examples/compose).`,
+    );
+  }
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
   } catch (cause) {

@@ -107,6 +107,15 @@ describe("a service that can't start", () => {
     expect(stderr).not.toContain("0xsecret");
   });
 
+  it("exits with 1 if the Docker Engine's socket is a directory, created by the engine itself", async () => {
+    const directory = await makeTestDirectory();
+    const { status, stderr } = await runGatehouse(["engine-proxy"], {
+      GATEHOUSE_ENGINE_PROXY_ENGINE: `unix://${directory}`,
+      GATEHOUSE_ENGINE_PROXY_CONTAINER: "node",
+    });
+    expect([status, stderr]).toEqual([1, expect.stringContaining(`engine-proxy: ${directory} is a directory, which`)]);
+  });
+
   it("exits with 1 and reports the port in use with its setting", async () => {
     const squatter = createServer().listen(0, "127.0.0.1");
     await once(squatter, "listening");
