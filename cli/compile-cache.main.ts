@@ -17,6 +17,7 @@ const loadedLate = [
   "sidecar/sidecar-api.ts",
   "gateway/callers/tokens.ts",
   ...["compose", "docker", "kubernetes", "ops", "signal"].map((name) => `sidecar/upkeep/drivers/${name}-driver.ts`),
+  "sidecar/volume/volume-growth.ts",
   "sidecar/upkeep/upgrade/check-upgrade.ts",
   "sidecar/upkeep/upgrade/apply-upgrade.ts",
 ];

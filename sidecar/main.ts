@@ -64,7 +64,9 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const kept = keptResources.use(await startUpkeep(settings, { ...commonParts, listedCommits }));
   upkeep = kept;
   const { onCheck } = page;
-  keptResources.use(watchNodeStorage(settings, { upkeep: kept, state, board, onCheck, events, metrics, clock, log }));
+  keptResources.use(
+    await watchNodeStorage(settings, { upkeep: kept, state, board, onCheck, events, metrics, clock, log }),
+  );
   const { program, places } = kept;
   releases = keptResources.use(
     watchReleases(settings, { program, places, stateDirectory, health, files, board, clock, log }),

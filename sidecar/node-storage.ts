@@ -7,9 +7,6 @@ import type { EventLog } from "#status/event-log.ts";
 import type { SidecarSettings } from "./settings.ts";
 import type { UpkeepState } from "./upkeep/state/upkeep-state.ts";
 import type { Upkeep } from "./upkeep/upkeep.ts";
-import { createKubernetesApi } from "./upkeep/drivers/kubernetes-api.ts";
-import { createVolumeClaim } from "./volume/volume-claim.ts";
-import { createVolumeGrowth } from "./volume/volume-growth.ts";
 
 export type NodeStorageDependencies = Readonly<{
   /** Provides the data directory, and whether changes are allowed now, because growing a volume is irreversible. */
@@ -23,13 +20,22 @@ export type NodeStorageDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** Watches the disk with the node's data and, if a claim is set, grows its volume. Disposing of the result stops the watch. */
-export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeStorageDependencies): AsyncDisposable {
+/**
+ * Watches the disk with the node's data and, if a claim is set, grows its volume; only then, the code for it is loaded. Disposing of the
+ * result stops the watch.
+ */
+export async function watchNodeStorage(
+  settings: SidecarSettings,
+  dependencies: NodeStorageDependencies,
+): Promise<AsyncDisposable> {
   const { upkeep, state, ...shared } = dependencies;
   const { health, volume, kubernetes, restart } = settings;
   const stopController = new AbortController();
   const resources = new AsyncDisposableStack();
-  const openGrowth = (claim: string) => {
+  const openGrowth = async (claim: string) => {
+    const { createKubernetesApi } = await import("./upkeep/drivers/kubernetes-api.ts");
+    const { createVolumeClaim } = await import("./volume/volume-claim.ts");
+    const { createVolumeGrowth } = await import("./volume/volume-growth.ts");
     const api = resources.use(createKubernetesApi({ ...kubernetes, timeoutMs: restart.timeoutMs }));
     const grownAt = state.volumeGrownAtMs;
     return createVolumeGrowth(volume, {
@@ -39,6 +45,7 @@ export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeSt
       claim: createVolumeClaim(claim, api),
     });
   };
+  const grow = volume.claim === undefined ? undefined : await openGrowth(volume.claim);
   const diskWatch = watchDisk(
     {
       freeRatio: health.diskFreeRatio,
@@ -52,7 +59,7 @@ export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeSt
       ...shared,
       dataPath: upkeep.dataPath,
       history: state.diskHistory,
-      grow: volume.claim === undefined ? undefined : openGrowth(volume.claim),
+      grow,
     },
   );
   return {

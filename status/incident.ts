@@ -1,5 +1,5 @@
 import { explains, rankCondition } from "./causes.ts";
-import type { Condition } from "./condition.ts";
+import { type Condition, findConditionTitle } from "./condition.ts";
 import { blocksTraffic, trafficConditions } from "./node-readiness.ts";
 import { isSidecarWorking, isUnattended, isUnexpectedlyUnknown } from "./verdict.ts";
 
@@ -7,7 +7,7 @@ import { isSidecarWorking, isUnattended, isUnexpectedlyUnknown } from "./verdict
  * Urgency of an incident. `critical`: the node serves no callers, or is unattended; `warning`: it serves callers, but something is wrong;
  * `working`: the sidecar is working on it; `unknown`: something could not be checked.
  */
-export type IncidentSeverity = (typeof severities)[number];
+type IncidentSeverity = (typeof severities)[number];
 
 const severities = ["critical", "working", "warning", "unknown"] as const;
 
@@ -58,4 +58,38 @@ function deriveSeverity(cause: Condition, consequences: readonly Condition[]): I
     return "critical";
   }
   return all.some(({ status }) => status === "False") ? "warning" : "unknown";
+}
+
+/**
+ * What to do about a condition: steps in order, and the path of its runbook on this listener. `message` replaces the condition's message if
+ * the page shows the rest of that message itself.
+ */
+export type IncidentAdvice = Readonly<{
+  steps: readonly Readonly<{ text: string; command?: string }>[];
+  runbook?: string;
+  message?: string;
+}>;
+
+/** Describes a root cause, as shown by `/status` and the page, with advice. Pure. */
+export function describeIncident(
+  { cause, severity, consequences }: Incident,
+  advise: (cause: Condition) => IncidentAdvice,
+) {
+  const { type, reason, message, since } = cause;
+  return {
+    severity,
+    type,
+    reason,
+    title: findConditionTitle(cause),
+    message,
+    since,
+    ...advise(cause),
+    consequences: consequences.map((one) => ({
+      type: one.type,
+      reason: one.reason,
+      title: findConditionTitle(one),
+      // A message that repeats the cause's is omitted.
+      message: one.message === message ? "" : one.message,
+    })),
+  };
 }

@@ -9,7 +9,7 @@ import type { CacheLifetime, NodeRead, ReadInFlight, ReadContext } from "../read
 import type { CoalescedRead } from "../reads/coalesced-read.ts";
 import type { BatchPiece } from "../upstream/batch-piece.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
-import type { TypicalResponses } from "../upstream/typical-responses.ts";
+import type { TypicalResponses } from "../upstream/batch-responses.ts";
 import type { PieceCall, PieceEntry } from "../upstream/piece-entry.ts";
 
 /** Snapshot of the head, the cache and the clock, shared by plain reads that start in the same event loop tick: none of these changes within a tick. */

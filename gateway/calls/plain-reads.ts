@@ -9,7 +9,7 @@ import { deriveCacheLifetime, deriveHeadLifetime, type CacheLifetime } from "../
 import type { CoalescedRead } from "../reads/coalesced-read.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
 import type { PieceCall } from "../upstream/piece-entry.ts";
-import type { TypicalResponses } from "../upstream/typical-responses.ts";
+import type { TypicalResponses } from "../upstream/batch-responses.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { BatchStrategy } from "./batch-strategy.ts";
 import type { CallAccounting } from "./call-accounting.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { buildColumns, type Sample } from "./samples.ts";
+import { buildColumns, type Sample } from "./history.ts";
 
 /** Checks at intervals of five seconds, by height; undefined means no response. */
 function createSamples(heights: readonly (number | undefined)[], rest: Partial<Sample> = {}): readonly Sample[] {

@@ -4,8 +4,7 @@ import { createTurns, type SharedTurns } from "../wire/shared-turns.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { batchErrorId, type NodeCall, type NodeFlow, type NodeSender } from "./node-call.ts";
 import { PieceEntry, type PieceCall } from "./piece-entry.ts";
-import { readTypicalResponses, type TypicalResponses } from "./typical-responses.ts";
-import { BatchResponseReading, failedInBatch } from "./batch-responses.ts";
+import { readTypicalResponses, type TypicalResponses, BatchResponseReading, failedInBatch } from "./batch-responses.ts";
 
 /** Max size of one batch's body; geth accepts 5 MiB. */
 const bodyBytes = 1_048_576;

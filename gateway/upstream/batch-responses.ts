@@ -1,12 +1,13 @@
-import { notJson, skipSpace } from "../json-rpc/json-scanner.ts";
+import { notJson, skipSpace, createUnlimitedBudget, isAt, skipValue } from "../json-rpc/json-scanner.ts";
 import { ValueScan } from "../json-rpc/value-scan.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 
 /** Max nesting depth accepted in the node's responses. */
-export const responseDepth = 512;
+const answerDepth = 512;
 
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
+const closeBrace = 0x7d;
 const comma = 0x2c;
 
 const stepBytes = 16_384;
@@ -15,7 +16,7 @@ const stepBytes = 16_384;
 export const failedInBatch = "";
 
 /** The node's responses, indexed like their calls, as slices of one binary string; undefined where the node sent no response. */
-export type BatchResponses = readonly (string | undefined)[];
+type BatchResponses = readonly (string | undefined)[];
 
 /**
  * Parses the node's response to a batch of calls with these ids (JSON text), in steps. An element without an id (`null`: the node did not
@@ -43,7 +44,7 @@ export class BatchResponseReading {
     this.#bytes = bytes;
     this.#text = bytes.toString("latin1");
     this.#ids = ids;
-    this.#scan = new ValueScan(bytes, responseDepth);
+    this.#scan = new ValueScan(bytes, answerDepth);
     this.#isCut = cut;
     this.#answers = Array.from({ length: ids.length });
     const start = skipSpace(bytes, 0);
@@ -62,12 +63,12 @@ export class BatchResponseReading {
     if (this.#isFinished) return 0;
     const scan = this.#scan;
     if (!this.#isScanning) scan.begin(this.#at);
-    const startOffset = scan.at;
+    const before = scan.at;
     const end = scan.step(stepBytes);
     this.#isScanning = end === undefined;
     if (end === notJson) this.#end(false);
     else if (end !== undefined) this.#finish(end);
-    return this.#isFinished ? 0 : Math.max(1, scan.at - startOffset);
+    return this.#isFinished ? 0 : Math.max(1, scan.at - before);
   }
 
   #finish(end: number): void {
@@ -81,9 +82,9 @@ export class BatchResponseReading {
   #keep(element: string): void {
     const id = readId(element);
     if (id === "null") return;
-    const position = id === undefined ? undefined : this.#findPlace(id);
-    if (position === undefined || this.#answers[position] !== undefined) this.#break();
-    else this.#answers[position] = isBatchError(element) ? failedInBatch : element;
+    const place = id === undefined ? undefined : this.#findPlace(id);
+    if (place === undefined || this.#answers[place] !== undefined) this.#break();
+    else this.#answers[place] = isBatchError(element) ? failedInBatch : element;
   }
 
   #findPlace(id: string): number | undefined {
@@ -91,7 +92,7 @@ export class BatchResponseReading {
       this.#next += 1;
       return this.#next - 1;
     }
-    this.#places ??= new Map(this.#ids.map((own, position) => [own, position]));
+    this.#places ??= new Map(this.#ids.map((own, place) => [own, place]));
     return this.#places.get(id);
   }
 
@@ -132,4 +133,58 @@ function isBatchError(element: string): boolean {
   const error = readObject(element)?.get("error");
   const members = error === undefined ? undefined : readObject(error);
   return members?.get("code")?.startsWith("-32") === true && batchErrors.test(members.get("message") ?? "");
+}
+
+/** Start of most nodes' results, up to the id, and the text that follows the id. */
+const answerStart = '{"jsonrpc":"2.0","id":';
+const resultStart = ',"result":';
+
+/** The node's response to a batch in most nodes' format: the results of all calls, in order, without white space between them. */
+export class TypicalResponses {
+  readonly text: string;
+  readonly #ends: readonly number[];
+
+  /**
+   * @param ends Offset after each response in the text.
+   */
+  constructor(text: string, ends: readonly number[]) {
+    this.text = text;
+    this.#ends = ends;
+  }
+
+  startOf(place: number): number {
+    return place === 0 ? 1 : this.endOf(place - 1) + 1;
+  }
+
+  endOf(place: number): number {
+    return this.#ends[place] ?? 0;
+  }
+
+  /** Returns the responses from one index to another (exclusive), unchanged from the text. */
+  slice(from: number, to: number): string {
+    return this.text.slice(this.startOf(from), this.endOf(to - 1));
+  }
+}
+
+/** Parses a response in this format to calls with these ids, all at once. Returns undefined if the response has any other format or contains an error. */
+export function readTypicalResponses(
+  bytes: Buffer,
+  calls: readonly Readonly<{ id: string }>[],
+): TypicalResponses | undefined {
+  if (bytes[0] !== openBracket) return undefined;
+  const budget = createUnlimitedBudget();
+  const ends: number[] = [];
+  const last = calls.length - 1;
+  let at = 1;
+  for (const { id } of calls) {
+    const resultAt = at + answerStart.length + id.length + resultStart.length;
+    if (!isAt(bytes, at, answerStart) || !isAt(bytes, at + answerStart.length, id)) return undefined;
+    if (!isAt(bytes, resultAt - resultStart.length, resultStart)) return undefined;
+    const end = skipValue(bytes, resultAt, answerDepth, budget);
+    if (end === notJson || bytes[end] !== closeBrace) return undefined;
+    if (bytes[end + 1] !== (ends.length === last ? closeBracket : comma)) return undefined;
+    ends.push(end + 1);
+    at = end + 2;
+  }
+  return new TypicalResponses(bytes.toString("latin1"), ends);
 }

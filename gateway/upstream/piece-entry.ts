@@ -1,7 +1,7 @@
 import type { ResponseFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
-import type { TypicalResponses } from "./typical-responses.ts";
+import type { TypicalResponses } from "./batch-responses.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 
 type EntryPiece = Readonly<{

@@ -1,7 +1,7 @@
 import { decodeUtf8, locateByte, NotUtf8Error } from "#daemon/files/utf8.ts";
-import { findOlderForms } from "./older-form.ts";
 import { parseText, type ParsedText, type TextProblem } from "./parsed-text.ts";
 import type { ConfigProblem, TextPosition } from "./problem.ts";
+import { nodeReleases } from "../versions.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -12,9 +12,7 @@ export type ConfigDocument = ParsedText &
     chain: JsonObject;
   }>;
 
-export type ConfigParseResult = Readonly<
-  { ok: true; document: ConfigDocument } | { ok: false; problem: ConfigProblem }
->;
+type ConfigParseResult = Readonly<{ ok: true; document: ConfigDocument } | { ok: false; problem: ConfigProblem }>;
 
 /** Parses a node.conf from bytes. It must be UTF-8, in strict JSON, JSON with comments or JSON5, and contain one object that has a `chain` object. */
 export function parseConfig(bytes: Uint8Array): ConfigParseResult {
@@ -89,4 +87,37 @@ const messages: Readonly<Record<TextProblem["reason"], (words: string) => string
 
 function reject(reason: ConfigProblem["reason"], message: string): ConfigParseResult {
   return { ok: false, problem: { reason, message } };
+}
+
+/** A top-level key that only earlier releases have, a message about the file, and how to update it. */
+type OlderForm = Readonly<{ key: string; message: string; fix: string }>;
+
+const inline = "move its inline keys into files, and set domain_key_path and stabilizing_key_path to their paths.";
+
+/** Top-level keys in releases from about December 2025, before 0.11. */
+const roots: Readonly<Record<string, Omit<OlderForm, "key">>> = {
+  aldaba: {
+    message: "is the root key that releases of about December 2025 used instead of chain.",
+    fix: `rename it to chain; ${inline}`,
+  },
+  cubenet: {
+    message: "is a root key of releases of about December 2025, which later ones ignore.",
+    fix: "remove it, and start from the configuration file in the node's release.",
+  },
+};
+
+const flat: Omit<OlderForm, "key"> = {
+  message: "is at the top level, as in the monitor.conf of releases before 0.11, which contains only the metrics keys.",
+  fix: "move the metrics keys into chain.monitor_config of the configuration file.",
+};
+
+/** Finds the top-level keys that only earlier releases have. Returns only the first of the metrics keys. Pure. */
+export function findOlderForms(value: Readonly<Record<string, unknown>>): readonly OlderForm[] {
+  const metricsKey = Object.keys(value).find((key) =>
+    nodeReleases.some(
+      ({ monitorKeys, instanceKey }) => key === instanceKey || Object.values(monitorKeys).includes(key),
+    ),
+  );
+  const found = Object.entries(roots).flatMap(([key, form]) => (Object.hasOwn(value, key) ? [{ key, ...form }] : []));
+  return metricsKey === undefined ? found : [...found, { key: metricsKey, ...flat }];
 }

@@ -1,4 +1,4 @@
-import { findOlderForms } from "../conf/older-form.ts";
+import { findOlderForms } from "../conf/document.ts";
 import { looksSecret, withoutSecretShapes } from "../conf/secret-shapes.ts";
 import type { ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./lint-rules.ts";

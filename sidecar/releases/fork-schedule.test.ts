@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { evaluateForks, type ForkSituation } from "./fork-schedule.ts";
-import { readReleaseList, type Fork } from "./release-list.ts";
+import { readReleaseList, type Fork } from "./release-lists.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

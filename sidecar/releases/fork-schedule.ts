@@ -1,6 +1,6 @@
 import type { ConditionReport } from "#status/condition.ts";
 import { isSameCommit } from "#node/versions.ts";
-import type { Fork } from "./release-list.ts";
+import type { Fork } from "./release-lists.ts";
 
 export type ForkSituation = Readonly<{
   /** Schedule next to the node's programs; undefined if unreadable. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseNodeVersion } from "#node/versions.ts";
 import { evaluateVersion, type RunningNode } from "./needed-version.ts";
-import { readReleaseList } from "./release-list.ts";
+import { readReleaseList } from "./release-lists.ts";
 
 const day = 86_400;
 const list = [

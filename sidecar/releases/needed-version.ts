@@ -1,7 +1,7 @@
 import gte from "semver/functions/gte.js";
 import type { ConditionReport } from "#status/condition.ts";
 import { parseNodeVersion, type NodeVersion } from "#node/versions.ts";
-import type { Release } from "./release-list.ts";
+import type { Release } from "./release-lists.ts";
 
 export type RunningNode = Readonly<{
   version: NodeVersion | undefined;

@@ -1,17 +1,63 @@
 import { basename, join } from "node:path";
+import { hash } from "node:crypto";
 import type { Clock } from "#daemon/clock.ts";
 import type { ActiveFiles } from "#daemon/files/active-files.ts";
 import { readRegularFile } from "#daemon/files/regular-file.ts";
-import { watchFile } from "#daemon/files/watched-file.ts";
+import { watchFile, type FileReading } from "#daemon/files/watched-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { NodeLayout } from "#node/layout.ts";
-import type { ReleaseCommits } from "#node/versions.ts";
+import { type ReleaseCommits, nodeVersionText } from "#node/versions.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { emptyList, listCommits, readReleaseList, type Fork, type Release, type ReleaseList } from "./release-list.ts";
-import { hash } from "node:crypto";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { getText } from "#daemon/http/send-request.ts";
+import { z } from "zod";
+import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
+
+const commit = z.string().regex(/^[0-9a-f]{7,40}$/, "expected the first 7 to 40 hexadecimal digits of a commit");
+
+const release = z.strictObject({
+  version: z.string().max(64).regex(nodeVersionText, "expected a version such as 0.16.2"),
+  /** The first block that an older version can't build or validate. */
+  minVersionAt: z.int().min(0).optional(),
+  commit: commit.optional(),
+  note: z.string().max(500).optional(),
+});
+
+/** A fork of the chain: the version of the rules that takes effect at an epoch, and the commit of the first programs that support it. */
+const fork = z.strictObject({ version: z.int().min(0), epoch: z.int().min(0), commit: commit.optional() });
+
+const listMax = 1_000;
+const releases = z.array(release).max(listMax);
+const forks = z
+  .record(z.string().max(200), fork)
+  .refine((rows) => Object.keys(rows).length > 0 && Object.keys(rows).length <= listMax, {
+    error: "expected a list of releases, [{version, minVersionAt, commit}], or the forks of a VERSION file",
+  });
+
+/** A node release in the operator's list, with the height at which it becomes mandatory. */
+export type Release = Readonly<z.output<typeof release>>;
+
+/** A row in a fork schedule, in the format of `VERSION` files and of the lists that networks publish. */
+export type Fork = Readonly<z.output<typeof fork>> & Readonly<{ name: string }>;
+
+type ReleaseList = Readonly<{ releases: readonly Release[]; forks: readonly Fork[] }>;
+
+const emptyList: ReleaseList = { releases: [], forks: [] };
+
+export function readReleaseList(content: unknown): FileReading<ReleaseList> {
+  const isSchedule = typeof content === "object" && content !== null && !Array.isArray(content);
+  const parsed = isSchedule ? forks.safeParse(content) : releases.safeParse(content);
+  if (!parsed.success) return { ok: false, problems: describeFileIssues(parsed.error.issues) };
+  if (Array.isArray(parsed.data)) return { ok: true, value: { ...emptyList, releases: parsed.data } };
+  const named: Fork[] = [];
+  for (const [name, row] of Object.entries(parsed.data)) named.push({ ...row, name });
+  return { ok: true, value: { ...emptyList, forks: named } };
+}
+
+function listCommits({ releases: rows }: ReleaseList): ReleaseCommits {
+  return Object.fromEntries(rows.flatMap(({ commit: digits, version }) => (digits ? [[digits, version]] : [])));
+}
 
 export type ProgramsLocation = Pick<NodeLayout, "family" | "binDirectory">;
 
@@ -23,7 +69,7 @@ export type ReleaseListsDependencies = Readonly<{
 }>;
 
 /** Current content of the lists. `own` is the schedule next to the programs; `isNamed` is whether the settings configure another list. */
-export type ListedReleases = Readonly<{
+type ListedReleases = Readonly<{
   releases: readonly Release[];
   published: readonly Fork[];
   own: readonly Fork[] | undefined;
@@ -93,7 +139,7 @@ const timeoutMs = 10_000;
 const bytesMax = 1_048_576;
 
 /** A list at a URL, and the file that persists its last valid version across restarts. */
-export type ReleaseUrl = Readonly<{ url: string; directory: string }>;
+type ReleaseUrl = Readonly<{ url: string; directory: string }>;
 
 /** Reads the stored list; returns undefined if there is none. If it is damaged, the next fetch replaces it. */
 export function readStoredList(place: ReleaseUrl): Promise<ReleaseList | undefined> {

@@ -7,7 +7,7 @@ import { sidecarSettings } from "../../settings.ts";
 import { listSteps } from "./advice.ts";
 import { buildDeployment } from "./deployment.ts";
 import { findRunbook } from "#status/runbook.ts";
-import { readRunbooks } from "./runbooks.ts";
+import { readRunbooks } from "../start-page.ts";
 
 function deployment(env: Readonly<Record<string, string>>) {
   const settings = readSettings(sidecarSettings, {

@@ -5,7 +5,7 @@ import { replaceConfig } from "./config-writer.ts";
 import type { ConfigReading, UsableReading } from "./config-file.ts";
 import { fingerprintConfig, matchesFingerprint } from "#node/conf/config-fingerprint.ts";
 import { encodeConfig, parseConfig } from "#node/conf/document.ts";
-import { formatChange } from "#node/conf/describe-change.ts";
+import { formatChange } from "#node/conf/monitor-change.ts";
 import { findWrite, type Plan } from "../plan/plan.ts";
 import type { NodeVersion } from "#node/versions.ts";
 

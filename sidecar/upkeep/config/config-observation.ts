@@ -2,7 +2,7 @@ import type { Observation } from "#health/observation.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import type { ConfigProblem, ConfigProblemReason } from "#node/conf/problem.ts";
 import { type Plan, findWrite } from "../plan/plan.ts";
-import { describeChange } from "#node/conf/describe-change.ts";
+import { describeChange } from "#node/conf/monitor-change.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { CommandText } from "../command-text.ts";
 import { capitalize } from "../sentence.ts";

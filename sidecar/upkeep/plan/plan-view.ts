@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { PruneInfo } from "#node/prune-info.ts";
-import { describeChange } from "#node/conf/describe-change.ts";
+import { describeChange } from "#node/conf/monitor-change.ts";
 import type { Plan, PlanAction } from "./plan.ts";
 
 export type PlanView = Readonly<{

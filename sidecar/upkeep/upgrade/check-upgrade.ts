@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { basename } from "node:path";
 import { hasSpaceFor } from "#daemon/files/disk-space.ts";
-import { describeChange } from "#node/conf/describe-change.ts";
+import { describeChange } from "#node/conf/monitor-change.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { formatFinding, preventsStart, listNewFindings } from "#node/lint/new-findings.ts";
 import type { NodeLayout } from "#node/layout.ts";

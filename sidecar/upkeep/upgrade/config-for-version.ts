@@ -2,7 +2,7 @@ import { basename, dirname, join } from "node:path";
 import { mkdir } from "node:fs/promises";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { entryExists } from "#daemon/files/entry-exists.ts";
-import { formatChange } from "#node/conf/describe-change.ts";
+import { formatChange } from "#node/conf/monitor-change.ts";
 import { encodeConfig } from "#node/conf/document.ts";
 import { fingerprintConfig } from "#node/conf/config-fingerprint.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
