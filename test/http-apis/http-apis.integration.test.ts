@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { sidecar } from "#sidecar/main.ts";
-import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 import { openMarketWithShop, type MarketWithShop } from "../support/payments/shop.ts";
-import { startInProcess } from "../support/service-in-process.ts";
+import { runSidecar } from "../support/run-sidecar.ts";
 import { readContractedService } from "./api-contract.ts";
 
 const token = "a-token-for-this-test-of-32-characters";
@@ -60,8 +58,7 @@ it("resource server responses match its OpenAPI document", async () => {
 });
 
 it("sidecar responses match its OpenAPI document", async () => {
-  const env = buildEnvironment(node, { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token });
-  await using service = await startInProcess(sidecar, env);
+  await using service = await runSidecar(node, { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token });
   const url = service.urls["sidecar"] ?? "";
   for (const path of ["/startupz", "/readyz"]) await untilOk(`${url}${path}`);
   const { ask, unseen } = await readContractedService(url);

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { runSidecar } from "../support/run-sidecar.ts";
 import { readStatus } from "#sidecar/testing/sidecar-status.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { announceService } from "#daemon/running-services.ts";

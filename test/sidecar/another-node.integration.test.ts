@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
-import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { runSidecar } from "../support/run-sidecar.ts";
 import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
 import { waitForReason, waitUntilSettled } from "#sidecar/testing/sidecar-status.ts";
 import { startOwnedNode, writeOwnedConfig } from "../support/node/owned-node.ts";

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
-import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { runSidecar } from "../support/run-sidecar.ts";
 import type { Condition } from "#status/condition.ts";
 import type { Headline } from "#status/headline.ts";
 import type { Verdict } from "#status/verdict.ts";

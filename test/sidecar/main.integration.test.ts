@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { runSidecar } from "../support/run-sidecar.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
 /** Returns the status of a response to a request with this Host header. */

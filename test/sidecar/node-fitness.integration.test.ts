@@ -3,7 +3,7 @@ import { respondToRpc, serveNode } from "#sidecar/testing/watched-node.ts";
 import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { runSidecar } from "../support/run-sidecar.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
 /** A reference endpoint whose height a test sets. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { listenLocally } from "#daemon/testing/local-server.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
-import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { runSidecar } from "../support/run-sidecar.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { respondToRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
-import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { runSidecar } from "../support/run-sidecar.ts";
 import { buildEnvironment } from "#sidecar/testing/sidecar-environment.ts";
 import { readCondition, readStatus, waitUntilSettled } from "#sidecar/testing/sidecar-status.ts";
 import { startOwnedNode } from "../support/node/owned-node.ts";

@@ -9,6 +9,7 @@ import { createMask } from "#daemon/secrets/mask.ts";
 import type { Service } from "#daemon/service.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
 import { digestSettings, readSettings } from "#daemon/settings/settings.ts";
+import { readWithConstants } from "#daemon/testing/read-with-constants.ts";
 import { version } from "#daemon/version.ts";
 import { replaceConstants, type ConstantOverrides } from "./constant-overrides.ts";
 import type { ServiceProcess } from "./service-process.ts";
@@ -29,7 +30,7 @@ export async function startInProcess<Schema extends z.ZodObject>(
   const { service } = definition;
   if (env["NODE_OPTIONS"] !== undefined) throw new Error("NODE_OPTIONS is for a process of its own");
   using _replaced = replaceConstants(definition.schema, constants);
-  const settings = readSettings(definition, { env });
+  const settings = readWithConstants(definition, env);
   const mask = createMask();
   mask.hide(settings);
   let output = "";

@@ -1,6 +1,6 @@
 import { copyFile, open, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { loopDelays } from "#sidecar/testing/run-sidecar.ts";
+import { loopDelays } from "../../support/run-sidecar.ts";
 import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 import { spawnSync } from "node:child_process";

@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runSidecar, type RunningSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { runSidecar } from "../../support/run-sidecar.ts";
+import type { ServiceInProcess } from "../../support/service-in-process.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { waitForReason, waitUntilSettled } from "#sidecar/testing/sidecar-status.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -24,7 +25,7 @@ afterAll(() => resources.disposeAsync());
 
 describe.skipIf(findChromium() === undefined)("the page of a running sidecar", () => {
   let node: FakeNode;
-  let sidecar: RunningSidecar;
+  let sidecar: ServiceInProcess;
 
   beforeAll(async () => {
     node = resources.use(await startOwnedNode("node-7"));

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { runSidecar } from "../../support/run-sidecar.ts";
 import { waitForReason } from "#sidecar/testing/sidecar-status.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { startDevnetWorkspace } from "../../support/node/devnet-workspace.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeTestDirectory } from "#daemon/testing/test-directory.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
+import { runSidecar } from "../../support/run-sidecar.ts";
 import { waitForReason } from "#sidecar/testing/sidecar-status.ts";
 import { gatehouseProgram } from "../../support/programs/place.ts";
 import { runProgram, type CommandResult } from "../../support/run-command.ts";
