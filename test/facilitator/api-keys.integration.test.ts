@@ -1,11 +1,10 @@
 import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
-import { createPublicClient, createWalletClient, http } from "viem";
 import { expect, test } from "vitest";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { runToEnd } from "../support/service-process.ts";
 import { buildFacilitatorEnvironment } from "../support/facilitator/running-facilitator.ts";
-import { encodeSubmission, signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
+import { encodeSubmission, signPayment } from "../support/facilitator/signed-payment.ts";
 
 const scene = useFacilitatorScene({
   ledger: "keys",
@@ -68,21 +67,13 @@ test("reports success after a restart for a verified payment that a third party 
   const before = await scene.startProcess("third-party", env);
   expect((await before.as(sellerA).verify(payment)).body).toMatchObject({ isValid: true });
   await before.process.end("SIGKILL");
-  await submit(payment);
+  await scene.chain.send(testAccount(9), scene.chain.token, encodeSubmission(payment));
   await using next = await scene.start("third-party", env);
   expect((await next.as(sellerB).settle(payment)).body, "who never had it verified").toMatchObject({
     errorReason: "invalid_exact_evm_nonce_already_used",
   });
   expect((await next.as(sellerA).settle(payment)).body).toMatchObject({ success: true });
 });
-
-async function submit(payment: PaymentBody): Promise<void> {
-  const wallet = createWalletClient({ account: testAccount(9).account, transport: http(scene.chain.url) });
-  const request = { to: scene.chain.token, data: encodeSubmission(payment), chain: null };
-  const hash = await wallet.sendTransaction(request);
-  const client = createPublicClient({ transport: http(scene.chain.url), pollingInterval: 50 });
-  await client.waitForTransactionReceipt({ hash });
-}
 
 test("treats one Idempotency-Key of two sellers as two sales", async () => {
   const payment = await signPayment(scene.chain.token);

@@ -5,7 +5,6 @@ import type { PaymentRequirements } from "@x402/core/types";
 import {
   concatHex,
   createPublicClient,
-  createWalletClient,
   encodeFunctionData,
   erc20Abi,
   http,
@@ -51,14 +50,12 @@ const connect = () => createPublicClient({ transport: http(scene.chain.url), pol
 const balanceOf = (token: Address, holder: Address) =>
   connect().readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [holder] });
 
-async function send({ account }: TestAccount, to: Address, data: Hex): Promise<void> {
-  const wallet = createWalletClient({ account, transport: http(scene.chain.url) });
-  const hash = await wallet.sendTransaction({ to, data, chain: null });
-  await connect().waitForTransactionReceipt({ hash });
-}
-
 const approve = (payer: TestAccount, token: Address, value: bigint) =>
-  send(payer, token, encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [permit2, value] }));
+  scene.chain.send(
+    payer,
+    token,
+    encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [permit2, value] }),
+  );
 
 type Offered = Readonly<{ scheme?: string; asset?: Address; amount?: string; extra?: Record<string, unknown> }>;
 
@@ -245,7 +242,7 @@ async function findWallet(owner: TestAccount, salt: Hex) {
 }
 
 async function fund(wallet: Address): Promise<void> {
-  await send(
+  await scene.chain.send(
     testAccount(1),
     scene.chain.token,
     encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [wallet, amount] }),
@@ -255,7 +252,7 @@ async function fund(wallet: Address): Promise<void> {
 test("settles a contract wallet's EIP-3009 payment only with its owner's signature (ERC-1271)", async () => {
   const owner = testAccount(6);
   const { address, creation } = await findWallet(owner, toHex(1, { size: 32 }));
-  await send(owner, walletFactoryAddress, creation);
+  await scene.chain.send(owner, walletFactoryAddress, creation);
   await fund(address);
   const forged = await signPayment(scene.chain.token, { payer: { ...testAccount(7), address } });
   expect((await scene.facilitator.verify(forged)).body).toMatchObject({
@@ -271,7 +268,7 @@ test("settles a contract wallet's EIP-3009 payment only with its owner's signatu
 test("repeats a wallet payment's outcome even if the wallet now rejects the signature", async () => {
   const owner = testAccount(6);
   const { address, creation } = await findWallet(owner, toHex(4, { size: 32 }));
-  await send(owner, walletFactoryAddress, creation);
+  await scene.chain.send(owner, walletFactoryAddress, creation);
   await fund(address);
   const body = await signPayment(scene.chain.token, { payer: { ...owner, address } });
   const { body: told } = await scene.facilitator.as("one").settle(body);
@@ -324,7 +321,7 @@ test("settles once, for its verifier, a payment that a third party submitted aft
     await signPayment(scene.chain.token, { payer }),
   ];
   expect((await scene.facilitator.as("one").verify(body)).body).toMatchObject({ isValid: true });
-  await send(testAccount(9), scene.chain.token, encodeSubmission(body));
+  await scene.chain.send(testAccount(9), scene.chain.token, encodeSubmission(body));
   // The payer's next settlement invalidates the first verdict, and so does a wait of two seconds.
   expect((await scene.facilitator.as("one").settle(other)).body).toMatchObject({ success: true });
   const { body: settled } = await scene.facilitator.as("one").settle(body);
@@ -338,7 +335,7 @@ test("settles once, for its verifier, a payment that a third party submitted aft
 test("settles a delegated account's payment (EIP-7702) with its delegate's signature", async () => {
   const [payer, owner] = [testAccount(8), testAccount(6)];
   const { address: delegate, creation } = await findWallet(owner, toHex(3, { size: 32 }));
-  await send(owner, walletFactoryAddress, creation);
+  await scene.chain.send(owner, walletFactoryAddress, creation);
   await scene.chain.anvil.request("anvil_setCode", [payer.address, concatHex(["0xef0100", delegate])]);
   const forged = await signPayment(scene.chain.token, { payer: { ...testAccount(7), address: payer.address } });
   expect((await scene.facilitator.verify(forged)).body).toMatchObject({
@@ -431,7 +428,7 @@ test("does not count another payment's transfer for a cancelled Permit2 nonce", 
     functionName: "invalidateUnorderedNonces",
     args: [0n, 1n],
   });
-  await send(payer, permit2 as Address, data);
+  await scene.chain.send(payer, permit2 as Address, data);
   const { body } = await scene.facilitator.as("s2").settle(fake);
   expect((await balanceOf(plainTokenAddress, payee)) - before).toBe(0n);
   expect(body).toMatchObject({ success: false });

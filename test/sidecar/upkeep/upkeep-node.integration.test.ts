@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { createFakeNode, desiredConfig, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
-import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
 import { captureOutput } from "#daemon/testing/captured-output.ts";
@@ -62,24 +61,6 @@ test("does not report a manual start before the sidecar's own as a failure", asy
     ),
     expect.stringMatching(/^Restarting the node \(ops\)/),
   ]);
-});
-
-test("completes a restart left unfinished by a killed sidecar", async () => {
-  await using node = await startFakeNode(desiredConfig);
-  {
-    await using upkeep = await runUpkeep(node);
-    await upkeep.reason("NoRestartPending", "NoRestart");
-  }
-  {
-    // As left by a kill between `ops stop` and `ops start`; a running sidecar would continue.
-    using left = openUpkeepState(join(node.workspace, "state"));
-    left.restartInFlight.set({ reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false });
-  }
-  await node.stop();
-  await using upkeep = await runUpkeep(node);
-  await upkeep.restarted(2);
-  expect(upkeep.messages()).toContain("Restarting the node (ops): a restart was interrupted: a test.");
-  expect(upkeep.state.restartInFlight.get()).toBeUndefined();
 });
 
 test("rolls back a node that responds but is stuck at its height; stays paused across a restart of the sidecar, even if the node is down and its version unknown, until gatehouse resume", async () => {
