@@ -8,7 +8,7 @@ import { createMetrics } from "#daemon/metrics.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import type { Service } from "#daemon/service.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
-import { digestSettings, readSettings } from "#daemon/settings/settings.ts";
+import { digestSettings } from "#daemon/settings/settings.ts";
 import { readWithConstants } from "#daemon/testing/read-with-constants.ts";
 import { version } from "#daemon/version.ts";
 import { replaceConstants, type ConstantOverrides } from "./constant-overrides.ts";
