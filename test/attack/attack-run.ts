@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { until } from "#daemon/testing/until.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
 import { quantile } from "../bench/measurement.ts";
 import type { AttackedSidecar } from "./attacked-sidecar.ts";
 import { allAttacks } from "./attacks/all-attacks.ts";
@@ -86,17 +86,21 @@ export async function runPhases(
   report: (phase: Phase) => void,
 ): Promise<Pick<AttackReport, "undisturbed" | "attacked">> {
   const phaseMs = (seconds * 1_000) / (attacks.length + 1);
-  const phase = async (attack: string | undefined): Promise<Phase> => {
-    const begun = attackers.told();
-    attackers.child.send({ attack, target });
-    await begun;
+  const ask = async (message: "reached" | Readonly<{ attack: string | undefined; target: Target }>) => {
+    const told = attackers.told();
+    attackers.child.send(message);
+    return Number(await told);
+  };
+  /** Takes longer than its time only if some attackers, which every other process precedes, have not reached the target by then. */
+  const phase = async (attack?: Attack): Promise<Phase> => {
+    await ask({ attack: attack?.name, target });
     const fromMs = performance.now();
     await delay(phaseMs);
+    const lastMs = performance.now() + generousMs;
+    while ((await ask("reached")) < (attack?.attackers ?? 0) && performance.now() < lastMs) await delay(100);
     const toMs = performance.now();
-    const over = attackers.told();
-    attackers.child.send({ attack: undefined, target });
-    const made = buildPhase(attack ?? "none", {
-      reached: Number(await over),
+    const made = buildPhase(attack?.name ?? "none", {
+      reached: await ask({ attack: undefined, target }),
       callers: callers.between(fromMs, toMs),
       control: control.between(fromMs, toMs),
       sights: sights.filter(({ atMs }) => atMs >= fromMs && atMs < toMs),
@@ -105,9 +109,9 @@ export async function runPhases(
     await delay(settleMs);
     return made;
   };
-  const undisturbed = await phase(undefined);
+  const undisturbed = await phase();
   const attacked: Phase[] = [];
-  for (const { name } of attacks) attacked.push(await phase(name));
+  for (const attack of attacks) attacked.push(await phase(attack));
   return { undisturbed, attacked };
 }
 

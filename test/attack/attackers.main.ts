@@ -3,16 +3,18 @@ import { constants, setPriority } from "node:os";
 import { paymentAttacks } from "./payments/hostile-payments.ts";
 import { allAttacks } from "./attacks/all-attacks.ts";
 import type { Target } from "./attacks/attack.ts";
-import { takeReached } from "./attacks/attacker.ts";
+import { peekReached, takeReached } from "./attacks/attacker.ts";
 
 /**
  * Runs the attackers in their own process, so that they take no time from the measured callers. Each message starts an attack and stops the
- * previous one; the response is how often the previous one reached the target. Exits with its parent.
+ * previous one; the response is how often the previous one reached the target. The message `reached` only requests this number. Exits with its
+ * parent.
  */
 let running: Readonly<{ abort: AbortController; over: Promise<void> }> | undefined;
 
-process.on("message", ({ attack, target }: Readonly<{ attack: string | undefined; target: Target }>) => {
-  void begin(attack, target);
+process.on("message", (message: "reached" | Readonly<{ attack: string | undefined; target: Target }>) => {
+  if (message === "reached") process.send?.(peekReached());
+  else void begin(message.attack, message.target);
 });
 process.once("disconnect", () => process.exit(0));
 

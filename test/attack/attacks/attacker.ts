@@ -15,6 +15,11 @@ export function countReached(): void {
   reached += 1;
 }
 
+/** Returns how often attackers have reached the gateway since the last `takeReached`. */
+export function peekReached(): number {
+  return reached;
+}
+
 /** Returns how often attackers have reached the gateway since the last call. */
 export function takeReached(): number {
   const count = reached;
