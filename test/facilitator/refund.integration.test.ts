@@ -5,6 +5,8 @@ import { createClaim } from "#resource-server/testing/claim-ledger-contract.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { runKilled, type KillPoint } from "../support/facilitator/killed-refund.ts";
 import { runInProcess } from "../support/command-in-process.ts";
+import { explainMissingPostgres, startPostgres } from "../support/postgres.ts";
+import { runGatehouse } from "../support/run-command.ts";
 import { takeSlice } from "../support/run-size.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import {
@@ -220,7 +222,7 @@ describe("gatehouse ledger refund", () => {
       for (const run of [
         await refund(first),
         await refund(next),
-        ...(await Promise.all(both.map((one) => refund(one)))),
+        ...(await Promise.all(both.map((one) => runGatehouse(refundArgs(one), env)))),
       ])
         hashes.push(/^refunded 10000 by (0x\w+)$/m.exec(run.stdout)?.[1]);
       expect(new Set(hashes).size).toBe(4);
@@ -229,3 +231,27 @@ describe("gatehouse ledger refund", () => {
     expect(gain).toBe(4n * amount);
   });
 });
+
+it.skipIf(explainMissingPostgres() !== undefined)(
+  "refunds over PostgreSQL while the facilitator runs: two runs refund one payment once, and four payments have four transactions",
+  async () => {
+    await using server = await startPostgres();
+    const url = await server.createDatabase();
+    const sql = { GATEHOUSE_FACILITATOR_LEDGER_PATH: "", GATEHOUSE_FACILITATOR_LEDGER_URL: url };
+    const place = { rpcUrl: chain.url, token: chain.token, ledgerPath: "", env: sql };
+    await using facilitator = await startFacilitatorInProcess(place);
+    for (let count = 0; count < 4; count += 1)
+      expect((await facilitator.settle(await signPayment(chain.token))).body).toMatchObject({ success: true });
+    const shared = buildFacilitatorEnvironment(place);
+    const { stdout } = await runGatehouse(["ledger", "export"], shared);
+    const settled = [...stdout.matchAll(/eip155:1672\|[^,]+/g)].map(([name]) => name);
+    const gain = await measureGain(async () => {
+      const runs = [settled[0] ?? "", ...settled].map((name) => runGatehouse(refundArgs(name), shared));
+      const printed = (await Promise.all(runs)).map((run) => /refunded:? 10000 by (0x\w{64})\n$/.exec(run.stdout)?.[1]);
+      expect(printed).not.toContain(undefined);
+      expect(printed[0]).toBe(printed[1]);
+      expect(new Set(printed).size).toBe(4);
+    });
+    expect(gain).toBe(4n * amount);
+  },
+);
