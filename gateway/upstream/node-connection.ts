@@ -7,6 +7,7 @@ import { ResponseBody } from "./response-body.ts";
 import { type NodeAddress, openNodeSocket } from "./node-socket.ts";
 import {
   startsAsJsonRpc,
+  deliverBody,
   readErrorResponse,
   errorBodyBytesMax,
   findFailure,
@@ -167,14 +168,15 @@ export class NodeConnection implements Disposable {
     }
     this.#head = head;
     this.#sink = sink;
+    const { id } = ticket.call;
     if (head.lengthBytes === body.length) {
       const isAnswer = failure !== undefined || startsAsJsonRpc(body);
-      this.#finish(head, () => (isAnswer ? sink.bytes(body, "node") : sink.fail("badAnswer")));
+      this.#finish(head, () => (isAnswer ? deliverBody(body, { id, sink }) : sink.fail("badAnswer")));
       return;
     }
     const limitBytes = failure === undefined ? responseBytes : errorBodyBytesMax;
     const mayBegin = failure === undefined ? startsAsJsonRpc : undefined;
-    this.#body = new ResponseBody(head, limitBytes, { sink, mayBegin, hold: () => this.#hold() });
+    this.#body = new ResponseBody(head, limitBytes, { id, sink, mayBegin, hold: () => this.#hold() });
     this.#receiveBody(ticket, head, this.#body, body, false);
   }
 

@@ -2,12 +2,14 @@ import { copyToOwnMemory, ReceivedBytes } from "#daemon/memory/received-bytes.ts
 import type { ResponseFailure } from "../errors.ts";
 import type { ResponseSink } from "../responses/response-sink.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
-import type { ResponseHead } from "./response-head.ts";
+import { deliverBody, type ResponseHead } from "./response-head.ts";
 
 /** Max size of a response that is assembled here if it arrives in several reads. */
 const gatheredBytesMax = 65_536;
 
 export type ResponseBodyDependencies = Readonly<{
+  /** The call's id, as JSON text. */
+  id: string;
   sink: ResponseSink;
   hold: () => void;
   /** Validates the first bytes of a body; absent: a body may start with anything, or be empty. */
@@ -59,12 +61,12 @@ export class ResponseBody {
   }
 
   end(): void {
-    const { sink, mayBegin } = this.#dependencies;
+    const { id, sink, mayBegin } = this.#dependencies;
     if (this.#isStreaming) sink.end();
     else if (mayBegin !== undefined && this.#passedBytes === 0) sink.fail("badAnswer");
     else {
       if (this.#inRead !== undefined) this.#gathered.append(this.#inRead);
-      sink.bytes(this.#gathered.bytes, "node");
+      deliverBody(this.#gathered.bytes, { id, sink });
     }
     this.drop();
   }

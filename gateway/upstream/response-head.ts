@@ -120,6 +120,17 @@ export function readErrorResponse(
   });
 }
 
+/** Max size of a response that is searched for a missing id: no node adds much to the error of a call that it couldn't parse. */
+const unparsedErrorBytesMax = 1_024;
+
+/** Delivers a whole body. The error of a node that couldn't parse the call has no id (JSON-RPC 2.0, section 5) and gets the call's. */
+export function deliverBody(body: Buffer, { id, sink }: Pick<NodeCall, "id" | "sink">): void {
+  const mayLackId = body.length <= unparsedErrorBytesMax && id !== "null" && body.includes('"id":null');
+  const error = mayLackId ? readRpcError(body.toString("latin1")) : undefined;
+  if (error === undefined) sink.bytes(body, "node");
+  else sink.text(formatErrorJsonResponse(id, error), "node");
+}
+
 /** Reads the error in a JSON-RPC response, as JSON text; returns undefined if the text, a binary string, is not such a response. */
 function readRpcError(text: string): string | undefined {
   const error = readObject(text)?.get("error");

@@ -102,6 +102,31 @@ describe.each(bothPaths)("a node response with a status other than 200, over %s"
   });
 });
 
+describe.each(bothPaths)("an error of a node that couldn't parse the call, over %s", (_, fastPath) => {
+  let node: FakeNode;
+  let gateway: TestGateway;
+  useGateway({ listener: { fastPath } }, (started) => ({ node, gateway } = started));
+  const unparsed = '{"code":-32600,"message":"Invalid request"}';
+
+  it.each([`{"jsonrpc":"2.0","id":null,"error":${unparsed}}`, `{"jsonrpc":"2.0","error":${unparsed},"id":null}\n`])(
+    "has the call's id: %s",
+    async (body) => {
+      node.respondAs((_call, response) => {
+        deliveries["with a length"]?.(response, 200, body);
+        return byHand;
+      });
+      const read = request("1", "eth_getBalance", '["0x01","latest"]');
+      const calls = [read, request('"x"'), request("3", "eth_sendRawTransaction", '["0x01"]')];
+      const answers = [answer("1", unparsed), answer('"x"', unparsed), answer("3", unparsed)];
+      await using client = await connectTestClient(gateway.url);
+      for (const ask of [async (text: string) => (await post(gateway.url, text)).text, client.ask]) {
+        for (const [at, call] of calls.entries()) expect(await ask(call)).toBe(answers[at]);
+        expect(await ask(`[${calls.join()}]`)).toBe(`[${answers.join()}]`);
+      }
+    },
+  );
+});
+
 describe.each(bothPaths)("a response that the node cuts off, over %s", (_, fastPath) => {
   let node: FakeNode;
   let gateway: TestGateway;
