@@ -1,3 +1,0 @@
-import { writeBenchmarksPage } from "./benchmarks-page.ts";
-
-await writeBenchmarksPage();
